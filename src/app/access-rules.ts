@@ -3,19 +3,19 @@
  * portal's page.
  */
 
-import { accessMatrix } from '../access/access-matrix.ts';
 import { heldRoles } from '../access/held-roles.ts';
 import type { AccessIndex } from '../access/ports.ts';
-import { RulesCache } from '../access/rules-cache.ts';
-import { createRulesDocuments, type RulesDocuments } from '../access/rules-document.ts';
+import { accessMatrix } from '../access/rules/access-matrix.ts';
+import { RulesCache } from '../access/rules/rules-cache.ts';
+import { createRulesDocuments, type RulesDocuments } from '../access/rules/rules-document.ts';
 import type { Verifier } from '../access/verification.ts';
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
-import type { AccessSubjects } from '../pipeline/access-subject.ts';
-import { createSelfAccessRulesAnswerer } from '../pipeline/answer-access-rules.ts';
-import { createRulesReviewAnswerer } from '../pipeline/answer-rules-review.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
-import { readRequestInfo } from '../pipeline/request-info.ts';
-import { createReviewedSubjects } from '../pipeline/reviewed-subject.ts';
+import { createSelfAccessRulesAnswerer } from '../pipeline/own-api/answer-access-rules.ts';
+import { createReviewedSubjects } from '../pipeline/own-api/reviewed-subject.ts';
+import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
+import { readRequestInfo } from '../pipeline/request/request-info.ts';
+import { createRulesReviewAnswerer } from '../pipeline/self-review/answer-rules-review.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import type { Build } from './build.ts';

@@ -7,12 +7,12 @@ import type { AuthorizationMode } from '../api/config-v1alpha1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { createSealingKey } from '../cache/sealing-key.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
-import type { AccessSubjects } from '../pipeline/access-subject.ts';
 import {
   type AllNamespacesAnswerer,
   createAllNamespacesAnswerer,
-} from '../pipeline/answer-all-namespaces.ts';
-import type { DiscoveryDocuments } from '../pipeline/answer-discovery.ts';
+} from '../pipeline/all-namespaces/answer-all-namespaces.ts';
+import type { DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
+import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build } from './build.ts';
 import { sealingSecrets } from './cache.ts';

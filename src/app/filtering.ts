@@ -2,9 +2,9 @@
  * What filters responses by the RBAC index: lists and watches of namespaces, those of all namespaces, and the
  * self reviews that agree with both.
  */
-import type { AllNamespacesAnswerer } from '../pipeline/answer-all-namespaces.ts';
-import type { NamespacesAnswerer } from '../pipeline/answer-namespaces.ts';
-import { createFilteredReview, type FilteredReview } from '../pipeline/filtered-self-review.ts';
+import type { AllNamespacesAnswerer } from '../pipeline/all-namespaces/answer-all-namespaces.ts';
+import type { NamespacesAnswerer } from '../pipeline/namespaces/answer-namespaces.ts';
+import { createFilteredReview, type FilteredReview } from '../pipeline/self-review/filtered-self-review.ts';
 import { type ConfiguredAllNamespacesOptions, createConfiguredAllNamespaces } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { createConfiguredNamespaces } from './namespaces.ts';

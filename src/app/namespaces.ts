@@ -4,9 +4,12 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import type { AccessSubjects } from '../pipeline/access-subject.ts';
-import { createNamespacesAnswerer, type NamespacesAnswerer } from '../pipeline/answer-namespaces.ts';
-import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces-request.ts';
+import {
+  createNamespacesAnswerer,
+  type NamespacesAnswerer,
+} from '../pipeline/namespaces/answer-namespaces.ts';
+import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces/request.ts';
+import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
 import type { Build } from './build.ts';

@@ -5,8 +5,8 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { WhoCanOptions } from '../access/who-can.ts';
 import { createKeystoneNames } from '../clients/keystone-names.ts';
-import { createWhoCanAnswerer } from '../pipeline/answer-who-can.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
+import { createWhoCanAnswerer } from '../pipeline/own-api/answer-who-can.ts';
 import type { UpstreamResponse } from '../pipeline/ports.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';

@@ -10,11 +10,7 @@ import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
-import { isFilteredWatch } from './accepted-types.ts';
-import { type StreamedAnswer, writeStream } from './answer-stream.ts';
-import { isServedByAPIServer } from './built-in-groups.ts';
-import type { ForbiddenHiding, ForbiddenHook } from './hide-forbidden.ts';
-import type { BodyInspection, Inspected } from './inspect-body.ts';
+import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
 import type {
   Forwarder,
   Outcome,
@@ -26,9 +22,13 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from './ports.ts';
+import type { ForbiddenHiding, ForbiddenHook } from './rbac/hide-forbidden.ts';
+import { isFilteredWatch } from './request/accepted-types.ts';
+import type { BodyInspection, Inspected } from './request/inspect-body.ts';
+import { writeAccounted } from './request/write-body.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
+import { type StreamedAnswer, writeStream } from './response/answer-stream.ts';
 import type { Stages } from './stages.ts';
-import { writeAccounted } from './write-body.ts';
 
 /** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
 export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {

@@ -8,8 +8,8 @@ import type { Sender } from '../api/upstream-request.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import { fieldRule } from './client-headers.ts';
-import type { ImpersonationOptions } from './impersonate.ts';
+import type { ImpersonationOptions } from './impersonation/impersonate.ts';
+import { fieldRule } from './request/client-headers.ts';
 
 const STONEGATE: Sender = { kind: 'stonegate' };
 

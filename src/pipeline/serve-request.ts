@@ -5,9 +5,10 @@
  */
 import type { InFlight } from '../lib/in-flight.ts';
 import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from './delivery.ts';
-import { openStream } from './open-stream.ts';
 import type { Exchange } from './ports.ts';
+import { openStream } from './request/open-stream.ts';
 import type { RequestContext } from './request-context.ts';
+import { closeStream, StreamDelivery } from './response/stream-delivery.ts';
 import {
   actAs,
   admit,
@@ -21,7 +22,6 @@ import {
   resolveTenant,
   rewrite,
 } from './stages.ts';
-import { closeStream, StreamDelivery } from './stream-delivery.ts';
 
 /**
  * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be

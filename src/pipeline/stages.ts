@@ -18,14 +18,15 @@ import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { withAcceptedTypes } from './accepted-types.ts';
-import { type ActAsOptions, resolveImpersonatedUser } from './act-as.ts';
-import { clientAddresses, type TrustedProxies } from './client-address.ts';
-import { cleanClientHeaders } from './client-headers.ts';
-import { withImpersonationHeaders, withoutWithheld } from './impersonate.ts';
-import { hasImpersonationHeaders } from './impersonation-request.ts';
+import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
+import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
+import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
 import { passThrough, senderOf } from './pass-through.ts';
 import type { Exchange, UpstreamRights } from './ports.ts';
+import { withAcceptedTypes } from './request/accepted-types.ts';
+import { clientAddresses, type TrustedProxies } from './request/client-address.ts';
+import { cleanClientHeaders } from './request/client-headers.ts';
+import { readRequestInfo } from './request/request-info.ts';
 import {
   type Authenticated,
   type Authorized,
@@ -44,7 +45,6 @@ import {
   setUpstreamHeaders,
   setUser,
 } from './request-context.ts';
-import { readRequestInfo } from './request-info.ts';
 
 /** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
 export interface Stages {

@@ -4,7 +4,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { TrustedProxies } from '../pipeline/client-address.ts';
+import type { TrustedProxies } from '../pipeline/request/client-address.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type {

@@ -5,9 +5,9 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import { clientAddresses, type TrustedProxies } from '../pipeline/client-address.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { readBody } from '../pipeline/read-body.ts';
+import { clientAddresses, type TrustedProxies } from '../pipeline/request/client-address.ts';
+import { readBody } from '../pipeline/request/read-body.ts';
 import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';

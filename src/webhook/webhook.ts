@@ -11,7 +11,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { readBody } from '../pipeline/read-body.ts';
+import { readBody } from '../pipeline/request/read-body.ts';
 import type { AccessPolicy, Live } from './ports.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
 import type { TokenReviewHandler } from './token-review.ts';

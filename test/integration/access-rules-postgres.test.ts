@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import fc from 'fast-check';
 import type { Client } from 'pg';
 import t from 'tap';
-import { compileAccessRules as compile } from '../../src/access/access-rules.ts';
+import { compileAccessRules as compile } from '../../src/access/rules/access-rules.ts';
 import type { AccessRules } from '../../src/api/access-rules-v1alpha1.ts';
 import { subjectIn, uniformSubject } from '../../src/rbac/attributes.ts';
 import { allows } from '../../src/rbac/decide.ts';

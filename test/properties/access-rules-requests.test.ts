@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { readRulesRequest } from '../../src/pipeline/rules-request.ts';
-import { readRulesReview } from '../../src/pipeline/rules-review-body.ts';
+import { readRulesRequest } from '../../src/pipeline/own-api/rules-request.ts';
+import { readRulesReview } from '../../src/pipeline/own-api/rules-review-body.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 
 const LIMITS = { bodyBytes: 10_000, bodyTimeout: 10_000 };

@@ -12,9 +12,9 @@ import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
-import { createDiscoveryAnswerer } from '../../src/pipeline/answer-discovery.ts';
-import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
+import { createDiscoveryAnswerer } from '../../src/pipeline/discovery/answer-discovery.ts';
 import type { Exchange } from '../../src/pipeline/ports.ts';
+import { createSelfReviewAnswerer } from '../../src/pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';
@@ -148,7 +148,7 @@ const target = fc.oneof(
   review,
 );
 
-/** One request for each pattern of the list, because chance alone does not reach every pattern in every run. */
+/** One request for each pattern of the list: chance alone does not reach every pattern in every run. */
 type Example = [home: string, method: string, path: string, tenant: string, protocol: string | undefined];
 const ONE_OF_EACH: Example[] = [
   '/api',

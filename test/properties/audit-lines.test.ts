@@ -9,7 +9,7 @@ import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { AuditedRequest } from '../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../src/audit/audit-log.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/untrusted-text.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { alice } from '../support/fake-pipeline.ts';
 
 const fernet = `gAAAAA${'Bq3'.repeat(40)}`;

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { labelsMatch, parseLabelSelector } from '../../src/access/label-selector.ts';
+import { labelsMatch, parseLabelSelector } from '../../src/access/lists/label-selector.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { unsyncedAccessIndex } from '../support/access-index.ts';

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { HeaderField } from '../../src/lib/header-list.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { createRequestLog, observeAll } from '../../src/observability/request-observers.ts';
-import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
+import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';

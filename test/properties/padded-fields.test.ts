@@ -8,7 +8,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
-import { type ImpersonationRequest, impersonationRequest } from '../../src/pipeline/impersonation-request.ts';
+import {
+  type ImpersonationRequest,
+  impersonationRequest,
+} from '../../src/pipeline/impersonation/impersonation-request.ts';
 import { echoTarget, startListener } from '../support/server/listening.ts';
 import {
   END_HEADERS,

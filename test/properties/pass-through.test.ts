@@ -11,8 +11,8 @@ import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
 import type { UpstreamRequest } from '../../src/pipeline/ports.ts';
+import { createSelfReviewAnswerer } from '../../src/pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { upgradeFields } from '../../src/upstream/header-rules.ts';

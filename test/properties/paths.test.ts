@@ -8,7 +8,7 @@ import t from 'tap';
 import { runAuthorizers } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Route } from '../../src/tenancy/tenancy-mode.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';

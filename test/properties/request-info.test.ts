@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { RequestInfo } from '../../src/api/request-info.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { requestTarget } from '../support/request-lines.ts';
 

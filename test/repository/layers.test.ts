@@ -59,11 +59,11 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
   // A cloud's file is no configuration of Stonegate's.
-  yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/body-yaml.ts'],
+  yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/request/body-yaml.ts'],
   zod: ['config/'],
   re2js: ['lib/cel/functions-patterns.ts'],
-  '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
-  'ipaddr.js': ['pipeline/client-address.ts', 'config/'],
+  '@bufbuild/protobuf': ['pipeline/self-review/review-protobuf.ts'],
+  'ipaddr.js': ['pipeline/request/client-address.ts', 'config/'],
 };
 
 t.test('every layer imports only what it may', async (t) => {

@@ -59,13 +59,13 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/cli/rbac-manifests.ts': ['# Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
   'docs/who-can.md': ['people'],
-  'test/unit/pipeline/answer-who-can.test.ts': ['people'],
+  'test/unit/pipeline/own-api/answer-who-can.test.ts': ['people'],
   'src/tenancy/own-openapi.ts': ['people'],
-  'src/pipeline/answer-who-can.ts': ['people'],
+  'src/pipeline/own-api/answer-who-can.ts': ['people'],
   'src/cli/who-can.ts': ['people'],
   'src/api/who-can-v1alpha1.ts': ['people'],
   'src/access/who-can.ts': ['people'],
-  'src/pipeline/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
+  'src/pipeline/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
   'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };
 

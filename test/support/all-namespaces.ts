@@ -8,13 +8,13 @@ import { ByteBudget } from '../../src/lib/byte-budget.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { firstParameter } from '../../src/lib/query.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createAccessSubjects } from '../../src/pipeline/access-subject.ts';
 import {
   type AllNamespacesOptions,
   createAllNamespacesAnswerer,
-} from '../../src/pipeline/answer-all-namespaces.ts';
+} from '../../src/pipeline/all-namespaces/answer-all-namespaces.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../../src/pipeline/ports.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { accessIndexOf } from './access-index.ts';

@@ -5,9 +5,9 @@ import { createProcessCache } from '../../src/cache/process-cache.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { createDiscoveryDocuments } from '../../src/pipeline/answer-discovery.ts';
+import { createDiscoveryDocuments } from '../../src/pipeline/discovery/answer-discovery.ts';
+import { createSystemDiscovery } from '../../src/pipeline/discovery/system-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
-import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
 function documentCache(

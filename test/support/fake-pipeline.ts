@@ -11,7 +11,7 @@ import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import type { Pipeline } from '../../src/pipeline/delivery.ts';
-import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
+import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
 import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
 import { createOwnAPI } from '../../src/tenancy/own-api.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';

@@ -1,6 +1,6 @@
 /** A request as a body admission sees it, with an API server that answers what the test says. */
 import type { InspectedRequest, UserAnswer } from '../../src/admission/body-admission.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 export interface Asked {

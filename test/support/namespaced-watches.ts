@@ -1,7 +1,7 @@
 /** Watches of single namespaces at an API server, and a client that reads a merged one. */
 import { PassThrough } from 'node:stream';
-import type { AnswerStream, StreamedAnswer } from '../../src/pipeline/answer-stream.ts';
 import type { UpstreamStreamer } from '../../src/pipeline/ports.ts';
+import type { AnswerStream, StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
 import { eventually } from './eventually.ts';
 
 export interface OpenWatch {

@@ -2,11 +2,11 @@
  * A request at the last stage, for what Stonegate answers itself: parsed and routed as the pipeline does.
  */
 import type { Identity } from '../../src/api/identity.ts';
-import { impersonationHeaders } from '../../src/pipeline/impersonate.ts';
+import { impersonationHeaders } from '../../src/pipeline/impersonation/impersonate.ts';
 import { senderOf } from '../../src/pipeline/pass-through.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 

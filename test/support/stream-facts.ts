@@ -3,7 +3,7 @@
  */
 import type { LongRunning } from '../../src/api/request-info.ts';
 import type { StreamFacts } from '../../src/flowcontrol/open-stream.ts';
-import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 import { alice } from './fake-pipeline.ts';
 

@@ -8,7 +8,7 @@ import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alph
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
-import type { ReasonOf } from '../rbac-reasons.ts';
+import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing, Received } from '../request-context.ts';
 import {
   actAs,

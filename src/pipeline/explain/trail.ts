@@ -14,7 +14,7 @@ import { type AccessAttributes, type AccessReviewer, reviewOf } from '../../auth
 import { StatusError } from '../../errors/status-error.ts';
 import { toStatus } from '../../errors/to-status.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { ReasonOf } from '../rbac-reasons.ts';
+import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { Stages } from '../stages.ts';
 

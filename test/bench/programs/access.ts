@@ -2,9 +2,9 @@
  * Measures the RBAC index and the features on it, in one process, and prints the figures as JSON: ratios to
  * the work that no implementation can avoid. Started by `access.ts`.
  */
-import { listText } from '../../../src/access/namespace-form.ts';
-import { NamespaceSelection, selectPage } from '../../../src/access/namespace-list.ts';
-import { VisibleNamespaces } from '../../../src/access/visible-namespaces.ts';
+import { listText } from '../../../src/access/namespaces/namespace-form.ts';
+import { NamespaceSelection, selectPage } from '../../../src/access/namespaces/namespace-list.ts';
+import { VisibleNamespaces } from '../../../src/access/namespaces/visible-namespaces.ts';
 import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
 import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { BodyFormat, InspectedRequest } from '../../../src/admission/body-admission.ts';
 import { createDefinitionScope } from '../../../src/admission/definition-scope.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { isTenantName } from '../../../src/tenancy/tenant-name.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { methodAdmission } from '../../../src/admission/admission.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';
 const admit = (method: string, target: string): void =>

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createProtobufBodyAdmission } from '../../../src/admission/admission.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { isSelfReview } from '../../../src/tenancy/self-review.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';

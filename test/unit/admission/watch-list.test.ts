@@ -1,7 +1,7 @@
 /** The words are those of `ValidateListOptions` in k8s.io/apimachinery v0.36.3 with the feature off. */
 import t from 'tap';
 import { watchListAdmission } from '../../../src/admission/watch-list.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const OFF =

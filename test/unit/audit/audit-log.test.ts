@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../../src/api/audit-v1.ts';
 import type { AuditedRequest } from '../../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../../src/audit/audit-log.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 const target = '/api/v1/namespaces/web/pods/p1/log?follow=true';

@@ -5,7 +5,7 @@ import type { Sender } from '../../../src/api/upstream-request.ts';
 import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../../src/authorization/tenant-boundary.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 

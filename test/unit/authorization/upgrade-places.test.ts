@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';

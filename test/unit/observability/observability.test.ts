@@ -12,7 +12,7 @@ import { createLogger } from '../../../src/observability/log.ts';
 import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';
 import { createRequestLog, observeAll } from '../../../src/observability/request-observers.ts';
 import type { ObservedRequest, Outcome } from '../../../src/pipeline/ports.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';

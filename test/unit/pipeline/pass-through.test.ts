@@ -1,6 +1,6 @@
 import t from 'tap';
-import { cleanClientHeaders } from '../../../src/pipeline/client-headers.ts';
 import { assertNoIdentity, passThrough, senderOf } from '../../../src/pipeline/pass-through.ts';
+import { cleanClientHeaders } from '../../../src/pipeline/request/client-headers.ts';
 import { impersonate } from '../../../src/pipeline/stages.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { openMode } from '../../support/fake-pipeline.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createBodySizeAdmission } from '../../../src/admission/admission.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
-import { LastModes } from '../../../src/pipeline/impersonation-modes.ts';
+import { LastModes } from '../../../src/pipeline/impersonation/impersonation-modes.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';

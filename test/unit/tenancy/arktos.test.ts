@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 

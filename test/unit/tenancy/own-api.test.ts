@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createOwnAPI } from '../../../src/tenancy/own-api.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';

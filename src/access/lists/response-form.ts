@@ -1,0 +1,116 @@
+/**
+ * In which form a list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
+ */
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import { type HeaderList, headerValue, headerValues } from '../../lib/header-list.ts';
+import { firstParameter } from '../../lib/query.ts';
+
+export type IncludedObject = 'None' | 'Metadata' | 'Object';
+
+export type ResponseForm =
+  | { readonly kind: 'objects' }
+  | { readonly kind: 'metadata'; readonly version: MetaVersion }
+  | { readonly kind: 'table'; readonly version: MetaVersion; readonly include: IncludedObject };
+
+type MetaVersion = 'v1' | 'v1beta1';
+
+interface Range {
+  readonly type: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const JSON_RANGES: ReadonlySet<string> = new Set([JSON_TYPE, 'application/*', '*/*']);
+
+/** @throws StatusError NotAcceptable, RequestMalformed */
+export function responseForm(headers: HeaderList, query: string, verb: 'list' | 'watch'): ResponseForm {
+  const ranges = rangesOf(headers);
+  if (ranges.length === 0) return { kind: 'objects' };
+  for (const { type, parameters } of ranges) {
+    if (!JSON_RANGES.has(type)) continue;
+    const form = formOf(parameters, query, verb);
+    if (form !== undefined) return form;
+  }
+  throw new StatusError(
+    'NotAcceptable',
+    `only the following media types are accepted: ${JSON_TYPE}${verb === 'watch' ? ';stream=watch' : ''}`,
+  );
+}
+
+/** The best first; of equal quality in the client's order. */
+function rangesOf(headers: HeaderList): Range[] {
+  return headerValues(headers, 'accept')
+    .flatMap((value) => value.split(','))
+    .filter((range) => range.trim() !== '')
+    .map(rangeOf)
+    .sort((one, other) => other.quality - one.quality);
+}
+
+function rangeOf(text: string): Range {
+  const [type = '', ...rest] = text.split(';');
+  const parameters = new Map(
+    rest.map((parameter) => {
+      const [name = '', value = ''] = parameter.split('=', 2);
+      return [name.trim().toLowerCase(), value.trim()] as const;
+    }),
+  );
+  const quality = Number(parameters.get('q') ?? '1');
+  return {
+    type: type.replace(/\s+/g, '').toLowerCase(),
+    quality: Number.isNaN(quality) ? 1 : quality,
+    parameters,
+  };
+}
+
+/** @returns undefined if the transformation is none that the API server has */
+function formOf(
+  parameters: ReadonlyMap<string, string>,
+  query: string,
+  verb: 'list' | 'watch',
+): ResponseForm | undefined {
+  const [kind, group, version] = ['as', 'g', 'v'].map((name) => parameters.get(name));
+  if (kind === undefined && group === undefined && version === undefined) return { kind: 'objects' };
+  if (group !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return undefined;
+  switch (kind) {
+    case 'Table':
+      return { kind: 'table', version, include: includedObject(query) };
+    case 'PartialObjectMetadataList':
+      return { kind: 'metadata', version };
+    case 'PartialObjectMetadata':
+      if (verb === 'watch') return { kind: 'metadata', version };
+      throw new StatusError(
+        'NotAcceptable',
+        'you requested PartialObjectMetadata, but the requested object is a list (*core.NamespaceList)',
+      );
+    default:
+      return undefined;
+  }
+}
+
+function includedObject(query: string): IncludedObject {
+  const included = firstParameter(query, 'includeObject') ?? '';
+  switch (included) {
+    case '':
+      return 'Metadata';
+    case 'None':
+    case 'Metadata':
+    case 'Object':
+      return included;
+    default:
+      throw new StatusError(
+        'RequestMalformed',
+        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(included)}: must be 'Metadata', 'Object', 'None', or empty`,
+      );
+  }
+}
+
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+
+/** Browsers and the usual tools of a shell get indented JSON unless they say otherwise. */
+export function isPretty(headers: HeaderList, query: string): boolean {
+  const asked = firstParameter(query, 'pretty') ?? '';
+  if (asked !== '') return TRUE.has(asked);
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(headerValue(headers, 'user-agent') ?? '');
+}

@@ -1,0 +1,199 @@
+/**
+ * Namespaces as JSON in each form that the API server has: as objects, as metadata, as rows of a table; in
+ * lists and in events. The text of a namespace is made once and shared by all users.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
+ */
+import type { StoredNamespace } from '../../api/rbac-v1.ts';
+import { ageAt } from '../../lib/human-duration.ts';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import type { ResponseForm } from '../lists/response-form.ts';
+import { columnDefinitions } from './namespace-columns.ts';
+
+/** Made when first needed. */
+class Texts {
+  /** With `kind` and `apiVersion`. */
+  readonly object: string;
+  /** Without them, as in a list. */
+  readonly item: string;
+  #metadata: string | undefined;
+
+  constructor({ json }: Pick<StoredNamespace, 'json'>) {
+    this.object = goEscaped(json);
+    this.item = this.object.startsWith(TYPE_META) ? `{${this.object.slice(TYPE_META.length)}` : untyped(json);
+  }
+
+  get metadata(): string {
+    this.#metadata ??= goJSON(parsed(this.object).metadata ?? {});
+    return this.#metadata;
+  }
+}
+
+const TYPE_META = '{"kind":"Namespace","apiVersion":"v1",';
+const texts = new WeakMap<StoredNamespace, Texts>();
+
+function textsOf(namespace: StoredNamespace): Texts {
+  const known = texts.get(namespace);
+  if (known !== undefined) return known;
+  const made = new Texts(namespace);
+  texts.set(namespace, made);
+  return made;
+}
+
+function untyped(json: string): string {
+  const { kind: _kind, apiVersion: _version, ...rest } = parsed(json);
+  return goJSON(rest);
+}
+
+function parsed(json: string): JSONObject {
+  const value: unknown = JSON.parse(json);
+  return isJSONObject(value) ? value : {};
+}
+
+/** As Go encodes it: these characters can only be within strings. */
+function goJSON(value: unknown): string {
+  return goEscaped(JSON.stringify(value));
+}
+
+function goEscaped(json: string): string {
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+}
+
+export interface FormContext {
+  readonly form: ResponseForm;
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number;
+  /** Whether tables have a column for the tenant, as in Arktos. */
+  readonly hasTenants: boolean;
+}
+
+export function listText(
+  namespaces: readonly StoredNamespace[],
+  metadata: ListMeta,
+  context: FormContext,
+): string {
+  const { form } = context;
+  const items = namespaces.map((namespace) => itemText(namespace, context)).join(',');
+  const meta = goJSON(metadata);
+  switch (form.kind) {
+    case 'objects':
+      return `{"kind":"NamespaceList","apiVersion":"v1","metadata":${meta},"items":[${items}]}\n`;
+    case 'metadata':
+      return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"items":${items === '' ? 'null' : `[${items}]`}}\n`;
+    case 'table':
+      return `${tableText(form.version, meta, columnDefinitions(context.hasTenants), items)}\n`;
+  }
+}
+
+function itemText(namespace: StoredNamespace, context: FormContext): string {
+  switch (context.form.kind) {
+    case 'objects':
+      return textsOf(namespace).item;
+    case 'metadata':
+      return partialText(namespace, context.form.version);
+    case 'table':
+      return rowText(namespace, context.form, context);
+  }
+}
+
+function partialText(namespace: StoredNamespace, version: string): string {
+  return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${textsOf(namespace).metadata}}`;
+}
+
+type TableForm = Extract<ResponseForm, { kind: 'table' }>;
+
+function rowText(
+  namespace: StoredNamespace,
+  { version, include }: TableForm,
+  { now, hasTenants }: FormContext,
+): string {
+  const { name, phase, creationTimestamp, tenant } = namespace;
+  const cells = [name, phase, ageAt(now, creationTimestamp), ...(hasTenants ? [tenant] : [])];
+  const object =
+    include === 'None'
+      ? 'null'
+      : include === 'Object'
+        ? textsOf(namespace).object
+        : partialText(namespace, version);
+  return `{"cells":${goJSON(cells)},"object":${object}}`;
+}
+
+function tableText(version: string, meta: string, columns: string, rows: string): string {
+  return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${columns},"rows":[${rows}]}`;
+}
+
+/**
+ * One line of a watch.
+ *
+ * @param isFirst the columns of a table are described in the first event only
+ */
+export function eventText(
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK',
+  namespace: StoredNamespace,
+  isFirst: boolean,
+  context: FormContext,
+): string {
+  return `{"type":"${type}","object":${eventObject(namespace, isFirst, context)}}\n`;
+}
+
+function eventObject(namespace: StoredNamespace, isFirst: boolean, context: FormContext): string {
+  const { form, hasTenants } = context;
+  switch (form.kind) {
+    case 'objects':
+      return textsOf(namespace).object;
+    case 'metadata':
+      return partialText(namespace, form.version);
+    case 'table': {
+      const meta = goJSON({ resourceVersion: String(namespace.revision) });
+      const columns = isFirst ? columnDefinitions(hasTenants) : 'null';
+      return tableText(form.version, meta, columns, rowText(namespace, form, context));
+    }
+  }
+}
+
+/** The namespace with another `resourceVersion`: of a deletion, or of the end of the user's access. */
+export function atRevision(namespace: StoredNamespace, revision: number): StoredNamespace {
+  const object = parsed(namespace.json);
+  const metadata = isJSONObject(object.metadata) ? object.metadata : {};
+  const json = JSON.stringify({
+    ...object,
+    metadata: { ...metadata, resourceVersion: String(revision) },
+  });
+  return { ...namespace, revision, json };
+}
+
+/** Of a namespace only that it is gone: nothing but its name may be told. */
+export function goneNamespace(name: string, tenant: string, revision: number): StoredNamespace {
+  const metadata = { name, ...(tenant !== '' && { tenant }), resourceVersion: String(revision) };
+  return bareNamespace(name, tenant, revision, metadata);
+}
+
+/** What the API server sends as a bookmark. @param isEndOfInitialEvents of a WatchList */
+export function bookmarkObject(revision: number, isEndOfInitialEvents: boolean): StoredNamespace {
+  return bareNamespace('', '', revision, {
+    resourceVersion: String(revision),
+    ...(isEndOfInitialEvents && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+  });
+}
+
+function bareNamespace(name: string, tenant: string, revision: number, metadata: object): StoredNamespace {
+  const object = { kind: 'Namespace', apiVersion: 'v1', metadata, spec: {}, status: {} };
+  return {
+    resource: 'namespaces',
+    tenant,
+    name,
+    uid: '',
+    revision,
+    labels: {},
+    phase: '',
+    creationTimestamp: '',
+    json: JSON.stringify(object),
+  };
+}

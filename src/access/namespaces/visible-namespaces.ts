@@ -1,0 +1,220 @@
+/**
+ * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
+ * concern the user. Requests and open watches of the user share it.
+ */
+import { createHash } from 'node:crypto';
+import { INDEXED_RESOURCES, type StoredNamespace } from '../../api/rbac-v1.ts';
+import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
+import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
+import {
+  isAllowedIn,
+  type NamespacesQuestion,
+  namespacesAllowed,
+  visibleNamespaces,
+} from '../../rbac/enumerate.ts';
+import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
+
+/** A difference in what the user sees. */
+export interface VisibleChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** As it was last seen if it is deleted. */
+  readonly namespace: StoredNamespace;
+  /** As it was last seen if it is modified. */
+  readonly before?: StoredNamespace;
+  /** Of the change: of the namespace, or of the user's access to it. */
+  readonly revision: number;
+  readonly cause: 'object' | 'access';
+}
+
+/** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
+const MAX_REMOVED = 1_000;
+
+export type VisibleListener = (change: VisibleChange) => void;
+
+export class VisibleNamespaces {
+  static #lastGeneration = 0;
+  readonly subject: SubjectByNamespace;
+  readonly tenant: string;
+  /** Under which bindings of the user are found. */
+  readonly keys: ReadonlySet<SubjectKey>;
+  readonly #index: RBACIndex;
+  readonly #question: NamespacesQuestion;
+  readonly #namespaces = new Map<string, StoredNamespace>();
+  /** Names that the user saw, and no longer sees. */
+  readonly #removed = new Set<string>();
+  /** The highest revision known when `#removed` was empty. */
+  #removedSince: number;
+  readonly #listeners = new Set<VisibleListener>();
+  #names: readonly string[] | undefined;
+  #generation = VisibleNamespaces.#nextGeneration();
+  #digest: string | undefined;
+
+  /** @param tenant whose namespaces; empty if the API server has no tenants */
+  constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
+    this.#index = index;
+    this.subject = subject;
+    this.tenant = tenant;
+    this.keys = keysOf(subject);
+    this.#question = visibleNamespaces(tenant);
+    this.#names = namespacesAllowed(index, subject, this.#question);
+    this.#removedSince = highestRevision(index);
+    const { namespaces } = index.objectsOf(tenant);
+    for (const name of this.#names) {
+      const namespace = namespaces.get(name);
+      if (namespace !== undefined) this.#namespaces.set(name, namespace);
+    }
+  }
+
+  /** Sorted. */
+  get names(): readonly string[] {
+    this.#names ??= [...this.#namespaces.keys()].sort();
+    return this.#names;
+  }
+
+  get size(): number {
+    return this.#namespaces.size;
+  }
+
+  static #nextGeneration(): number {
+    VisibleNamespaces.#lastGeneration += 1;
+    return VisibleNamespaces.#lastGeneration;
+  }
+
+  /** Of the names, and of whose they are: equal in all replicas that know the same. */
+  get digest(): string {
+    this.#digest ??= createHash('sha256')
+      .update(JSON.stringify([fingerprintOf(this.subject), this.names]))
+      .digest('base64url');
+    return this.#digest;
+  }
+
+  /** Another number after each change of the user's access, and of each user, in this process. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** @returns undefined if the user does not see it */
+  get(name: string): StoredNamespace | undefined {
+    return this.#namespaces.get(name);
+  }
+
+  /** Whether the user saw the namespace, and no longer sees it. */
+  hasSeen(name: string): boolean {
+    return this.#removed.has(name);
+  }
+
+  /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
+  hasSeenSince(revision: number): boolean {
+    return revision > this.#removedSince;
+  }
+
+  /** Whether the user's rights cover the name, also if there is no such namespace. */
+  covers(name: string): boolean {
+    return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
+  }
+
+  concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
+    const [fewer, more] = subjects.size < this.keys.size ? [subjects, this.keys] : [this.keys, subjects];
+    for (const key of fewer) if (more.has(key)) return true;
+    return false;
+  }
+
+  /** @returns a function that ends the subscription */
+  subscribe(listener: VisibleListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** To be called with every change of the tenant, after it is in the index. */
+  apply(change: Change): void {
+    if (change.kind === 'namespace') this.#applyNamespace(change);
+    else this.#applyAccess(change);
+  }
+
+  #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
+    const { name } = namespace;
+    const known = this.#namespaces.get(name);
+    if (type === 'DELETED') {
+      if (known !== undefined) this.#remove(known, revision, 'object');
+    } else if (known !== undefined) {
+      this.#namespaces.set(name, namespace);
+      this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
+    } else if (type === 'ADDED' && this.covers(name)) this.#add(namespace, revision, 'object');
+  }
+
+  #applyAccess(change: AccessChange): void {
+    if (!this.concerns(change)) return;
+    this.#generation = VisibleNamespaces.#nextGeneration();
+    const { namespaces, revision } = change;
+    const existing = this.#index.objectsOf(this.tenant).namespaces;
+    if (!namespaces.has('')) {
+      for (const name of namespaces) this.#evaluate(name, existing, revision, this.covers(name));
+      return;
+    }
+    const allowed = new Set(namespacesAllowed(this.#index, this.subject, this.#question));
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed]))
+      this.#evaluate(name, existing, revision, allowed.has(name));
+  }
+
+  #evaluate(
+    name: string,
+    existing: ReadonlyMap<string, StoredNamespace>,
+    revision: number,
+    isAllowed: boolean,
+  ): void {
+    const known = this.#namespaces.get(name);
+    const namespace = existing.get(name);
+    if (isAllowed && known === undefined && namespace !== undefined) this.#add(namespace, revision, 'access');
+    if (!isAllowed && known !== undefined) this.#remove(known, revision, 'access');
+  }
+
+  #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
+    this.#namespaces.set(namespace.name, namespace);
+    this.#removed.delete(namespace.name);
+    this.#forgetNames();
+    this.#tell({ type: 'ADDED', namespace, revision, cause });
+  }
+
+  #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
+    this.#namespaces.delete(namespace.name);
+    if (this.#removed.size >= MAX_REMOVED) {
+      this.#removed.clear();
+      this.#removedSince = highestRevision(this.#index);
+    }
+    this.#removed.add(namespace.name);
+    this.#forgetNames();
+    this.#tell({ type: 'DELETED', namespace, revision, cause });
+  }
+
+  #forgetNames(): void {
+    this.#names = undefined;
+    this.#digest = undefined;
+  }
+
+  #tell(change: VisibleChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function highestRevision(index: RBACIndex): number {
+  return Math.max(0, ...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
+}
+
+function keysOf({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
+  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
+  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
+}
+
+/** Equal for equal subjects, however their groups are ordered. */
+export function fingerprintOf({ cluster, other, namespaces }: SubjectByNamespace): string {
+  const part = ({ tenant, username, groups }: typeof cluster) => [tenant, username, [...groups].sort()];
+  const places = [...namespaces]
+    .sort(([one], [another]) => (one < another ? -1 : 1))
+    .map(([name, user]) => [name, part(user)]);
+  return JSON.stringify([part(cluster), part(other), places]);
+}

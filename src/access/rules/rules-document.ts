@@ -1,0 +1,101 @@
+/**
+ * The status of an access rules document: the compiled rules with their revision, whether they are complete,
+ * and for how long they count.
+ */
+import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from '../../api/access-rules-v1alpha1.ts';
+import type { AuthorizationMode } from '../../api/config-v1alpha1.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { timestamp } from '../../lib/kubernetes-time.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { AccessIndex } from '../ports.ts';
+import type { Verifier } from '../verification.ts';
+import type { RulesCache } from './rules-cache.ts';
+
+/** Milliseconds for which a document counts at most. */
+const MAX_VALIDITY = 10 * 60_000;
+
+const TRUNCATED = 'rules that stand for too many grants are left out';
+const DISAGREEMENT = 'the RBAC index and the API server disagree about the user';
+
+export interface RulesDocument {
+  readonly status: AccessRulesStatus;
+  /** Milliseconds since the epoch. */
+  readonly validUntil: number;
+  /** Of the status without revision and validity. */
+  readonly digest: string;
+}
+
+export interface RulesDocuments {
+  readonly access: AccessIndex;
+  readonly cache: RulesCache;
+  /**
+   * @param expiresAt of the credential, in milliseconds since the epoch
+   * @throws StatusError AccessIndexUnavailable if the index has never been complete
+   */
+  documentOf(subject: SubjectByNamespace, selection: RulesSelection, expiresAt: number): RulesDocument;
+}
+
+export interface RulesDocumentsOptions {
+  readonly access: AccessIndex;
+  readonly cache: RulesCache;
+  /** Tells whether the index and the API server disagree about a user. */
+  readonly verifier: Pick<Verifier, 'isSuspended'>;
+  /** As the operator states them. */
+  readonly authorizers: readonly AuthorizationMode[];
+  readonly clock: Clock;
+}
+
+export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
+  const { access, cache, verifier, authorizers, clock } = options;
+  const outsideRBAC = rightsOutsideRBAC(authorizers);
+  return {
+    access,
+    cache,
+    documentOf(subject, selection, expiresAt) {
+      if (access.state() === 'notSynced')
+        throw new StatusError(
+          'AccessIndexUnavailable',
+          `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
+        );
+      const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
+      const doubt = verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC;
+      const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
+      const { tenant } = subject.cluster;
+      const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
+      return {
+        status: {
+          verb: selection.verb,
+          ...(tenant !== '' && { tenant }),
+          revision: String(access.index.revision),
+          incomplete: reason !== undefined,
+          ...(reason !== undefined && { reason }),
+          validUntil: timestamp(validUntil),
+          ...rules,
+          sets,
+        },
+        validUntil,
+        digest: reason === undefined ? digest : `${digest}.${Buffer.from(reason).toString('base64url')}`,
+      };
+    },
+  };
+}
+
+/** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */
+function rightsOutsideRBAC(authorizers: readonly AuthorizationMode[]): string | undefined {
+  if (authorizers.length === 0)
+    return "the operator has not stated the API server's authorizers; others than RBAC may allow more";
+  const others = authorizers.filter((name) => name !== 'RBAC' && name !== 'Node');
+  return others.length === 0 && authorizers.includes('RBAC')
+    ? undefined
+    : `the API server's authorizers are ${authorizers.join(', ')}; others than RBAC may decide otherwise`;
+}
+
+export function selfAccessRules({ status }: RulesDocument): SelfAccessRules {
+  return {
+    kind: 'SelfAccessRules',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null, resourceVersion: status.revision },
+    status,
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * Answers lists and watches of all namespaces (`kubectl get pods -A`) for users who may have them in some
+ * namespaces only: the API server refuses such a request, so one is sent for each permitted namespace, as
+ * the user, and the responses are merged. See docs/access.md.
+ */
+import {
+  type AllNamespacesQuestion,
+  isConcerned,
+  permittedNamespaces,
+} from '../../access/all-namespaces/all-namespaces.ts';
+import type { AccessIndex } from '../../access/ports.ts';
+import type { Verifier } from '../../access/verification.ts';
+import type { ResourceAttributes } from '../../api/authorization-v1.ts';
+import type { ResourceRequest } from '../../api/request-info.ts';
+import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { Answerer } from '../delivery.ts';
+import type { DiscoveryDocuments } from '../discovery/answer-discovery.ts';
+import { preferredVersion } from '../discovery/preferred-version.ts';
+import type { UpstreamResponse } from '../ports.ts';
+import type { AccessSubjects } from '../rbac/access-subject.ts';
+import { type Outgoing, setImpersonationSent } from '../request-context.ts';
+import type { StreamedAnswer } from '../response/answer-stream.ts';
+import { asFiltered } from '../response/filtered-response.ts';
+import type { WouldMerge } from '../self-review/filtered-self-review.ts';
+import { listNamespaces, type NamespacesListOptions } from './list.ts';
+import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
+import { isAllNamespaces } from './request.ts';
+import { type NamespacesWatchOptions, watchNamespaces } from './watch.ts';
+
+export interface AllNamespacesOptions
+  extends Omit<NamespacesListOptions & NamespacesWatchOptions, 'requestAs'>,
+    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger'> {
+  readonly mode: NamespacesListOptions['mode'] &
+    NamespacesWatchOptions['mode'] &
+    Pick<TenancyMode, 'reviewTenant'>;
+  readonly access: AccessIndex;
+  readonly subjects: AccessSubjects;
+  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
+  /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
+  readonly reviewer: AccessReviewer | undefined;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly maxNamespaces: { readonly list: number; readonly watch: number };
+}
+
+type Answer = UpstreamResponse | StreamedAnswer | undefined;
+
+export interface AllNamespacesAnswerer extends Answerer<Answer> {
+  /** Whether a request for the kind in all namespaces would be answered here for the user of the request. */
+  readonly wouldMerge: WouldMerge;
+}
+
+/** Reviews that are cached, of one revision of the index each. */
+const MAX_REVIEWED = 1_000;
+
+export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
+  const reviewed = new Map<string, boolean>();
+  return {
+    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
+    answer(outgoing) {
+      const { info } = outgoing;
+      if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
+      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
+    },
+  };
+}
+
+async function answer(
+  outgoing: Outgoing,
+  info: ResourceRequest,
+  options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
+): Promise<Answer> {
+  const { access, subjects, maxNamespaces, verifier } = options;
+  const subject = await subjects.subjectOf(outgoing);
+  if (verifier.isSuspended(subject.cluster)) return undefined;
+  const { verb, apiGroup, resource } = info;
+  const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
+  const namespaces = permittedNamespaces(access.index, subject, question);
+  if (namespaces === undefined || namespaces.length === 0) return undefined;
+  if (!(await isNamespaced(outgoing, info, options))) return undefined;
+  if (await isAllowedByOthers(outgoing, info, options, reviewed)) return undefined;
+  verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
+  setImpersonationSent(outgoing);
+  const requesting = { ...options, requestAs: subjects.requestAs };
+  if (verb === 'watch') {
+    const permitted = permittedNow(outgoing, subject, question, options);
+    return filtered(await watchNamespaces(outgoing, info, namespaces, { ...requesting, permitted }));
+  }
+  return filtered(await listNamespaces(outgoing, info, namespaces, requesting));
+}
+
+async function wouldMerge(
+  outgoing: Outgoing,
+  { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
+  options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
+): Promise<boolean> {
+  const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
+  const { tenant, info, exchange } = outgoing;
+  if (access.state() !== 'current' || !info.isResourceRequest) return false;
+  const subject = await subjects.subjectOf(outgoing);
+  if (verifier.isSuspended(subject.cluster)) return false;
+  const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
+  const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  if (namespaces.length === 0 || namespaces.length > most) return false;
+  const isNamed = version !== '' && version !== '*';
+  const apiVersion = isNamed
+    ? version
+    : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
+  if (apiVersion === undefined) return false;
+  const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
+  if (!(await isNamespaced(outgoing, asked, options))) return false;
+  return !(await isAllowedByOthers(outgoing, asked, options, reviewed));
+}
+
+function filtered(response: Answer): Answer {
+  return response?.status === 200 ? asFiltered(response) : response;
+}
+
+function permittedNow(
+  outgoing: Outgoing,
+  opened: SubjectByNamespace,
+  question: AllNamespacesQuestion,
+  { access, subjects }: AllNamespacesOptions,
+): PermittedNamespaces {
+  let subject = opened;
+  return {
+    isConcernedBy: (change) => isConcerned(change, subject, question),
+    now() {
+      const names = permittedNamespaces(access.index, subject, question);
+      return names && new Set(names);
+    },
+    async isSameUser() {
+      if (outgoing.proven.assignmentsOf === undefined) return true;
+      const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
+      const isSame = digestOfSubject(current) === digestOfSubject(subject);
+      subject = current;
+      return isSame;
+    },
+  };
+}
+
+/** If Keystone cannot be asked, the user counts as unchanged; after any other error the watch ends. */
+function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => SubjectByNamespace {
+  return (error) => {
+    if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
+    throw error;
+  };
+}
+
+function digestOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
+  return JSON.stringify([cluster, other, [...namespaces]]);
+}
+
+/** In whose namespaces; empty if the API server has no tenants. */
+function tenantOf({ tenant }: Outgoing, info: ResourceRequest, { mode }: AllNamespacesOptions): string {
+  return info.tenant === '' ? (mode.reviewTenant(tenant) ?? '') : info.tenant;
+}
+
+async function isNamespaced(
+  { tenant, exchange }: Outgoing,
+  { apiGroup: group, apiVersion: version, resource }: ResourceRequest,
+  { discovered }: AllNamespacesOptions,
+): Promise<boolean> {
+  const found = await discovered.resource(tenant, { group, version }, resource, exchange.signal);
+  return found?.namespaced === true;
+}
+
+/** Whether an authorizer that the index does not know allows the request for the whole cluster. */
+async function isAllowedByOthers(
+  outgoing: Outgoing,
+  info: ResourceRequest,
+  { reviewer, mode, access }: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
+): Promise<boolean> {
+  if (reviewer === undefined) return false;
+  const { user, sender, tenant, exchange } = outgoing;
+  const { verb, apiGroup: group, resource } = info;
+  const home = mode.reviewTenant(tenant);
+  const asked = info.tenant === '' ? home : info.tenant;
+  const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
+  const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
+  const known = reviewed.get(key);
+  if (known !== undefined) return known;
+  const subject = { user, sender, home, tenant };
+  const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
+  if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
+  reviewed.set(key, allowed);
+  return allowed;
+}
+
+function tooMany(
+  { verb, resource, apiGroup }: ResourceRequest,
+  count: number,
+  most: number,
+  { cluster }: SubjectByNamespace,
+): StatusError {
+  const qualified = apiGroup === '' ? resource : `${resource}.${apiGroup}`;
+  return new StatusError(
+    'TooManyNamespaces',
+    `${qualified} is forbidden: User ${JSON.stringify(cluster.username)} can ${verb} resource ${JSON.stringify(resource)} in ${count} namespaces, but one request is sent to ${most} at most: request one namespace (-n NAMESPACE)`,
+    { details: { ...(apiGroup !== '' && { group: apiGroup }), kind: resource } },
+  );
+}

@@ -1,0 +1,242 @@
+/**
+ * A list of all namespaces that a user may list: each namespace is listed as the user, and the lists are
+ * merged. See docs/access.md, "All-namespaces requests".
+ */
+import { digestOfNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
+import {
+  collectPage,
+  type Page,
+  type PartRequest,
+  type PartResult,
+  type Position,
+} from '../../access/all-namespaces/collect-page.ts';
+import { mergeParts, readListPart } from '../../access/all-namespaces/list-part.ts';
+import {
+  type ContinueScope,
+  invalidContinue,
+  openContinue,
+  sealContinue,
+} from '../../access/lists/continue-token.ts';
+import type { TokenSealer } from '../../access/ports.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { ResourceRequest } from '../../api/request-info.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import { type ByteBudget, TooLarge } from '../../lib/byte-budget.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { MalformedJSON } from '../../lib/json-scan.ts';
+import { firstParameter } from '../../lib/query.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
+import type { Outgoing } from '../request-context.ts';
+import { type NamespaceRequestOptions, namespaceRequest } from './request.ts';
+import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
+
+export interface NamespacesListOptions extends NamespaceRequestOptions {
+  readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
+  readonly fetcher: UpstreamFetcher;
+  readonly sealer: TokenSealer;
+  /** For the parts of all lists that are being merged. */
+  readonly memory: ByteBudget;
+}
+
+/** The longest merged list, in bytes. */
+const MAX_LIST_BYTES = 32 * 1024 * 1024;
+const NUMBER = /^[0-9]{1,9}$/;
+
+/**
+ * @param namespaces in which the user may list, in order; at least one
+ * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
+ * @throws StatusError RequestMalformed, ResourceExpired, ListTooLarge, TenantRateExceeded,
+ *   UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+ */
+export async function listNamespaces(
+  outgoing: Outgoing,
+  info: ResourceRequest,
+  namespaces: readonly string[],
+  options: NamespacesListOptions,
+): Promise<UpstreamResponse | undefined> {
+  const limit = firstParameter(info.rawQuery, 'limit') ?? '';
+  if (limit !== '' && !NUMBER.test(limit)) return undefined;
+  const access = digestOfNamespaces(namespaces);
+  const scope = scopeOf(outgoing, info);
+  const from = startOf(info, scope, access, options);
+  const collector = new Collector(outgoing, info, options);
+  try {
+    const page = await collector.page(namespaces, Number(limit) || undefined, from);
+    const [first, ...others] = page.parts;
+    if (first === undefined) {
+      if (from !== undefined) throw expired('the namespaces of this list are no longer accessible');
+      return undefined;
+    }
+    const more = page.next && { continue: sealContinue(options.sealer, scope, { ...page.next, access }) };
+    const metadata = { resourceVersion: page.revision ?? first.revision, ...more };
+    const body = mergeParts([first, ...others], metadata);
+    const headers = [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-cache, private'],
+    ] as const;
+    return {
+      status: 200,
+      headers: [...headers, ...leftOut(page.forbidden, info)],
+      body,
+      release: collector.detach(),
+    };
+  } catch (error) {
+    if (error instanceof NamespaceAnswer) return relayedAnswer(error.response);
+    if (error instanceof MalformedJSON) throw unreadable(error);
+    throw error;
+  } finally {
+    collector.release();
+  }
+}
+
+function scopeOf({ tenant, user }: Outgoing, { rawPath, rawQuery }: ResourceRequest): ContinueScope {
+  return {
+    kind: 'all-namespaces',
+    user: JSON.stringify([tenant, user.username, user.uid]),
+    path: rawPath,
+    selection: [
+      firstParameter(rawQuery, 'labelSelector') ?? '',
+      firstParameter(rawQuery, 'fieldSelector') ?? '',
+    ],
+  };
+}
+
+/** @returns undefined for the first page */
+function startOf(
+  { rawQuery }: ResourceRequest,
+  scope: ContinueScope,
+  access: string,
+  { sealer }: NamespacesListOptions,
+): Position | undefined {
+  const token = firstParameter(rawQuery, 'continue') ?? '';
+  if (token === '') return undefined;
+  if ((firstParameter(rawQuery, 'resourceVersion') ?? '') !== '')
+    throw new StatusError(
+      'RequestMalformed',
+      'specifying resource version is not allowed when using continue',
+    );
+  const payload = openContinue(sealer, scope, token);
+  if (!isPosition(payload)) throw invalidContinue();
+  if (payload.access !== access)
+    throw expired(
+      'your access has changed since the list began, so it must be started again without the continue parameter',
+    );
+  return payload;
+}
+
+function isPosition(payload: unknown): payload is Position & { readonly access: string } {
+  return (
+    isJSONObject(payload) &&
+    typeof payload.namespace === 'string' &&
+    typeof payload.revision === 'string' &&
+    typeof payload.access === 'string' &&
+    (payload.more === undefined || typeof payload.more === 'string')
+  );
+}
+
+function expired(reason: string): StatusError {
+  return new StatusError('ResourceExpired', `The provided continue parameter is too old: ${reason}`);
+}
+
+class Collector {
+  readonly #outgoing: Outgoing;
+  readonly #info: ResourceRequest;
+  readonly #options: NamespacesListOptions;
+  #bytes = 0;
+
+  constructor(outgoing: Outgoing, info: ResourceRequest, options: NamespacesListOptions) {
+    this.#outgoing = outgoing;
+    this.#info = info;
+    this.#options = options;
+  }
+
+  async page(
+    namespaces: readonly string[],
+    limit: number | undefined,
+    from: Position | undefined,
+  ): Promise<Page> {
+    const { listsAtRevision } = this.#options.mode;
+    const attempts = from === undefined ? 2 : 1;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const page = await collectPage({ namespaces, limit, from, listsAtRevision }, (part) =>
+        this.#request(part),
+      );
+      if (page !== 'expired') return page;
+      this.release();
+    }
+    throw expired('the API server no longer has the revision of the list, so it must be started again');
+  }
+
+  /** @returns releases what is reserved, since the merged list takes as much */
+  detach(): () => void {
+    const { memory } = this.#options;
+    const { tenant } = this.#outgoing;
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    return () => memory.release(tenant, bytes);
+  }
+
+  release(): void {
+    this.#options.memory.release(this.#outgoing.tenant, this.#bytes);
+    this.#bytes = 0;
+  }
+
+  async #request({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
+    const { fetcher } = this.#options;
+    const parameters = {
+      limit: limit === undefined ? undefined : String(limit),
+      continue: more,
+      ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
+      ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
+    };
+    const request = await namespaceRequest(this.#outgoing, this.#info, namespace, parameters, this.#options);
+    const response = await fetcher.fetch(request, this.#outgoing.exchange.signal).catch(tooLarge);
+    switch (response.status) {
+      case 200:
+        this.#reserve(response.body.length);
+        return readListPart(response.body);
+      case 403:
+        return 'forbidden';
+      case 404:
+        return 'gone';
+      case 410:
+        return 'expired';
+      default:
+        throw new NamespaceAnswer(response);
+    }
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#bytes + bytes > MAX_LIST_BYTES) throw listTooLarge();
+    if (!this.#options.memory.tryReserve(this.#outgoing.tenant, bytes))
+      throw new StatusError(
+        'TenantRateExceeded',
+        'Too many requests, please try again later: too many large lists are merged at once',
+      );
+    this.#bytes += bytes;
+  }
+}
+
+function tooLarge(error: unknown): never {
+  if (error instanceof StatusError && error.cause instanceof TooLarge) throw listTooLarge(error);
+  throw error;
+}
+
+function listTooLarge(cause?: unknown): StatusError {
+  return new StatusError(
+    'ListTooLarge',
+    `the list of all your namespaces is too large to be merged: request it in pages (limit), or one namespace (-n NAMESPACE)`,
+    { cause },
+  );
+}
+
+function unreadable(cause: unknown): StatusError {
+  return new StatusError(
+    'UpstreamUnavailable',
+    'the API server answered a list with something that cannot be read',
+    {
+      cause,
+    },
+  );
+}

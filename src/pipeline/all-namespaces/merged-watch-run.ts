@@ -1,0 +1,234 @@
+/**
+ * An open watch of several namespaces: reads the watches of the API server, opens again those that end, and
+ * writes their merged events. It ends with 410 when the set of permitted namespaces is about to be another:
+ * the client lists again, and sees what it may see now.
+ */
+import type { Readable } from 'node:stream';
+import { MergedWatch, type MergedWatchOptions } from '../../access/all-namespaces/merge-watches.ts';
+import type { AccessIndex } from '../../access/ports.ts';
+import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
+import { MalformedJSON } from '../../lib/json-scan.ts';
+import { LineSplitter } from '../../lib/line-splitter.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { UpstreamStream } from '../ports.ts';
+import type { AnswerStream } from '../response/answer-stream.ts';
+
+/** @param changes parameters of the query in place of the client's */
+export type OpenPart = (
+  namespace: string,
+  changes: Readonly<Record<string, string | undefined>>,
+) => Promise<UpstreamStream>;
+
+export interface MergedWatchRunOptions {
+  readonly watch: MergedWatchOptions;
+  /** All for which the user has permission, those that the API server refuses included. */
+  readonly namespaces: readonly string[];
+  /** The watches that are open, by namespace. */
+  readonly parts: ReadonlyMap<string, UpstreamStream>;
+  readonly open: OpenPart;
+  /** Ends all requests to the API server. */
+  readonly close: () => void;
+  /** After which it ends cleanly. */
+  readonly seconds: number;
+  readonly access: AccessIndex;
+  readonly permitted: PermittedNamespaces;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** The namespaces in which the user may watch now. */
+export interface PermittedNamespaces {
+  /** Whether a change may concern them; cheap. */
+  isConcernedBy(change: Change): boolean;
+  /** The namespaces now; undefined if the user may watch the whole cluster now. */
+  now(): ReadonlySet<string> | undefined;
+  /**
+   * Resolves the user's roles again, if they are looked up; `now` counts with them from then on. It does not
+   * reject: while they cannot be looked up, the user is the same.
+   */
+  isSameUser(): Promise<boolean>;
+}
+
+/** Of one event; an object at the API server is smaller. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Milliseconds over which the ends of watches are spread after a change. */
+const SPREAD = 4_500;
+/** Milliseconds. A watch of the API server that ends sooner is not opened again. */
+const SHORTEST = 1_000;
+/** Milliseconds between two looks at roles that are looked up. */
+const RECHECK = 60_000;
+/** Milliseconds for which events of other namespaces are waited for before a clean end. */
+const STRAGGLERS = 1_000;
+
+const EXPIRED = JSON.stringify({
+  type: 'ERROR',
+  object: {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message:
+      'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
+    reason: 'Expired',
+    code: 410,
+  },
+});
+
+export class MergedWatchRun {
+  readonly #options: MergedWatchRunOptions;
+  readonly #merged: MergedWatch;
+  readonly #namespaces: ReadonlySet<string>;
+  /** The watches that are read. */
+  readonly #bodies = new Map<string, Readable>();
+  readonly #timers = new Set<Timer>();
+  #unsubscribe = () => {};
+  #stream: AnswerStream | undefined;
+  #isExpiring = false;
+
+  constructor(options: MergedWatchRunOptions) {
+    this.#options = options;
+    this.#merged = new MergedWatch(options.parts.keys(), options.watch);
+    this.#namespaces = new Set(options.namespaces);
+    for (const [name, { body }] of options.parts) this.#bodies.set(name, body);
+  }
+
+  start(stream: AnswerStream): void {
+    const { access, permitted, seconds } = this.#options;
+    this.#stream = stream;
+    this.#unsubscribe = access.index.subscribe({
+      changed: (change) => {
+        if (permitted.isConcernedBy(change)) this.#compare();
+      },
+    });
+    access.stopped.addEventListener('abort', this.#onStopped);
+    this.#after(seconds * 1_000, () => this.#finish());
+    this.#recheckLater();
+    for (const [name, body] of this.#bodies) void this.#read(name, body);
+    // The index may have changed while the watches were opened.
+    this.#compare();
+    if (access.stopped.aborted) this.#onStopped();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.#stream = undefined;
+    this.#unsubscribe();
+    this.#options.access.stopped.removeEventListener('abort', this.#onStopped);
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#bodies.clear();
+    this.#options.close();
+  }
+
+  async #read(name: string, body: Readable): Promise<void> {
+    const { clock, logger } = this.#options;
+    const openedAt = clock.now();
+    const lines = new LineSplitter(MAX_LINE_BYTES);
+    const isCurrent = () => this.#bodies.get(name) === body;
+    try {
+      for await (const piece of body) {
+        if (!isCurrent() || !Buffer.isBuffer(piece)) return;
+        for (const line of lines.take(piece)) this.#take(name, line);
+      }
+      if (!isCurrent()) return;
+      if (lines.isWithinLine) throw new MalformedJSON('it ends within an event');
+    } catch (error) {
+      if (!isCurrent()) return;
+      logger.warn({ error }, 'a watch of all namespaces ends, since the watch of one broke off');
+      this.#expireNow();
+      return;
+    }
+    await this.#openAgain(name, clock.now() - openedAt);
+  }
+
+  #take(name: string, line: Buffer): void {
+    const { lines, isOver } = this.#merged.take(name, line);
+    for (const passed of lines) this.#stream?.write(`${passed.toString('utf8')}\n`);
+    if (isOver) this.#stream?.end();
+  }
+
+  /** @param lasted milliseconds */
+  async #openAgain(name: string, lasted: number): Promise<void> {
+    const from = this.#merged.resumeFrom(name);
+    if (from === undefined || lasted < SHORTEST) return this.#expireNow();
+    const resumed = from !== 'start' && {
+      resourceVersion: from.revision,
+      resourceVersionMatch: undefined,
+      sendInitialEvents: undefined,
+    };
+    this.#bodies.delete(name);
+    try {
+      const { status, body } = await this.#options.open(name, { ...resumed });
+      if (this.#stream === undefined || status !== 200 || !this.#merged.has(name)) {
+        body.destroy();
+        return this.#expireNow();
+      }
+      this.#bodies.set(name, body);
+      await this.#read(name, body);
+    } catch (error) {
+      if (this.#stream !== undefined)
+        this.#options.logger.warn(
+          { error },
+          'a watch of all namespaces ends, since that of one cannot go on',
+        );
+      this.#expireNow();
+    }
+  }
+
+  /** Compares the namespaces of the watch with those that are permitted now. */
+  #compare(): void {
+    const now = this.#options.permitted.now();
+    const lost = now === undefined ? [] : [...this.#namespaces].filter((name) => !now.has(name));
+    for (const name of lost) {
+      this.#merged.remove(name);
+      const body = this.#bodies.get(name);
+      this.#bodies.delete(name);
+      body?.destroy();
+    }
+    if (now === undefined || lost.length > 0 || now.size !== this.#namespaces.size) this.#expire();
+  }
+
+  readonly #onStopped = (): void => this.#expire();
+
+  /** Not at once, since a change may concern the watches of many clients, which all list again. */
+  #expire(): void {
+    if (this.#isExpiring) return;
+    this.#isExpiring = true;
+    this.#after(this.#options.random.fraction() * SPREAD, () => this.#expireNow());
+  }
+
+  #expireNow(): void {
+    this.#stream?.write(`${EXPIRED}\n`);
+    this.#stream?.end();
+  }
+
+  #finish(): void {
+    this.#merged.finish();
+    this.#after(STRAGGLERS, () => this.#stream?.end());
+  }
+
+  #recheckLater(): void {
+    this.#after(RECHECK, () => {
+      void this.#recheck().then(() => this.#recheckLater());
+    });
+  }
+
+  async #recheck(): Promise<void> {
+    if (await this.#options.permitted.isSameUser()) return;
+    this.#compare();
+    this.#expire();
+  }
+
+  #after(milliseconds: number, action: () => void): void {
+    if (this.#stream === undefined) return;
+    const { clock } = this.#options;
+    const timer = runAt(clock, clock.now() + milliseconds, () => {
+      this.#timers.delete(timer);
+      action();
+    });
+    this.#timers.add(timer);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
+ * merged. It opens the watches; `merged-watch-run.ts` reads them. See docs/access.md.
+ */
+import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
+import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { ResourceRequest } from '../../api/request-info.ts';
+import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { headerValue } from '../../lib/header-list.ts';
+import { firstParameter } from '../../lib/query.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
+import { isSet } from '../request/request-info.ts';
+import type { Outgoing } from '../request-context.ts';
+import type { StreamedAnswer } from '../response/answer-stream.ts';
+import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
+import { type NamespaceRequestOptions, namespaceRequest } from './request.ts';
+import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
+
+export interface NamespacesWatchOptions extends NamespaceRequestOptions {
+  readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
+  readonly streamer: UpstreamStreamer;
+}
+
+type RunOptions = Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'access' | 'permitted'>;
+
+/** Of a response that is no watch. */
+const MAX_REFUSAL_BYTES = 256 * 1024;
+const SECONDS = /^[0-9]{1,6}$/;
+/** Seconds that a watch lasts if the client says nothing, as at an API server: up to twice as many. */
+const DEFAULT_SECONDS = 1_800;
+
+/**
+ * @param namespaces in which the user may watch; at least one
+ * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
+ * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
+ *   TenantRateExceeded
+ */
+export async function watchNamespaces(
+  outgoing: Outgoing,
+  info: ResourceRequest,
+  namespaces: readonly string[],
+  options: NamespacesWatchOptions & RunOptions,
+): Promise<StreamedAnswer | UpstreamResponse | undefined> {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const client = outgoing.exchange.signal;
+  client.addEventListener('abort', end, { once: true });
+  if (client.aborted) end();
+  const parameter = (name: string) => firstParameter(info.rawQuery, name);
+  const bookmarks = bookmarksOf(options.mode, isSet(parameter('allowWatchBookmarks')));
+  const open: OpenPart = async (namespace, changes) => {
+    const parameters = {
+      ...changes,
+      allowWatchBookmarks: bookmarks === 'ignore' ? undefined : 'true',
+      timeoutSeconds: undefined,
+      pretty: undefined,
+    };
+    const request = await namespaceRequest(outgoing, info, namespace, parameters, options);
+    return options.streamer.stream(request, ending.signal);
+  };
+  try {
+    const opened = await openAll(namespaces, open);
+    const parts = new Map(
+      opened.flatMap(({ name, stream }) => (stream === undefined ? [] : [[name, stream]])),
+    );
+    const [first] = parts.values();
+    if (first === undefined) {
+      client.removeEventListener('abort', end);
+      return undefined;
+    }
+    const refused = opened.flatMap(({ name, stream }) => (stream === undefined ? [name] : []));
+    const run = new MergedWatchRun({
+      ...options,
+      namespaces,
+      parts,
+      open,
+      close: end,
+      seconds: secondsOf(parameter('timeoutSeconds'), options),
+      watch: { bookmarks, sendsInitialEvents: isSet(parameter('sendInitialEvents')) },
+    });
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', headerValue(first.headers, 'content-type') ?? JSON_TYPE],
+        ['Cache-Control', 'no-cache, private'],
+        ...leftOut(refused, info),
+      ],
+      start(stream) {
+        run.start(stream);
+        return () => {
+          client.removeEventListener('abort', end);
+          run.stop();
+        };
+      },
+    };
+  } catch (error) {
+    end();
+    client.removeEventListener('abort', end);
+    if (error instanceof NamespaceAnswer) return relayedAnswer(error.response);
+    throw error;
+  }
+}
+
+/** In Arktos a bookmark is no statement about the watch, and holds an object of any tenant. */
+function bookmarksOf({ watchEvents }: Pick<TenancyMode, 'watchEvents'>, isWanted: boolean): BookmarkHandling {
+  if (watchEvents === 'filtered') return 'ignore';
+  return isWanted ? 'pass' : 'drop';
+}
+
+function secondsOf(wanted: string | undefined, { random }: Pick<RunOptions, 'random'>): number {
+  const seconds = wanted !== undefined && SECONDS.test(wanted) ? Number(wanted) : 0;
+  return seconds > 0 ? seconds : DEFAULT_SECONDS * (1 + random.fraction());
+}
+
+interface Opened {
+  readonly name: string;
+  /** Undefined if the API server refuses the namespace. */
+  readonly stream: UpstreamStream | undefined;
+}
+
+/** @throws NamespaceAnswer for any other response than 200 and 403 */
+function openAll(namespaces: readonly string[], open: OpenPart): Promise<Opened[]> {
+  return mapWithConcurrency(namespaces, CONCURRENT_PARTS, async (name) => {
+    const stream = await open(name, {});
+    if (stream.status === 200) return { name, stream };
+    if (stream.status !== 403) throw new NamespaceAnswer(await wholeResponse(stream));
+    stream.body.destroy();
+    return { name, stream: undefined };
+  });
+}
+
+async function wholeResponse({ status, headers, body }: UpstreamStream): Promise<UpstreamResponse> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    if (!Buffer.isBuffer(piece)) continue;
+    bytes += piece.length;
+    if (bytes > MAX_REFUSAL_BYTES) break;
+    pieces.push(piece);
+  }
+  return { status, headers, body: Buffer.concat(pieces) };
+}

@@ -1,0 +1,37 @@
+/**
+ * The version of an API group that clients use, from the tenant's discovery.
+ */
+import type { TenantName } from '../../api/identity.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
+import { readGroup } from '../../tenancy/reduce-discovery.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { DiscoveryDocuments } from './answer-discovery.ts';
+
+/**
+ * @param group as a client sent it
+ * @returns undefined if the tenant has no such group
+ * @throws StatusError as `DiscoveryDocuments.get` does
+ */
+export async function preferredVersion(
+  tenant: TenantName,
+  group: string,
+  discovered: Pick<DiscoveryDocuments, 'get'>,
+  { readsTenantFromPath }: Pick<TenancyMode, 'readsTenantFromPath'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (group === '') return 'v1';
+  const path = `/apis/${group}`;
+  const reduce = discoveryPath(path)?.reduce;
+  if (reduce !== 'group') return undefined;
+  const query = discoveryQuery(path, '', readsTenantFromPath ? tenant : undefined);
+  const response = await discovered.get(
+    tenant,
+    { kind: 'discovery', path, query, reduce },
+    JSON_TYPE,
+    signal,
+  );
+  if (response.status !== 200) return undefined;
+  const document: unknown = JSON.parse(response.body.toString('utf8'));
+  return readGroup(document)?.preferredVersion?.version;
+}

@@ -1,0 +1,137 @@
+/**
+ * A list or watch of namespaces that is answered from the RBAC index, and what it needs: the user's visible
+ * namespaces, and reviews of the API server where the index alone does not decide.
+ */
+
+import type { ListOptions } from '../../access/lists/list-options.ts';
+import { ChangeLog } from '../../access/namespaces/change-log.ts';
+import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
+import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
+import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
+import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
+import type { Verifier } from '../../access/verification.ts';
+import type { ResourceRequest } from '../../api/request-info.ts';
+import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import { visibleNamespaces } from '../../rbac/enumerate.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { AccessSubjects } from '../rbac/access-subject.ts';
+import type { Outgoing } from '../request-context.ts';
+
+export interface NamespacesOptions {
+  readonly access: AccessIndex;
+  readonly memory: NamespacesMemory;
+  readonly subjects: AccessSubjects;
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
+  readonly reviewer: AccessReviewer | undefined;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly sealer: TokenSealer;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What is known of the users and of the changes: it lives as long as the index. */
+export interface NamespacesMemory {
+  readonly views: VisibleNamespacesCache;
+  readonly changes: ChangeLog;
+  readonly confirmed: ConfirmedNames;
+  readonly created: CreatedNamespaces;
+  /** Another in each process. */
+  readonly instance: string;
+}
+
+export function createNamespacesMemory(
+  { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
+  clock: Clock,
+  random: Random,
+): NamespacesMemory {
+  return {
+    views: new VisibleNamespacesCache({ index, clock }),
+    changes: new ChangeLog({ index, clock, stopped }),
+    confirmed: new ConfirmedNames(clock),
+    created: new CreatedNamespaces({ index, stopped }, clock),
+    instance: random.uuid(),
+  };
+}
+
+/** What is made of the options once. */
+export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
+
+/** A request that is answered from the index. */
+export interface NamespacesRequest {
+  readonly outgoing: Outgoing;
+  readonly info: NamespacesInfo;
+  readonly subject: SubjectByNamespace;
+  /** Whose namespaces; empty if the API server has no tenants. */
+  readonly tenant: string;
+  readonly options: ListOptions;
+  readonly selection: NamespaceSelection;
+}
+
+export interface NamespacesInfo extends ResourceRequest {
+  readonly verb: 'list' | 'watch';
+}
+
+/** Whether the API server allows it to the user of the request. */
+export async function isReviewed(
+  { user, sender, tenant, exchange }: Outgoing,
+  attributes: { verb: string; resource: string; namespace?: string; name?: string },
+  { reviewer, mode }: { readonly reviewer: AccessReviewer; readonly mode: NamespacesState['mode'] },
+): Promise<boolean> {
+  const home = mode.reviewTenant(tenant);
+  const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
+  const subject = { user, sender, home, tenant };
+  return (await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal)).allowed;
+}
+
+/** @returns undefined if no review is needed */
+export function nameReview(
+  outgoing: Outgoing,
+  { reviewer, mode, subjects }: NamespacesState,
+): ReviewName | undefined {
+  if (reviewer === undefined) return undefined;
+  return async (name) =>
+    isReviewed(
+      await subjects.requestAs(outgoing, name),
+      { verb: 'get', resource: 'namespaces', namespace: name, name },
+      { reviewer, mode },
+    );
+}
+
+/** The user's namespaces, as the index has them. */
+export function viewOf(
+  { subject, tenant }: NamespacesRequest,
+  { views, verifier }: NamespacesState,
+): VisibleNamespaces {
+  const view = views.viewOf(subject, tenant);
+  verifier.sampleNamespaces(subject, visibleNamespaces(tenant), view.names);
+  return view;
+}
+
+/** Milliseconds for which a revision is waited for. */
+const TIMEOUT = 3_000;
+
+/** @throws StatusError ResourceVersionTooLarge, in the API server's words */
+export async function waitForRevision(
+  revision: number,
+  { outgoing }: NamespacesRequest,
+  { access }: NamespacesState,
+): Promise<void> {
+  if (await access.waitFor(revision, TIMEOUT, outgoing.exchange.signal)) return;
+  throw new StatusError(
+    'ResourceVersionTooLarge',
+    `Timeout: Too large resource version: ${revision}, current: ${access.index.revision}`,
+    {
+      details: {
+        causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+        retryAfterSeconds: 1,
+      },
+    },
+  );
+}

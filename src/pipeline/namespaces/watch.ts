@@ -1,0 +1,114 @@
+/**
+ * The filtered watch of namespaces: what it begins with, and how long it lasts.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-watch
+ */
+
+import { responseForm } from '../../access/lists/response-form.ts';
+import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
+import {
+  canReplay,
+  type NameConfirmation,
+  startNamespaceWatch,
+} from '../../access/namespaces/namespace-watch.ts';
+import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { StreamedAnswer } from '../response/answer-stream.ts';
+import {
+  type NamespacesRequest,
+  type NamespacesState,
+  nameReview,
+  viewOf,
+  waitForRevision,
+} from './request.ts';
+
+/** As the API server ends watches: after this time and up to as much again. */
+const MIN_TIMEOUT = 30 * 60_000;
+/** If names are confirmed by reviews: a review is then no older than this. */
+const CONFIRMED_TIMEOUT = 5 * 60_000;
+
+/** @throws StatusError RequestMalformed, NotAcceptable, ResourceVersionTooLarge */
+export async function watchVisible(
+  request: NamespacesRequest,
+  state: NamespacesState,
+): Promise<StreamedAnswer> {
+  const { outgoing, info, options, selection, tenant } = request;
+  const { access, clock, random, changes } = state;
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'watch');
+  const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
+  // An event may have shown a revision that not all resources have reached.
+  if (resourceVersion > changes.known || sendInitialEvents === true)
+    await waitForRevision(resourceVersion, request, state);
+  const review = nameReview(outgoing, state);
+  const confirmation = review && (await confirmationOf(request, state, review));
+  const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    start(stream) {
+      // Not before: what no watch uses may have been dropped in the meantime.
+      const view = viewOf(request, state);
+      const start = beginning(request, state, view);
+      if (start === undefined) {
+        stream.write(expiredEvent(resourceVersion, access.index.revision));
+        stream.end();
+        return () => {};
+      }
+      const usual = MIN_TIMEOUT * (1 + random.fraction());
+      return startNamespaceWatch(stream, {
+        access,
+        view,
+        selection,
+        form,
+        hasTenants: tenant !== '',
+        clock,
+        start,
+        marksInitialEvents: sendInitialEvents === true,
+        allowsBookmarks: allowWatchBookmarks,
+        ...(confirmation && { confirmation }),
+        isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
+        // As for the API server, 0 is no time.
+        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
+      });
+    },
+  };
+}
+
+/** @throws StatusError as the reviews do */
+async function confirmationOf(
+  request: NamespacesRequest,
+  state: NamespacesState,
+  review: ReviewName,
+): Promise<NameConfirmation> {
+  const confirm = (names: readonly string[]) =>
+    state.confirmed.confirm(viewOf(request, state), names, review);
+  const { names } = viewOf(request, state);
+  return {
+    reviewed: new Set(names),
+    confirmed: await confirm(names),
+    confirm: async (name) => (await confirm([name])).has(name),
+  };
+}
+
+/** @returns undefined if it is not known any more what the client has seen */
+function beginning(
+  { options }: NamespacesRequest,
+  { changes }: NamespacesState,
+  view: VisibleNamespaces,
+): 'all' | readonly Change[] | undefined {
+  const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
+  if (sendInitialEvents ?? resourceVersion === 0) return 'all';
+  if (resourceVersion === 0) return [];
+  const missed = changes.since(resourceVersion, !allowWatchBookmarks);
+  return missed !== undefined && canReplay(missed, view) ? missed : undefined;
+}
+
+/** The event after which a client lists again. */
+function expiredEvent(revision: number, current: number): string {
+  const message = `too old resource version: ${revision} (${current})`;
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message };
+  return `${JSON.stringify({ type: 'ERROR', object: { ...status, reason: 'Expired', code: 410 } })}\n`;
+}

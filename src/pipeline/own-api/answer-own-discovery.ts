@@ -1,0 +1,176 @@
+/**
+ * Stonegate's own group in discovery. Its own documents are answered here; the API server's lists of groups
+ * are fetched as the user and get the group added. Nothing is stored: the ETag is the API server's with a
+ * digest of the addition, so that an unchanged list is a 304 of the API server's.
+ * RFC 9110 §13.1.2
+ */
+import { createHash } from 'node:crypto';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import {
+  type HeaderField,
+  type HeaderList,
+  headerValue,
+  headerValues,
+  isNamed,
+} from '../../lib/header-list.ts';
+import type { OwnAPI, OwnDocument } from '../../tenancy/own-api.ts';
+import {
+  OWN_GROUP_DOCUMENT,
+  type OwnDocuments,
+  ownResourceList,
+  withOwnGroup,
+} from '../../tenancy/own-discovery.ts';
+import { ownOpenAPI } from '../../tenancy/own-openapi.ts';
+import type { Answerer } from '../delivery.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
+import { type Outgoing, setImpersonationSent } from '../request-context.ts';
+
+export interface OwnDiscoveryOptions {
+  readonly ownAPI: OwnAPI;
+  readonly fetcher: UpstreamFetcher;
+}
+
+/** The API server's documents that list groups. */
+const LISTS: ReadonlySet<string> = new Set(['/apis', '/apis/', '/openapi/v3']);
+/** They ask for a part of the document, or describe it as it was before the group was added. */
+const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+]);
+const OF_ONE_FORM: ReadonlySet<string> = new Set(['etag', 'last-modified', 'accept-ranges']);
+const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
+
+export function createOwnDiscoveryAnswerer({
+  ownAPI,
+  fetcher,
+}: OwnDiscoveryOptions): Answerer<UpstreamResponse> {
+  const { resources } = ownAPI;
+  const openAPI = documentResponse(ownOpenAPI(resources));
+  const documents: Readonly<Record<OwnDocument, UpstreamResponse>> = {
+    group: documentResponse(OWN_GROUP_DOCUMENT),
+    resources: documentResponse(ownResourceList(resources)),
+    openapi: openAPI,
+  };
+  const own: OwnDocuments = { resources, openAPIHash: digestOf(openAPI.body).toUpperCase() };
+  const mark = `.${digestOf(Buffer.from(JSON.stringify(own)))}`;
+
+  async function answerList(outgoing: Outgoing, accept: string, path: string): Promise<UpstreamResponse> {
+    const { exchange, sender, tenant, upstreamHeaders } = outgoing;
+    const wanted = entityTags(exchange.headers);
+    const known = wanted
+      .filter((tag) => tag.endsWith(`${mark}"`))
+      .map((tag) => `${tag.slice(0, -mark.length - 1)}"`);
+    setImpersonationSent(outgoing);
+    const response = await fetcher.fetch(
+      {
+        account: { kind: 'tenant', tenant },
+        sender,
+        method: 'GET',
+        target: path,
+        headers: [
+          ...upstreamHeaders.filter(([name]) => !ABOUT_ONE_FORM.has(name.toLowerCase())),
+          ['Accept', accept],
+          ...(known.length === 0 ? [] : ([['If-None-Match', known.join(', ')]] satisfies HeaderField[])),
+        ],
+      },
+      exchange.signal,
+    );
+    // The length is written with the response.
+    const headers = response.headers.filter(([name]) => !isNamed(name, 'content-length'));
+    return conditional(withGroup({ ...response, headers }), wanted);
+  }
+
+  function withGroup(response: UpstreamResponse): UpstreamResponse {
+    const { status, headers } = response;
+    if (status !== 200 && status !== 304) return response;
+    const tag = headerValue(headers, 'etag');
+    const remaining = headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
+    const marked = tag === undefined ? undefined : `${tag.replace(/^W\//, '').slice(0, -1)}${mark}"`;
+    if (status === 304) return { ...response, headers: withTag(remaining, marked) };
+    const document = withOwnGroup(parse(response), own);
+    if (document === undefined) return response;
+    const body = Buffer.from(`${JSON.stringify(document)}\n`);
+    return { status, headers: withTag(remaining, marked ?? `"${digestOf(body)}"`), body };
+  }
+
+  return {
+    answer(outgoing) {
+      const { route, info, exchange } = outgoing;
+      if (route.kind === 'own-discovery')
+        return Promise.resolve(conditional(documents[route.document], entityTags(exchange.headers)));
+      if (route.kind !== 'forward' || info.isResourceRequest || !LISTS.has(route.path)) return undefined;
+      if ((info.verb !== 'get' && info.verb !== 'head') || exchange.upgrade !== undefined) return undefined;
+      const accept = acceptedJSON(exchange.headers);
+      // Without JSON there is nothing to add to: the client gets the API server's document as it is.
+      if (accept === undefined) return undefined;
+      return answerList(outgoing, accept, route.query === '' ? route.path : `${route.path}?${route.query}`);
+    },
+  };
+}
+
+/** The client's forms that are JSON; undefined if it accepts none. */
+function acceptedJSON(headers: HeaderList): string | undefined {
+  const ranges = headerValues(headers, 'accept')
+    .flatMap((value) => value.split(','))
+    .map((range) => range.trim())
+    .filter((range) => range !== '');
+  if (ranges.length === 0) return JSON_TYPE;
+  const accepted = ranges.flatMap((range) => {
+    const [type = ''] = range.split(';', 1);
+    const name = type.trim().toLowerCase();
+    if (name === JSON_TYPE) return range;
+    return ANYTHING.has(name) ? JSON_TYPE : [];
+  });
+  return accepted.length === 0 ? undefined : accepted.join(', ');
+}
+
+function parse({ headers, body }: UpstreamResponse): unknown {
+  if (headerValue(headers, 'content-encoding') !== undefined) return undefined;
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    // The client gets what the API server said, and reports it as it would without Stonegate.
+    return undefined;
+  }
+}
+
+function documentResponse(document: object): UpstreamResponse {
+  const body = Buffer.from(`${JSON.stringify(document)}\n`);
+  const headers: HeaderField[] = [
+    ['Content-Type', JSON_TYPE],
+    ['Cache-Control', 'no-cache, private'],
+    ['Vary', 'Accept'],
+    ['ETag', `"${digestOf(body)}"`],
+  ];
+  return { status: 200, headers, body };
+}
+
+function withTag(headers: HeaderList, tag: string | undefined): HeaderList {
+  return tag === undefined ? headers : [...headers, ['ETag', tag]];
+}
+
+/** 304 if the client has the document already. */
+function conditional(response: UpstreamResponse, tags: readonly string[]): UpstreamResponse {
+  const { status, headers } = response;
+  const tag = headerValue(headers, 'etag');
+  if (status !== 200 || tag === undefined || !(tags.includes(tag) || tags.includes('*'))) return response;
+  const remaining = headers.filter(([name]) => !isNamed(name, 'content-type'));
+  return { status: 304, headers: remaining, body: Buffer.alloc(0) };
+}
+
+/** Of If-None-Match; a weak tag is compared as a strong one. */
+function entityTags(headers: HeaderList): string[] {
+  return headerValues(headers, 'if-none-match')
+    .flatMap((value) => value.match(/\*|(?:W\/)?"[^"]*"/g) ?? [])
+    .map((tag) => tag.replace(/^W\//, ''));
+}
+
+function digestOf(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 32);
+}

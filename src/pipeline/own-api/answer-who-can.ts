@@ -1,0 +1,124 @@
+/**
+ * Responds to ResourceAccessReviews and LocalResourceAccessReviews: who can do something. That the user may
+ * create one has been reviewed (`authorization/own-api-rights.ts`).
+ */
+import type { Viewer } from '../../access/subject-owner.ts';
+import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
+import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
+import type { OwnAPIRoute } from '../../tenancy/own-api.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { NO_TENANT } from '../../tenancy/tenant-name.ts';
+import { escapeNamePart } from '../../tenancy/user-name.ts';
+import type { Answerer } from '../delivery.ts';
+import type { UpstreamResponse } from '../ports.ts';
+import type { Outgoing } from '../request-context.ts';
+import {
+  createdResponse,
+  type Fields,
+  malformed,
+  type OwnBodyOptions,
+  readOwnSpec,
+  textOf,
+} from './own-api-body.ts';
+
+export interface WhoCanAnswererOptions extends WhoCanOptions, OwnBodyOptions {
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+}
+
+export function createWhoCanAnswerer(options: WhoCanAnswererOptions): Answerer<UpstreamResponse> {
+  return {
+    answer(outgoing) {
+      const { route } = outgoing;
+      if (route.kind !== 'own-api') return undefined;
+      const kind = kindOf(route);
+      return kind && answerReview(outgoing, kind, route.namespace, options);
+    },
+  };
+}
+
+function kindOf({ resource }: Extract<OwnAPIRoute, { kind: 'own-api' }>): WhoCanKind | undefined {
+  if (resource === 'resourceaccessreviews') return 'ResourceAccessReview';
+  return resource === 'localresourceaccessreviews' ? 'LocalResourceAccessReview' : undefined;
+}
+
+async function answerReview(
+  outgoing: Outgoing,
+  kind: WhoCanKind,
+  namespace: string,
+  options: WhoCanAnswererOptions,
+): Promise<UpstreamResponse> {
+  const fields = await readOwnSpec(outgoing, kind, 'a review', options);
+  const spec = readSpec(fields, kind, namespace);
+  const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
+  const review: WhoCanReview = {
+    kind,
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null, ...(namespace !== '' && { namespace }) },
+    spec,
+    status,
+  };
+  return createdResponse(review);
+}
+
+const TEXTS = ['verb', 'apiGroup', 'resource', 'subresource', 'name', 'namespace', 'path'] as const;
+const KNOWN: ReadonlySet<string> = new Set([...TEXTS, 'people']);
+/** Of Kubernetes' names; a path may be longer. */
+const LONGEST = 1_024;
+
+/** @throws StatusError BodyMalformed */
+function readSpec(fields: Fields, kind: WhoCanKind, namespace: string): WhoCanSpec {
+  for (const name of Object.keys(fields))
+    if (!KNOWN.has(name)) throw malformed('spec has a field that is not known');
+  const texts = Object.fromEntries(
+    TEXTS.flatMap((name) => {
+      const value = fields[name];
+      if (value === undefined) return [];
+      const text = textOf(value, `spec.${name}`);
+      if (text.length > LONGEST) throw malformed(`spec.${name} is too long`);
+      return [[name, text]];
+    }),
+  );
+  const { people = false } = fields;
+  if (typeof people !== 'boolean') throw malformed('spec.people is no boolean');
+  const { verb = '', resource = '', path } = texts;
+  if (verb === '') throw malformed('spec.verb is missing');
+  if ((resource === '') === (path === undefined)) throw malformed('spec names either a resource or a path');
+  if (path !== undefined && !path.startsWith('/')) throw malformed('spec.path is no path');
+  const local = kind === 'LocalResourceAccessReview';
+  if (local && (path !== undefined || (texts.namespace ?? namespace) !== namespace))
+    throw malformed('a LocalResourceAccessReview is about resources in its own namespace');
+  return { ...texts, verb, ...(local && { namespace }), ...(people && { people }) };
+}
+
+function askedOf({
+  verb,
+  apiGroup = '',
+  resource = '',
+  subresource = '',
+  name = '',
+  ...rest
+}: WhoCanSpec): AskedReview {
+  const { namespace, path, people = false } = rest;
+  return {
+    question: path === undefined ? { verb, apiGroup, resource, subresource, name } : { verb, path },
+    scope: namespace === undefined || namespace === '' ? 'all' : { namespace },
+    people,
+  };
+}
+
+/** What of the user who asks decides what they are told. */
+function viewerOf(
+  { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): Viewer {
+  const home = mode.reviewTenant(tenant) ?? '';
+  const { subject, tenantOrigin } = proven;
+  const ofKeystone = impersonator === undefined && subject.kind === 'keystone';
+  return {
+    user: { tenant: home, username: user.username, groups: user.groups },
+    tenant: tenant === NO_TENANT ? '' : tenant,
+    isSystem: home !== '' && mode.isSystem(tenant),
+    domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
+    namePrefix: ofKeystone ? `${escapeNamePart(subject.scopeDomain.name)}:` : undefined,
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * A watch of a user's access rules: the document, then each other document, at most one per second. It ends
+ * with the credential, and after half an hour, as the API server ends watches too.
+ */
+import { accessTable } from '../../access/rules/access-table.ts';
+import {
+  type RulesDocument,
+  type RulesDocuments,
+  selfAccessRules,
+} from '../../access/rules/rules-document.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { timestamp } from '../../lib/kubernetes-time.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { AccessSubjects } from '../rbac/access-subject.ts';
+import { acceptedForm } from '../request/accepted-types.ts';
+import type { Outgoing } from '../request-context.ts';
+import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
+import type { RulesRequest } from './rules-request.ts';
+
+/** Milliseconds from a change to its event. */
+const COALESCE = 1_000;
+/** Milliseconds after which the document is made anew without a change: roles, staleness and its validity. */
+const PERIOD = 60_000;
+/** The longest watch, in milliseconds: it keeps the configuration alive that decided it. */
+const LONGEST = 30 * 60_000;
+
+export interface AccessRulesOptions {
+  readonly documents: RulesDocuments;
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly clock: Clock;
+}
+
+export function watchRules(
+  outgoing: Outgoing,
+  request: RulesRequest,
+  subject: SubjectByNamespace,
+  options: AccessRulesOptions,
+): StreamedAnswer {
+  const form = acceptedForm(outgoing.exchange.headers);
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    start(stream) {
+      const watch = new RulesWatch(outgoing, request, subject, options, stream, form);
+      watch.start();
+      return () => watch.stop();
+    },
+  };
+}
+
+export function shownAs(document: RulesDocument, form: 'json' | 'table'): object {
+  return form === 'table' ? accessTable(document.status) : selfAccessRules(document);
+}
+
+class RulesWatch {
+  readonly #outgoing: Outgoing;
+  readonly #request: RulesRequest;
+  readonly #options: AccessRulesOptions;
+  readonly #stream: AnswerStream;
+  readonly #form: 'json' | 'table';
+  #subject: SubjectByNamespace;
+  #shown: string | undefined;
+  #next: { readonly timer: Timer; readonly at: number } | undefined;
+  #end: Timer | undefined;
+  #unsubscribe = () => {};
+  #isOver = false;
+  #isRefreshing = false;
+
+  constructor(
+    outgoing: Outgoing,
+    request: RulesRequest,
+    subject: SubjectByNamespace,
+    options: AccessRulesOptions,
+    stream: AnswerStream,
+    form: 'json' | 'table',
+  ) {
+    this.#outgoing = outgoing;
+    this.#request = request;
+    this.#subject = subject;
+    this.#options = options;
+    this.#stream = stream;
+    this.#form = form;
+  }
+
+  start(): void {
+    const { documents, clock } = this.#options;
+    const { access, cache } = documents;
+    if (access.stopped.aborted) {
+      this.#stream.end();
+      return;
+    }
+    // It may throw, so it comes before what has to be given back.
+    const document = this.#document();
+    access.stopped.addEventListener('abort', this.#onStopped);
+    this.#unsubscribe = access.index.subscribe({
+      changed: (change) => {
+        if (cache.concerns(change, this.#subject)) this.#refreshIn(COALESCE);
+      },
+    });
+    const { timeoutSeconds } = this.#request;
+    const longest = Math.min(LONGEST, (timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000);
+    this.#end = clock.after(longest, () => this.#stream.end());
+    this.#show(document);
+    this.#refreshIn(PERIOD);
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#unsubscribe();
+    this.#options.documents.access.stopped.removeEventListener('abort', this.#onStopped);
+    this.#next?.timer.cancel();
+    this.#end?.cancel();
+  }
+
+  readonly #onStopped = () => this.#stream.end();
+
+  #refreshIn(milliseconds: number): void {
+    if (this.#isOver) return;
+    const { clock } = this.#options;
+    const at = clock.now() + milliseconds;
+    if (this.#next !== undefined && this.#next.at <= at) return;
+    this.#next?.timer.cancel();
+    this.#next = { at, timer: clock.after(milliseconds, () => void this.#refresh()) };
+  }
+
+  /** One at a time: an older document is never shown after a newer one. Never rejects. */
+  async #refresh(): Promise<void> {
+    this.#next = undefined;
+    if (this.#isRefreshing) {
+      this.#refreshIn(COALESCE);
+      return;
+    }
+    this.#isRefreshing = true;
+    try {
+      this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
+      if (!this.#isOver) this.#show(this.#document());
+    } catch (error) {
+      // The document that the client has runs out; after anything else it asks again, and learns why.
+      if (!(error instanceof StatusError)) this.#stream.end();
+    }
+    this.#isRefreshing = false;
+    this.#refreshIn(PERIOD);
+  }
+
+  #document(): RulesDocument {
+    const { selection } = this.#request;
+    return this.#options.documents.documentOf(this.#subject, selection, this.#outgoing.identity.expiresAt);
+  }
+
+  #show(document: RulesDocument): void {
+    if (document.digest !== this.#shown) {
+      const type = this.#shown === undefined ? 'ADDED' : 'MODIFIED';
+      this.#shown = document.digest;
+      this.#write(type, shownAs(document, this.#form));
+    } else if (this.#request.bookmarks) this.#write('BOOKMARK', bookmarkOf(document));
+  }
+
+  #write(type: string, object: object): void {
+    this.#stream.write(`${JSON.stringify({ type, object })}\n`);
+  }
+}
+
+/** Says that the last document still counts, and until when. */
+function bookmarkOf({ status, validUntil }: RulesDocument): object {
+  const { revision } = status;
+  return {
+    kind: 'SelfAccessRules',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null, resourceVersion: revision },
+    status: { revision, validUntil: timestamp(validUntil) },
+  };
+}

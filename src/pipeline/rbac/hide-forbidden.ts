@@ -1,0 +1,109 @@
+/**
+ * Shows a user who may not learn of an object the response that the API server has for a missing one, in
+ * place of its 403. The audit log keeps the 403 and its reason.
+ */
+import type { HiddenObjects } from '../../access/hidden-objects.ts';
+import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
+import { goQuoted } from '../../lib/go-quoted.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { RelayResult, Replacement } from '../ports.ts';
+import type { Outgoing } from '../request-context.ts';
+
+/** Of one request. */
+export interface ForbiddenHook {
+  onForbidden(body: Buffer): Replacement | undefined;
+  /** With what the audit log says of a hidden object. */
+  completed(result: RelayResult): RelayResult;
+}
+
+export interface ForbiddenHiding {
+  /** @returns undefined, at once, for a request whose refusal is never hidden */
+  hookFor(outgoing: Outgoing): ForbiddenHook | undefined;
+}
+
+const VERBS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
+
+export function createForbiddenHiding(
+  hidden: HiddenObjects,
+  { reviewTenant }: Pick<TenancyMode, 'reviewTenant'>,
+): ForbiddenHiding {
+  return {
+    hookFor({ info, exchange, tenant, user }) {
+      if (!info.isResourceRequest || info.name === '' || info.longRunning !== undefined) return undefined;
+      if (!VERBS.has(info.verb) || isWorkload(info) || exchange.upgrade !== undefined) return undefined;
+      const home = reviewTenant(tenant) ?? '';
+      const who: RBACUser = { tenant: home, username: user.username, groups: user.groups };
+      const { verb, apiGroup, resource, subresource, namespace, name } = info;
+      const inTenant = info.tenant === '' ? home : info.tenant;
+      const question: ResourceQuestion = {
+        ...{ verb, apiGroup, resource, subresource, namespace, name },
+        tenant: inTenant,
+      };
+      let reason: string | undefined;
+      return {
+        onForbidden(body) {
+          if (!hidden.isHidden(who, question)) return undefined;
+          reason = messageOf(body);
+          return notFound(info, exchange.method, body);
+        },
+        completed: (result) =>
+          reason === undefined
+            ? result
+            : {
+                ...result,
+                message: reason,
+                annotations: { ...result.annotations, 'stonegate.dev/shown-as': 'NotFound' },
+              },
+      };
+    },
+  };
+}
+
+/** As the API server writes it of a missing object, in the form in which it wrote the refusal. */
+function notFound(
+  { apiGroup, resource, name }: ResourceRequest,
+  method: string,
+  refusal: Buffer,
+): Replacement {
+  const kind = apiGroup === '' ? resource : `${resource}.${apiGroup}`;
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: `${kind} ${goQuoted(name)} not found`,
+    reason: 'NotFound',
+    details: { name, ...(apiGroup !== '' && { group: apiGroup }), kind: resource },
+    code: 404,
+  };
+  // For a browser or curl it is indented.
+  const isIndented = refusal.subarray(0, 2).toString() === '{\n';
+  const json = isIndented ? JSON.stringify(status, undefined, 2) : `${JSON.stringify(status)}\n`;
+  const body = Buffer.from(json.replace(/[<>&\u2028\u2029]/g, escapedAsInGo));
+  return {
+    status: 404,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Content-Length', String(body.length)],
+    ],
+    body: method === 'HEAD' ? Buffer.alloc(0) : body,
+  };
+}
+
+/** Go's JSON can stand in HTML. */
+function escapedAsInGo(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** For the audit log. */
+function messageOf(body: Buffer): string {
+  try {
+    const status: unknown = JSON.parse(body.toString('utf8'));
+    if (isJSONObject(status) && typeof status.message === 'string') return status.message;
+  } catch {
+    // Another format, or the response to a HEAD.
+  }
+  return 'forbidden by the API server';
+}

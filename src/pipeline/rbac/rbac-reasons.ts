@@ -1,0 +1,55 @@
+/**
+ * Why RBAC allows a request or not, as the RBAC index has it: for explanations, and for Stonegate's own 403.
+ */
+import type { AccessIndex } from '../../access/ports.ts';
+import { type KnownProjects, reasonFor } from '../../access/reasons.ts';
+import type { UserInfo } from '../../api/authentication-v1.ts';
+import type { Identity, TenantName } from '../../api/identity.ts';
+import type { RequestInfo } from '../../api/request-info.ts';
+import type { Question } from '../../rbac/attributes.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+
+export interface ReasonedRequest {
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly tenant: TenantName;
+  /** Absent if the names of the user's projects do not matter. */
+  readonly identity?: Identity;
+}
+
+/**
+ * @param allowed what the API server says
+ * @returns undefined if the index says otherwise, has nothing to say, or is not current
+ */
+export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
+
+export function createReasonOf(
+  access: AccessIndex,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): ReasonOf {
+  return ({ info, user, tenant, identity }, allowed) => {
+    const home = mode.reviewTenant(tenant) ?? '';
+    const viewer = {
+      user: { tenant: home, username: user.username, groups: user.groups },
+      tenant,
+      isSystem: home !== '' && mode.isSystem(tenant),
+      domainID: undefined,
+      namePrefix: undefined,
+    };
+    return reasonFor(access, viewer, questionOf(info, home), allowed, projectsOf(identity));
+  };
+}
+
+function questionOf(info: RequestInfo, home: string): Question {
+  const { verb } = info;
+  if (!info.isResourceRequest) return { verb, path: info.rawPath };
+  const { apiGroup, resource, subresource, namespace, name } = info;
+  const tenant = info.tenant === '' ? home : info.tenant;
+  return { verb, apiGroup, resource, subresource, namespace, name, tenant };
+}
+
+/** The project of the user's own scope. */
+function projectsOf(identity: Identity | undefined): KnownProjects {
+  const { kind, id, name } = identity?.scope ?? {};
+  return kind === 'project' && id !== undefined && name !== undefined ? new Map([[id, name]]) : new Map();
+}

@@ -1,0 +1,170 @@
+/**
+ * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole,
+ * bounded in size, time and memory; what is forwarded is exactly what the plugins have seen.
+ */
+import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { ByteBudget } from '../../lib/byte-budget.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import type { UpstreamFetcher } from '../ports.ts';
+import type { Outgoing } from '../request-context.ts';
+import { MAX_YAML_BYTES } from './body-yaml.ts';
+import { forwardedType, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
+import { readBody } from './read-body.ts';
+
+export interface BodyInspectionOptions {
+  readonly admissions: readonly BodyAdmission[];
+  /** Of all bodies that are held at the same time, by tenant. */
+  readonly memory: ByteBudget;
+  /** For what the plugins ask as the user. */
+  readonly fetcher: UpstreamFetcher;
+  readonly clock: Clock;
+  /** Milliseconds for the whole body. */
+  readonly bodyTimeout: number;
+}
+
+/** What to forward instead of the client's body. */
+export interface Inspected {
+  readonly body: Buffer;
+  readonly headers: HeaderList;
+  /** Called when the body is no longer used. */
+  release(): void;
+}
+
+export interface BodyInspection {
+  /**
+   * @returns undefined, at once, if the body need not be read: nearly always
+   * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded,
+   *   and as the plugins do
+   */
+  inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
+}
+
+/** Methods whose body Kubernetes reads no object from. */
+const WITHOUT_OBJECT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+/** Fields that describe another body than the one that is sent. */
+const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-encoding']);
+const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
+
+export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
+  const { admissions, memory } = options;
+  return {
+    inspect(outgoing) {
+      const { exchange, info, tenant } = outgoing;
+      if (WITHOUT_OBJECT.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
+        return undefined;
+      const concerned = admissions.filter((one) => one.concerns(info, tenant));
+      if (concerned.length === 0) return undefined;
+      const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
+      if (release === undefined)
+        throw new StatusError(
+          'TenantRateExceeded',
+          'too many requests with a body to inspect are under way; try again later',
+        );
+      return inspectBy(concerned, outgoing, options).then(
+        (inspected) => ({ ...inspected, release }),
+        (error: unknown) => {
+          release();
+          throw error;
+        },
+      );
+    },
+  };
+}
+
+/** @throws StatusError BodyTooLarge if the client declares more than is read */
+function bytesToReserve(headers: HeaderList, admissions: readonly BodyAdmission[]): number {
+  const most = maxBytes(admissions);
+  const declared = headerValue(headers, 'content-length');
+  const length = declared === undefined ? most : Number(declared);
+  if (length <= most) return length;
+  throw tooLarge(most);
+}
+
+function maxBytes(admissions: readonly BodyAdmission[]): number {
+  return Math.min(...admissions.map((one) => one.maxBytes));
+}
+
+function tooLarge(bytes: number): StatusError {
+  return new StatusError(
+    'BodyTooLarge',
+    `Request entity too large: limit is ${bytes} bytes for this resource`,
+  );
+}
+
+async function inspectBy(
+  admissions: readonly BodyAdmission[],
+  outgoing: Outgoing,
+  { clock, bodyTimeout, fetcher }: BodyInspectionOptions,
+): Promise<Omit<Inspected, 'release'>> {
+  const { exchange, upstreamHeaders } = outgoing;
+  const request = inspectedRequest(outgoing, fetcher);
+  const type = mediaTypeOf(exchange.method, exchange.headers, admissions);
+  const bodyBytes = bytesOf(type, admissions);
+  const bytes = await readBody(exchange, { bodyBytes, bodyTimeout, what: 'this resource' }, clock);
+  const sent = parseBody(bytes, type, request.info, admissions);
+  let content = sent;
+  for (const admission of admissions) {
+    const { format } = type;
+    content = (await admission.admit({ format, content }, request)) ?? content;
+  }
+  const asItCame = content === sent && type.encoding === 'json';
+  return {
+    body: asItCame ? bytes : Buffer.from(JSON.stringify(content)),
+    headers: [...without(upstreamHeaders, ABOUT_THE_BODY), ['Content-Type', forwardedType(type.format)]],
+  };
+}
+
+function bytesOf({ encoding }: MediaType, admissions: readonly BodyAdmission[]): number {
+  return encoding === 'yaml' ? Math.min(MAX_YAML_BYTES, maxBytes(admissions)) : maxBytes(admissions);
+}
+
+function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): InspectedRequest {
+  const { exchange, info, route, user, tenant, sender, upstreamHeaders } = outgoing;
+  if (!info.isResourceRequest || route.kind !== 'forward')
+    throw new StatusError('InvariantBroken', 'Internal error occurred: only what is forwarded is inspected');
+  return {
+    method: exchange.method,
+    info,
+    path: route.path,
+    user,
+    tenant,
+    sender,
+    get signal() {
+      return exchange.signal;
+    },
+    async ask(method, path, body): Promise<UserAnswer> {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const answer = await fetcher.fetch(
+        {
+          account: { kind: 'tenant', tenant },
+          sender,
+          method,
+          target: path,
+          headers: [
+            ...without(upstreamHeaders, NEGOTIATED),
+            ['Accept', 'application/json'],
+            ...(body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
+          ],
+          ...sent,
+        },
+        exchange.signal,
+      );
+      return { status: answer.status, content: parsed(answer.body) };
+    },
+  };
+}
+
+function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
+  return headers.filter(([name]) => !names.has(name.toLowerCase()));
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

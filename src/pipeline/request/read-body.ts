@@ -1,0 +1,53 @@
+/**
+ * Reads the body of a request that Stonegate answers itself: whole, bounded in size and time.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Exchange } from '../ports.ts';
+
+export interface BodyLimits {
+  readonly bodyBytes: number;
+  /** For the whole body, in milliseconds. */
+  readonly bodyTimeout: number;
+}
+
+/**
+ * @param limits.what the body is for, as the refusal names it
+ * @throws StatusError BodyTooLarge, BodyTimeout
+ */
+export async function readBody(
+  { body }: Pick<Exchange, 'body'>,
+  limits: BodyLimits & { readonly what: string },
+  clock: Clock,
+): Promise<Buffer> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(limits.bodyTimeout, () =>
+    late.reject(new StatusError('BodyTimeout', 'the request body did not arrive in time')),
+  );
+  try {
+    return await Promise.race([collect(body, limits), late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function collect(
+  body: Exchange['body'],
+  { bodyBytes, what }: { readonly bodyBytes: number; readonly what: string },
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Destroying the body would destroy the connection that the refusal has to travel on.
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > bodyBytes) {
+      throw new StatusError(
+        'BodyTooLarge',
+        `Request entity too large: limit is ${bodyBytes} bytes for ${what}`,
+      );
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}

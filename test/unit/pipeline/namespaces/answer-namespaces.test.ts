@@ -1,0 +1,295 @@
+/**
+ * A user who may not list all namespaces gets those that they may `get`; every other user gets the API
+ * server's response.
+ */
+import t from 'tap';
+import { headerValue } from '../../../../src/lib/header-list.ts';
+import { unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { namespacesSite, namespacesSiteOf } from '../../../support/namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  role,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
+const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
+const ADMIN = clusterRole('admin', [{ ...GET_NAMESPACES, verbs: ['*'] }]);
+
+const viewerIn = (place: string, ...names: string[]) =>
+  roleBinding(
+    place,
+    `view-${names.join('-')}`,
+    'ClusterRole/viewer',
+    names.map((name) => user(`acme:${name}`)),
+  );
+
+const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
+
+t.test('D001 a user sees exactly the namespaces that they may get', async (t) => {
+  const site = namespacesSite([a, b, c, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')]);
+  const reply = await site.get('alice');
+  t.same(reply?.names, ['a', 'b']);
+  t.equal(reply?.status, 200);
+  t.equal(reply?.resourceVersion, String(site.index.revision));
+  t.match(JSON.parse(reply?.text ?? ''), { kind: 'NamespaceList', apiVersion: 'v1' });
+  t.equal(headerValue(reply?.headers ?? [], 'stonegate-filtered'), 'rbac');
+  t.same((await site.get('bob'))?.names, [], 'a user without rights sees none');
+});
+
+t.test('D002 sets move between users, by name and by group, and no user keeps an old one', async (t) => {
+  const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+  const [foo, bar] = [namespace('foo'), namespace('bar')];
+  const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
+  const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
+  t.same((await site.get('alice'))?.names, ['c', 'foo']);
+  t.same((await site.get('bob'))?.names, ['c']);
+  t.same((await site.get('eve'))?.names, ['c']);
+  t.same((await site.get('frank'))?.names, ['bar', 'c']);
+  site.delete(ofAlice);
+  site.put(viewerIn('foo', 'bob'));
+  site.delete(ofFrank);
+  site.put(viewerIn('bar', 'alice'));
+  t.same((await site.get('alice'))?.names, ['bar', 'c']);
+  t.same((await site.get('bob'))?.names, ['c', 'foo']);
+  t.same((await site.get('eve'))?.names, ['c']);
+  t.same((await site.get('frank'))?.names, ['c']);
+  site.delete(employee);
+  t.same((await site.get('eve'))?.names, []);
+});
+
+t.test('D003 a user who may list all namespaces gets the API server’s own response', async (t) => {
+  const everywhere = clusterRoleBinding('admins', 'ClusterRole/admin', [user('acme:alice')]);
+  const site = namespacesSite([a, ADMIN, everywhere]);
+  t.equal(await site.get('alice'), undefined);
+  t.equal(await site.get('alice', 'watch=1'), undefined);
+  t.equal((await site.get('bob'))?.status, 200);
+});
+
+t.test('D005 a right to names shows the namespaces that exist', async (t) => {
+  const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
+  const bound = clusterRoleBinding('named', 'ClusterRole/named', [user('acme:alice')]);
+  t.same((await namespacesSite([a, b, named, bound]).get('alice'))?.names, ['a']);
+});
+
+t.test('D006 a binding in one namespace grants no other by its name', async (t) => {
+  const named = role('a', 'named', [{ ...GET_NAMESPACES, resourceNames: ['b'] }]);
+  const bound = roleBinding('a', 'named', 'Role/named', [user('acme:alice')]);
+  t.same((await namespacesSite([a, b, named, bound]).get('alice'))?.names, []);
+});
+
+t.test('D007 a namespace that is made again is not visible by bindings of the former one', async (t) => {
+  const d = namespace('d');
+  const bound = viewerIn('d', 'alice');
+  const site = namespacesSite([a, d, VIEWER, bound]);
+  t.same((await site.get('alice'))?.names, ['d']);
+  site.delete(bound);
+  site.delete(d);
+  t.same((await site.get('alice'))?.names, []);
+  site.put(namespace('d'));
+  t.same((await site.get('alice'))?.names, []);
+});
+
+t.test('D011 before the index is synced, and while it is stale, requests are forwarded', async (t) => {
+  t.equal(await namespacesSiteOf(unsyncedAccessIndex()).get('alice'), undefined);
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  t.same((await site.get('alice'))?.names, ['a']);
+  site.becomeStale();
+  t.equal(await site.get('alice'), undefined);
+});
+
+t.test('D013 a selected name is shown if it is the user’s, and no other', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name%3Da'))?.names, ['a']);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name%3Db'))?.names, []);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name!%3Da'))?.names, []);
+  t.same((await site.get('alice', 'fieldSelector=status.phase%3DActive'))?.names, ['a']);
+  t.same((await site.get('alice', 'fieldSelector=status.phase%3DTerminating'))?.names, []);
+});
+
+t.test('D013 a right to list one name is the API server’s to answer', async (t) => {
+  const named = clusterRole('named', [{ ...GET_NAMESPACES, verbs: ['list'], resourceNames: ['a'] }]);
+  const site = namespacesSite([a, named, clusterRoleBinding('x', 'ClusterRole/named', [user('acme:alice')])]);
+  t.equal(await site.get('alice', 'fieldSelector=metadata.name%3Da'), undefined);
+  t.same((await site.get('alice'))?.names, []);
+});
+
+t.test('D014 labels, which tenants may write, change no user’s list', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
+  site.put({ ...b, labels: { 'stonegate.dev/tenant': 'acme', owner: 'alice' } });
+  t.same((await site.get('alice'))?.names, ['a']);
+});
+
+t.test('D015 pages hold what the user sees, none is empty, and none tells how much is hidden', async (t) => {
+  const hidden = Array.from({ length: 500 }, (_, at) => namespace(`hidden-${at}`));
+  const [first, last] = [namespace('first'), namespace('zebra')];
+  const bound = ['first', 'b', 'zebra'].map((place) => viewerIn(place, 'alice'));
+  const site = namespacesSite([...hidden, first, b, last, VIEWER, ...bound]);
+  const pages: (readonly string[])[] = [];
+  let more = '';
+  const revisions = new Set<string | undefined>();
+  do {
+    const reply = await site.get('alice', `limit=1${more === '' ? '' : `&continue=${more}`}`);
+    pages.push(reply?.names ?? []);
+    more = reply?.continue ?? '';
+    t.notMatch(reply?.text, /remainingItemCount/);
+    revisions.add(reply?.resourceVersion);
+  } while (more !== '');
+  t.same(pages, [['b'], ['first'], ['zebra']]);
+  t.equal(revisions.size, 1, 'all pages are of one revision');
+});
+
+t.test('a token that continues a list', async (t) => {
+  const bound = ['a', 'b', 'c'].map((place) => viewerIn(place, 'alice', 'bob'));
+  const objects = [a, b, c, VIEWER, ...bound];
+  const site = namespacesSite(objects);
+  const first = await site.get('alice', 'limit=1');
+  const token = first?.continue ?? '';
+
+  await t.test('is of one user, and of one selection', async (t) => {
+    const others = [
+      ['bob', `limit=1&continue=${token}`],
+      ['alice', `limit=1&labelSelector=env&continue=${token}`],
+      ['alice', `limit=1&continue=${token.slice(0, -2)}xx`],
+      ['alice', 'limit=1&continue=xyz'],
+    ] as const;
+    for (const [name, query] of others) t.equal((await site.get(name, query))?.status, 400, query);
+    t.same((await site.get('alice', `limit=5&continue=${token}`))?.names, ['b', 'c']);
+  });
+
+  await t.test('is expired after the user’s access changed', async (t) => {
+    const changed = namespacesSite(objects);
+    const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
+    changed.delete(bound[1] ?? VIEWER);
+    const reply = await changed.get('alice', `limit=1&continue=${more}`);
+    t.equal(reply?.status, 410);
+    t.match(reply?.message, /The provided continue parameter is too old/);
+  });
+
+  await t.test('goes on if only others’ access changed', async (t) => {
+    const changed = namespacesSite(objects);
+    const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
+    changed.put(viewerIn('c', 'carol'));
+    t.same((await changed.get('alice', `limit=1&continue=${more}`))?.names, ['b']);
+  });
+});
+
+t.test('D017 a client that takes protobuf alone gets 406, one that takes JSON too gets JSON', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const protobuf = 'application/vnd.kubernetes.protobuf';
+  const refused = await site.get('alice', '', [['Accept', protobuf]]);
+  t.equal(refused?.status, 406);
+  t.match(refused?.message, /only the following media types are accepted/);
+  const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
+  t.same(both?.names, ['a']);
+});
+
+t.test('D018 a client that takes gzip gets a response that is what its headers say', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const reply = await site.get('alice', '', [['Accept-Encoding', 'gzip']]);
+  t.same(reply?.names, ['a']);
+  t.equal(headerValue(reply?.headers ?? [], 'content-encoding'), undefined);
+});
+
+t.test('revisions', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const { revision } = site.index;
+  t.equal((await site.get('alice', 'resourceVersion=0'))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=${revision}`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=1&resourceVersionMatch=NotOlderThan`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=${revision}&resourceVersionMatch=Exact`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=1&resourceVersionMatch=Exact`))?.status, 410);
+  t.equal((await site.get('alice', 'resourceVersionMatch=Exact'))?.status, 422);
+  t.equal((await site.get('alice', 'resourceVersion=abc'))?.status, 400);
+  t.equal((await site.get('alice', 'limit=1&limit=2'))?.status, 400);
+
+  const later = site.get('alice', `resourceVersion=${revision + 5}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  site.clock.advance(3_000);
+  const reply = await later;
+  t.equal(reply?.status, 504);
+  t.match(JSON.parse(reply?.text ?? ''), {
+    message: `Timeout: Too large resource version: ${revision + 5}, current: ${revision}`,
+    details: {
+      retryAfterSeconds: 1,
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    },
+  });
+  t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
+});
+
+t.test('a revision that arrives in time is waited for', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const later = site.get('alice', `resourceVersion=${site.index.revision + 1}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  site.put(viewerIn('a', 'bob'));
+  t.equal((await later)?.status, 200);
+});
+
+t.test('requests that are not of this kind are left alone at once', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  for (const target of [
+    '/api/v1/namespaces/a',
+    '/api/v1/namespaces/a/pods',
+    '/api/v1/namespaces/a/status',
+    '/api/v1/pods',
+    '/apis/example.com/v1/namespaces',
+    '/api/v2/namespaces',
+    '/version',
+  ])
+    t.equal(site.answerer.answer(site.outgoing('alice', target)), undefined, target);
+  const head = site.outgoing('alice', '/api/v1/namespaces', [], 'HEAD');
+  t.equal(site.answerer.answer(head), undefined, 'HEAD, which the API server refuses');
+});
+
+t.test('without the statement that RBAC alone authorizes', async (t) => {
+  const asked: string[] = [];
+  const refused = new Set(['a']);
+  const reviewer = {
+    async review(_user: unknown, attributes: object) {
+      const { resourceAttributes }: { resourceAttributes?: { verb: string; name?: string } } = attributes;
+      const { verb = '', name = '' } = resourceAttributes ?? {};
+      asked.push(`${verb} ${name}`.trim());
+      return { allowed: verb === 'get' && !refused.has(name) };
+    },
+    reviewSelf: async () => ({ allowed: false }),
+  };
+  const bound = ['a', 'b'].map((place) => viewerIn(place, 'alice'));
+  const site = namespacesSite([a, b, c, VIEWER, ...bound], { reviewer });
+  t.same((await site.get('alice'))?.names, ['b'], 'each name is confirmed before it is shown');
+  t.same(asked, ['list', 'get a', 'get b']);
+  await site.get('alice');
+  t.same(asked, ['list', 'get a', 'get b', 'list'], 'a review counts for a while');
+  refused.clear();
+  site.clock.advance(60_000);
+  t.same((await site.get('alice'))?.names, ['a', 'b']);
+  t.same((await site.get('alice', 'limit=1'))?.names, ['a']);
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a', 'ADDED b']);
+  site.put(viewerIn('c', 'alice'));
+  t.same(await watch.read(), ['ADDED c']);
+  refused.add('b');
+  site.clock.advance(5 * 60_000);
+  t.equal(watch.ended, true, 'a watch is short, so that its names are reviewed again');
+});
+
+t.test('D009 a list waits for the namespace that its user has just created', async (t) => {
+  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const site = namespacesSite([a, VIEWER, everywhere]);
+  const create = () => site.answerer.answer(site.outgoing('alice', '/api/v1/namespaces', [], 'POST'));
+  t.equal(create(), undefined, 'the request itself is forwarded');
+  const list = site.get('alice');
+  await new Promise((resolve) => setImmediate(resolve));
+  site.put(namespace('e'));
+  t.same((await list)?.names, ['a', 'e']);
+
+  create();
+  const refused = site.get('alice');
+  t.same((await site.get('bob'))?.names, [], 'no other user waits');
+  site.clock.advance(3_000);
+  t.same((await refused)?.names, ['a', 'e'], 'nor for ever, if the request was refused');
+});

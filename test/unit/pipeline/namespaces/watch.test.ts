@@ -1,0 +1,232 @@
+/**
+ * A watch of namespaces by a user who may not list them all: grants and revocations are events, and no event
+ * is of a namespace that the user does not see.
+ */
+import t from 'tap';
+import { namespacesSite } from '../../../support/namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
+const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
+
+const viewerIn = (place: string, name: string) =>
+  roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [user(`acme:${name}`)]);
+
+const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
+const inA = viewerIn('a', 'alice');
+const inB = viewerIn('b', 'alice');
+
+const BOOKMARKS = 'allowWatchBookmarks=true';
+
+t.test('D030 a grant is ADDED with the object’s own resourceVersion, then a bookmark', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const watch = await site.watch('alice', `resourceVersion=${site.index.revision}&${BOOKMARKS}`);
+  t.same(await watch.read(), []);
+  const granted = site.put(inB);
+  t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
+  const [added, bookmark] = watch.events;
+  t.equal(added?.resourceVersion, String(b.revision));
+  t.same(added?.object, JSON.parse(b.json));
+  t.equal(bookmark?.resourceVersion, String(granted.revision));
+});
+
+t.test('D030 a client that allows no bookmarks gets none', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const watch = await site.watch('alice', `resourceVersion=${site.index.revision}`);
+  site.put(inB);
+  t.same(await watch.read(), ['ADDED b']);
+});
+
+t.test('D031 a revocation is DELETED with the last state that the user saw', async (t) => {
+  const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+  const site = namespacesSite([a, b, c, VIEWER, inA, inB, byGroup]);
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'ADDED c']);
+  const second = site.put(roleBinding('b', 'again', 'ClusterRole/viewer', [user('acme:alice')]));
+  site.delete(inB);
+  t.same(await watch.read(), [], 'another binding still grants it');
+  site.delete(second);
+  t.same(await watch.read(), ['DELETED b']);
+  const gone = watch.events.at(-1);
+  t.equal(gone?.resourceVersion, String(site.index.revision));
+  const { metadata, ...rest } = JSON.parse(b.json);
+  t.same(gone?.object, { ...rest, metadata: { ...metadata, resourceVersion: gone?.resourceVersion } });
+  site.put({ ...b, labels: { env: 'secret' } });
+  t.same(await watch.read(), [], 'nothing that happens afterwards is told');
+  site.delete(byGroup);
+  t.same(await watch.read(), ['DELETED c']);
+});
+
+t.test('D032 a watch of one name is silent about all others', async (t) => {
+  const site = namespacesSite([a, b, c, VIEWER, inA, inB]);
+  for (const from of ['', '&resourceVersion=NOW']) {
+    const query = `fieldSelector=metadata.name%3Dc${from.replace('NOW', String(site.index.revision))}`;
+    const watch = await site.watch('alice', query);
+    site.put({ ...a, labels: { changed: 'yes' } });
+    site.delete(inB);
+    t.same(await watch.read(), []);
+    const inC = site.put(viewerIn('c', 'alice'));
+    t.same(await watch.read(), ['ADDED c']);
+    site.delete(inC);
+    t.same(await watch.read(), ['DELETED c']);
+    watch.close();
+  }
+});
+
+t.test('objects that change, appear and vanish', async (t) => {
+  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const site = namespacesSite([a, VIEWER, everywhere]);
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a']);
+  site.put({ ...a, labels: { changed: 'yes' } });
+  t.same(await watch.read(), ['MODIFIED a']);
+  const d = site.put(namespace('d'));
+  t.same(await watch.read(), ['ADDED d']);
+  site.delete(d);
+  t.same(await watch.read(), ['DELETED d']);
+  site.delete(everywhere);
+  t.same(await watch.read(), ['DELETED a']);
+});
+
+t.test(
+  'a namespace whose labels come to match is ADDED, one whose labels no longer do is DELETED',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA, inB]);
+    const watch = await site.watch('alice', 'labelSelector=env%3Dprod');
+    t.same(await watch.read(), ['ADDED b']);
+    site.put({ ...b, labels: { env: 'test' } });
+    t.same(await watch.read(), ['DELETED b']);
+    site.put({ ...a, labels: { env: 'prod' } });
+    t.same(await watch.read(), ['ADDED a']);
+  },
+);
+
+t.test('D034 WatchList: all objects, then a bookmark that says so; without its match 422', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, inB]);
+  const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+  const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+  t.same(watch.events.at(-1)?.object, {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: {
+      resourceVersion: String(site.index.revision),
+      annotations: { 'k8s.io/initial-events-end': 'true' },
+    },
+    spec: {},
+    status: {},
+  });
+  const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
+  t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
+  await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
+    code: 'ListOptionsInvalid',
+    message:
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+  });
+});
+
+t.test('D035 a watch begins with all objects, or goes on from a list without a gap', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  t.same(await (await site.watch('alice')).read(), ['ADDED a']);
+  t.same(await (await site.watch('alice', 'resourceVersion=0')).read(), ['ADDED a']);
+  const list = await site.get('alice');
+  site.put(inB);
+  const watch = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await watch.read(), ['ADDED b']);
+  site.delete(inB);
+  const later = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await later.read(), ['DELETED b'], 'also if it was revoked again');
+  t.same(Object.keys(later.events[0]?.object ?? {}), ['kind', 'apiVersion', 'metadata', 'spec', 'status']);
+  t.notMatch(later.lines[0], /prod/, 'of what the user does not see, only the name is told');
+});
+
+t.test('a role that many namespaces use changes: no name that the user may not see is told', async (t) => {
+  const secret = namespace('globex-payroll');
+  const inSecret = roleBinding('globex-payroll', 'x', 'ClusterRole/viewer', [user('globex:gina')]);
+  const site = namespacesSite([a, secret, VIEWER, inA, inSecret]);
+  const { revision } = site.index;
+  site.put({
+    ...VIEWER,
+    rules: [...VIEWER.rules, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }],
+  });
+  for (const query of ['', `&${BOOKMARKS}`]) {
+    const watch = await site.watch('alice', `resourceVersion=${revision}${query}`);
+    await watch.read();
+    t.notMatch(watch.lines.join(''), /globex/);
+  }
+});
+
+t.test('D036 a revision that cannot be replayed ends with one ERROR event 410', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const tooOld = await site.watch('alice', 'resourceVersion=1');
+  t.same(await tooOld.read(), ['ERROR']);
+  t.equal(tooOld.ended, true);
+  t.match(tooOld.events[0]?.object, { kind: 'Status', code: 410, reason: 'Expired' });
+
+  const { revision } = site.index;
+  site.put(clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]));
+  const unknown = await site.watch('alice', `resourceVersion=${revision}`);
+  t.same(await unknown.read(), ['ERROR'], 'after a change of the access to all namespaces');
+  const fine = await site.watch('bob', `resourceVersion=${revision}`);
+  t.same(await fine.read(), [], 'which concerns no other user');
+});
+
+t.test('bookmarks come every minute, and after a revision that was shown early', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const watch = await site.watch('alice', `resourceVersion=${site.index.revision}&${BOOKMARKS}`);
+  site.clock.advance(60_000);
+  t.same(await watch.read(), ['BOOKMARK']);
+  const { revision } = site.index;
+  const changed = { ...a, revision: revision + 10 };
+  site.index.put(changed);
+  t.same(await watch.read(), ['MODIFIED a', 'BOOKMARK']);
+  t.equal(watch.events.at(-1)?.resourceVersion, String(revision), 'back to where all is known');
+  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const)
+    site.index.progress(resource, revision + 10);
+  t.same(await watch.read(), ['BOOKMARK']);
+  t.equal(watch.events.at(-1)?.resourceVersion, String(revision + 10));
+});
+
+t.test('a watch ends at its timeout, when the index is stale, and when it is replaced', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const short = await site.watch('alice', 'timeoutSeconds=10');
+  const long = await site.watch('alice');
+  site.clock.advance(10_000);
+  t.equal(short.ended, true);
+  t.equal(long.ended, false);
+  site.becomeStale();
+  t.equal(long.ended, true);
+
+  const other = namespacesSite([a, VIEWER, inA]);
+  const open = await other.watch('alice');
+  other.access.stop();
+  t.equal(open.ended, true);
+});
+
+t.test('a change that is learned late is replayed to a client that has seen a later revision', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, inB]);
+  const { revision } = site.index;
+  site.index.put({ ...a, revision: revision + 10 });
+  const early = await site.watch('alice', `resourceVersion=${revision + 10}`);
+  t.same(await early.read(), []);
+  early.close();
+  site.index.delete({ ...inB, revision: revision + 5 });
+  const watch = await site.watch('alice', `resourceVersion=${revision + 10}`);
+  t.same(await watch.read(), ['ERROR'], 'a right that was taken: the client lists again');
+});
+
+t.test('tables', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, inB]);
+  const table = [['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json']] as const;
+  const watch = await site.watch('alice', BOOKMARKS, table);
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+  const columns = watch.events.map(({ object }) => 'columnDefinitions' in object && object.columnDefinitions);
+  t.equal(columns.filter(Array.isArray).length, 1, 'described in the first event only');
+});

@@ -1,0 +1,162 @@
+import t from 'tap';
+import type { Explanation, ExplanationRequest } from '../../../../src/api/stonegate-v1alpha1.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import type { HeaderList } from '../../../../src/lib/header-list.ts';
+import {
+  createExplanationAnswerer,
+  selfIdentityAnswerer,
+} from '../../../../src/pipeline/own-api/answer-own-api.ts';
+import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
+import { claimIdentity } from '../../../support/identities.ts';
+
+const BEARER = ['Authorization', 'Bearer secret-token'] as const;
+const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
+const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
+const EXPLANATION: Explanation = {
+  kind: 'Explanation',
+  apiVersion: 'stonegate.dev/v1alpha1',
+  metadata: {},
+  spec: { request: { method: 'GET', path: '/x' } },
+  status: { outcome: 'forwarded', stages: [], credential: 'none' },
+};
+
+async function whoIs(identity = alice, headers: HeaderList = []) {
+  const pipeline = fakePipeline({
+    answerers: [selfIdentityAnswerer],
+    authenticators: [{ name: 'fake', authenticate: async () => identity }],
+  });
+  const exchange = fakeExchange({ target: SELF, headers: [BEARER, ...headers] });
+  await serveRequest(exchange, pipeline);
+  return { response: exchange.response, sent: pipeline.sent };
+}
+
+t.test('who one is, is answered by Stonegate alone', async (t) => {
+  const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+  const { response, sent } = await whoIs({ ...alice, scope, expiresAt: Date.UTC(2030, 0, 1) + 999 });
+  t.equal(response.status, 200);
+  t.strictSame(response.json(), {
+    kind: 'SelfIdentity',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null },
+    status: {
+      user: {
+        username: 'acme:alice',
+        uid: 'u1',
+        groups: ['keystone:project:p1', 'system:authenticated'],
+        extra: {},
+      },
+      tenant: 'acme',
+      authenticator: 'keystone',
+      scope: { kind: 'project', id: 'p1', name: 'web' },
+      roles: ['member'],
+      expirationTimestamp: '2030-01-01T00:00:00Z',
+    },
+  });
+  t.same(sent, []);
+});
+
+t.test(
+  'with impersonation the response shows the impersonated user and no facts of the own credential',
+  async (t) => {
+    const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+    const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
+    const { status } = JSON.parse(response.text);
+    t.match(status, { user: { username: 'acme:bob', groups: ['system:authenticated'] }, roles: [] });
+    t.notOk('scope' in status);
+  },
+);
+
+t.test('an identity without scopes is shown with no scope and no roles', async (t) => {
+  const { response } = await whoIs(claimIdentity('oidc:carol'));
+  const { status } = JSON.parse(response.text);
+  t.notOk('scope' in status);
+  t.match(status, { authenticator: 'jwt', roles: [] });
+});
+
+t.test('a credential that never ends is told as the last instant there is', async (t) => {
+  const { response } = await whoIs({ ...alice, expiresAt: Number.MAX_SAFE_INTEGER });
+  t.match(response.json(), { status: { expirationTimestamp: '9999-12-31T23:59:59Z' } });
+});
+
+t.test('without a credential there is no user', async (t) => {
+  const exchange = fakeExchange({ target: SELF });
+  await serveRequest(exchange, fakePipeline({ answerers: [selfIdentityAnswerer] }));
+  t.equal(exchange.response.status, 401);
+});
+
+async function post(body: string, headers: readonly (readonly [string, string])[] = []) {
+  const asked: { spec: ExplanationRequest['spec']; address: string | undefined }[] = [];
+  const answerer = createExplanationAnswerer({
+    explain: async (spec, { peerAddress: address }) => {
+      asked.push({ spec, address });
+      return EXPLANATION;
+    },
+    limits: { bodyBytes: 1_000, bodyTimeout: 10_000 },
+    clock: systemClock,
+  });
+  const exchange = fakeExchange({
+    method: 'POST',
+    target: EXPLANATIONS,
+    headers: [BEARER, ...headers],
+    body,
+  });
+  await serveRequest(exchange, fakePipeline({ answerers: [selfIdentityAnswerer, answerer] }));
+  return { asked, response: exchange.response };
+}
+
+const question = (spec: unknown) =>
+  JSON.stringify({ kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec });
+
+t.test('an explanation is made of what was posted, from where it was posted', async (t) => {
+  const request = { method: 'GET', path: '/x', headers: [['A', 'b']], upgrade: 'websocket' };
+  const { asked, response } = await post(question({ request, token: 'tok' }));
+  t.strictSame(asked, [{ spec: { request, token: 'tok' }, address: '192.0.2.7' }]);
+  t.equal(response.status, 201);
+  t.match(response.json(), EXPLANATION);
+  t.ok(response.headers.some(([name, value]) => name === 'Cache-Control' && value === 'no-store'));
+});
+
+t.test('a token is not needed: what becomes of a request without one?', async (t) => {
+  const { asked } = await post(question({ request: { method: 'GET', path: '/x' } }));
+  t.notOk('token' in (asked[0]?.spec ?? {}));
+});
+
+const request = { method: 'GET', path: '/x' };
+for (const body of [
+  '',
+  'secret{',
+  '"secret"',
+  'null',
+  '{}',
+  JSON.stringify({ kind: 'Explanation', apiVersion: 'v1', spec: { request } }),
+  question(undefined),
+  question([]),
+  question({}),
+  question({ request: { method: 1, path: '/x' } }),
+  question({ request: { method: 'GET' } }),
+  question({ request, token: ['secret'] }),
+  question({ request: { ...request, headers: 'A: secret' } }),
+  question({ request: { ...request, headers: ['A: secret'] } }),
+  question({ request: { ...request, headers: [['A', 'secret', 'c']] } }),
+  question({ request: { ...request, headers: [['A']] } }),
+  question({ request: { ...request, upgrade: true } }),
+]) {
+  t.test(`no explanation can be made of ${body}, and the refusal repeats nothing of it`, async (t) => {
+    const { asked, response } = await post(body);
+    t.same(asked, []);
+    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
+    t.notMatch(response.text, /secret/);
+  });
+}
+
+t.test('a body of another kind or size is refused', async (t) => {
+  t.equal((await post(question({ request }), [['Content-Type', 'text/yaml']])).response.status, 415);
+  t.equal((await post(question({ request, token: 'x'.repeat(1_000) }))).response.status, 413);
+  t.equal(
+    (await post(question({ request }), [['Content-Type', 'Application/JSON; charset=utf-8']])).response
+      .status,
+    201,
+  );
+});

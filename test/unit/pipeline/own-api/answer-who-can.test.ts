@@ -1,0 +1,405 @@
+import t from 'tap';
+import type { KeystoneNames } from '../../../../src/access/ports.ts';
+import type { Identity } from '../../../../src/api/identity.ts';
+import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
+import type { WhoCanStatus } from '../../../../src/api/who-can-v1alpha1.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createWhoCanAnswerer } from '../../../../src/pipeline/own-api/answer-who-can.ts';
+import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  role,
+  roleBinding,
+  serviceAccount,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const SECRETS = { verb: 'get', resource: 'secrets' };
+const ADMIN = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+const MASTERS = 'system:masters';
+
+interface Given {
+  readonly objects?: readonly StoredObject[];
+  readonly site?: ReturnType<typeof accessIndexOf>;
+  readonly keystone?: KeystoneNames;
+  readonly ownUserName?: string;
+  /** Local if it is given. */
+  readonly place?: string;
+  readonly identity?: Identity;
+  readonly headers?: readonly (readonly [string, string])[];
+  /** With tenants at the API server: `system` is the tenant of operators. */
+  readonly arktos?: string;
+}
+
+async function post(body: string, given: Given = {}) {
+  const { objects = [], place, identity = alice, arktos } = given;
+  const { access } = given.site ?? accessIndexOf(...objects);
+  const mode =
+    arktos === undefined
+      ? openMode
+      : {
+          ...openMode,
+          tenantOf: () => toTenantName(arktos),
+          reviewTenant: () => toTenantName(arktos),
+          isSystem: () => arktos === 'system',
+        };
+  const answerer = createWhoCanAnswerer({
+    access,
+    mode,
+    ownUserName: given.ownUserName,
+    ...(given.keystone && { keystone: given.keystone }),
+    limits: { bodyBytes: 4_096, bodyTimeout: 1_000 },
+    clock: createFakeClock(),
+  });
+  const exchange = fakeExchange({
+    method: 'POST',
+    target:
+      place === undefined
+        ? `${V1}/resourceaccessreviews`
+        : `${V1}/namespaces/${place}/localresourceaccessreviews`,
+    headers: [['Authorization', 'Bearer secret-token'], ...(given.headers ?? [])],
+    body,
+  });
+  const pipeline = fakePipeline({
+    mode,
+    answerers: [answerer],
+    authenticators: [{ name: 'fake', authenticate: async () => identity }],
+  });
+  await serveRequest(exchange, pipeline);
+  return exchange.response;
+}
+
+async function review(spec: object, given: Given = {}): Promise<WhoCanStatus> {
+  const kind = given.place === undefined ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+  const response = await post(JSON.stringify({ kind, apiVersion: 'stonegate.dev/v1alpha1', spec }), given);
+  if (response.status !== 201) throw new Error(`${response.status} ${response.text}`);
+  const { status }: { status: WhoCanStatus } = JSON.parse(response.text);
+  return status;
+}
+
+const OBJECTS = [
+  namespace('web'),
+  clusterRole('admin', ADMIN),
+  clusterRoleBinding('ops', 'ClusterRole/admin', [user('root'), group('operators')]),
+  roleBinding('web', 'team', 'ClusterRole/admin', [
+    user('acme:alice'),
+    serviceAccount('ci'),
+    group('keystone:project:p1:role:member'),
+  ]),
+];
+
+t.test(
+  'a review names users, groups and service accounts, with the binding and the role of each',
+  async (t) => {
+    const status = await review(SECRETS, { objects: OBJECTS, place: 'web' });
+    t.same(status.users, ['root', 'acme:alice']);
+    t.same(status.groups, [MASTERS, 'operators', 'keystone:project:p1:role:member']);
+    t.same(status.namespace, 'web');
+    t.match(status.revision, /^\d+$/);
+    t.strictSame(status.grants.at(-1), {
+      subject: { kind: 'Group', namespace: '', name: 'keystone:project:p1:role:member' },
+      by: 'binding',
+      everywhere: false,
+      namespace: 'web',
+      binding: { kind: 'RoleBinding', namespace: 'web', name: 'team' },
+      role: { kind: 'ClusterRole', namespace: '', name: 'admin' },
+    });
+  },
+);
+
+t.test(
+  'D123, D131: system:masters is first and marked as built in, also if no other subject can do it',
+  async (t) => {
+    const status = await review(SECRETS);
+    t.strictSame(status, {
+      namespace: '',
+      users: [],
+      groups: [MASTERS],
+      serviceAccounts: [],
+      grants: [
+        {
+          subject: { kind: 'Group', namespace: '', name: MASTERS },
+          by: 'builtIn',
+          everywhere: true,
+          namespace: '',
+        },
+      ],
+      otherTenants: 0,
+      evaluationError: '',
+      incomplete: '',
+      revision: status.revision,
+      warnings: [],
+    });
+  },
+);
+
+t.test('Stonegate’s own credential is named, since it may act as any user', async (t) => {
+  const { grants } = await review(SECRETS, { ownUserName: 'system:serviceaccount:stonegate:proxy' });
+  t.match(grants[1], {
+    subject: { kind: 'ServiceAccount', namespace: 'stonegate', name: 'proxy' },
+    by: 'impersonation',
+    everywhere: true,
+  });
+});
+
+t.test('D124: over all namespaces, cluster role bindings are marked as everywhere', async (t) => {
+  const { grants } = await review(SECRETS, { objects: OBJECTS });
+  t.same(
+    grants.map(({ subject, everywhere, namespace }) => [subject.name, everywhere, namespace]),
+    [
+      [MASTERS, true, ''],
+      ['root', true, ''],
+      ['operators', true, ''],
+      ['acme:alice', false, 'web'],
+      ['ci', false, 'web'],
+      ['keystone:project:p1:role:member', false, 'web'],
+    ],
+  );
+});
+
+t.test('D125: a path is asked about in the whole cluster', async (t) => {
+  const rules = [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }];
+  const objects = [clusterRole('h', rules), clusterRoleBinding('h', 'ClusterRole/h', [user('probe')])];
+  t.same((await review({ verb: 'get', path: '/healthz' }, { objects })).users, ['probe']);
+  t.same((await review({ verb: 'get', path: '/livez' }, { objects })).users, []);
+});
+
+t.test('D128: an unknown verb is answered, with a warning', async (t) => {
+  const { users, warnings } = await review({ verb: 'view', resource: 'projects' }, { objects: OBJECTS });
+  t.same(users, ['root', 'acme:alice']);
+  t.match(warnings, [/^"view" is no verb/]);
+});
+
+t.test('D129: who can create namespaces is not decided by role bindings, which a warning says', async (t) => {
+  for (const question of [
+    { verb: 'create', resource: 'namespaces' },
+    { verb: 'get', resource: 'nodes' },
+  ]) {
+    const { users, warnings } = await review({ ...question, namespace: 'web' }, { objects: OBJECTS });
+    t.same(users, ['root']);
+    t.match(warnings, [/RoleBindings do not count/]);
+  }
+  const { users, warnings } = await review(
+    { verb: 'get', resource: 'namespaces', name: 'web' },
+    { objects: OBJECTS },
+  );
+  t.same(users, ['root', 'acme:alice'], 'the namespace itself is in itself');
+  t.same(warnings, []);
+});
+
+t.test('D132: a missing role is told, and the subjects found are listed', async (t) => {
+  const objects = [...OBJECTS, roleBinding('web', 'broken', 'Role/gone', [user('eve')])];
+  const status = await review(SECRETS, { objects, place: 'web' });
+  t.same(status.users, ['root', 'acme:alice']);
+  t.equal(status.evaluationError, 'role.rbac.authorization.k8s.io "gone" not found');
+});
+
+const FOREIGN = [
+  namespace('web'),
+  clusterRole('admin', ADMIN),
+  clusterRoleBinding('everybody', 'ClusterRole/admin', [
+    user('globex:gina'),
+    group('stonegate:tenant:globex'),
+    group('stonegate:tenant:acme'),
+    group('keystone:project:p9:role:admin'),
+    group('keystone:project:p2:role:admin'),
+    group('keystone:domain:d1:role:admin'),
+    group('keystone:domain:d9:role:admin'),
+    group('keystone:group:abc'),
+    serviceAccount('robot', 'globex-web'),
+    serviceAccount('controller', 'kube-system'),
+    user('acme:bob'),
+    user('system:kube-scheduler'),
+  ]),
+];
+const KEYSTONE: KeystoneNames = {
+  scopes: async () => ({
+    projects: new Map([
+      ['p1', { name: 'web', domainID: 'd1' }],
+      ['p2', { name: 'shop', domainID: 'd1' }],
+      ['p9', { name: 'secret-plans', domainID: 'd9' }],
+    ]),
+    domains: new Map([['d1', { name: 'acme', domainID: 'd1' }]]),
+  }),
+  holders: async (_kind, id) => [
+    { user: `ann-${id}@acme`, role: 'admin' },
+    { user: `max-${id}@acme`, role: 'member' },
+  ],
+};
+
+t.test(
+  'D133: a tenant’s user is told the subjects of the own tenant, and how many others there are',
+  async (t) => {
+    const response = await post(
+      JSON.stringify({
+        kind: 'LocalResourceAccessReview',
+        apiVersion: 'stonegate.dev/v1alpha1',
+        spec: SECRETS,
+      }),
+      { objects: FOREIGN, place: 'web', keystone: KEYSTONE },
+    );
+    const { status }: { status: WhoCanStatus } = JSON.parse(response.text);
+    t.same(status.users, ['acme:bob', 'system:kube-scheduler']);
+    t.same(status.serviceAccounts, ['system:serviceaccount:kube-system:controller']);
+    t.same(status.groups, [
+      MASTERS,
+      'stonegate:tenant:acme',
+      'keystone:project:p2:role:admin',
+      'keystone:domain:d1:role:admin',
+    ]);
+    t.equal(status.otherTenants, 6);
+    t.notMatch(response.text, /globex|gina|p9|d9|secret-plans|abc/);
+  },
+);
+
+t.test('D133: without Keystone a project of unknown domain counts as another tenant’s', async (t) => {
+  const status = await review(SECRETS, { objects: FOREIGN, place: 'web' });
+  t.notOk(status.groups.includes('keystone:project:p2:role:admin'));
+  t.equal(status.otherTenants, 7);
+});
+
+t.test('a user who may read the binding, or every binding, is told all its subjects', async (t) => {
+  const may = (verb: string, resources: string[]) =>
+    clusterRole('reader', [{ verbs: [verb], apiGroups: ['rbac.authorization.k8s.io'], resources }]);
+  const bound = clusterRoleBinding('readers', 'ClusterRole/reader', [user('acme:alice')]);
+  const reader = await review(SECRETS, { objects: [...FOREIGN, may('get', ['clusterrolebindings']), bound] });
+  t.ok(reader.users.includes('globex:gina'));
+  t.equal(reader.otherTenants, 0);
+  const operator = [...FOREIGN, may('list', ['clusterrolebindings', 'rolebindings']), bound];
+  const status = await review(SECRETS, { objects: operator, keystone: KEYSTONE });
+  t.equal(status.otherTenants, 0);
+  t.ok(status.grants.some(({ subject }) => subject.displayName === 'role admin on project secret-plans'));
+  const site = accessIndexOf(...operator);
+  site.becomeStale();
+  t.equal(
+    (await review(SECRETS, { site })).otherTenants,
+    7,
+    'a stale index does not decide what may be read',
+  );
+});
+
+t.test(
+  'D133: arktos: operators of the system tenant count as others, users of other tenants not at all',
+  async (t) => {
+    const objects = [
+      clusterRole('admin', ADMIN, { tenant: 'acme' }),
+      clusterRole('root', ADMIN, { tenant: 'system' }),
+      roleBinding(
+        'web',
+        'team',
+        'ClusterRole/admin',
+        [user('acme:alice'), user('globex:gina'), user('system:x')],
+        'acme',
+      ),
+      clusterRoleBinding('ops', 'ClusterRole/root', [user('system:dora'), group(MASTERS)], 'system'),
+      roleBinding('web', 'leak', 'ClusterRole/root', [user('system:max')], 'system'),
+      clusterRole('admin', ADMIN, { tenant: 'globex' }),
+      clusterRoleBinding('own', 'ClusterRole/admin', [user('globex:gina')], 'globex'),
+    ];
+    const status = await review(SECRETS, { objects, place: 'web', arktos: 'acme' });
+    t.same(status.users, ['acme:alice']);
+    t.equal(status.otherTenants, 2);
+    const system = await review(SECRETS, { objects, arktos: 'system' });
+    t.same(system.users, ['system:dora', 'system:max']);
+    t.equal(system.otherTenants, 0);
+  },
+);
+
+t.test('Keystone groups are shown with the names of project and role', async (t) => {
+  const { grants } = await review(SECRETS, { objects: OBJECTS, place: 'web', keystone: KEYSTONE });
+  t.equal(grants.at(-1)?.subject.displayName, 'role member on project web');
+});
+
+t.test('the people of a role are those who hold it now', async (t) => {
+  const { grants } = await review(
+    { ...SECRETS, people: true },
+    { objects: OBJECTS, place: 'web', keystone: KEYSTONE },
+  );
+  t.same(grants.at(-1)?.subject.people, ['max-p1@acme']);
+  const without = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web' });
+  t.match(without.warnings, [/no service credential/]);
+});
+
+t.test('a Keystone that is down is a warning: groups are shown by their ids', async (t) => {
+  const down = async () => {
+    throw new StatusError('KeystoneUnavailable', 'down');
+  };
+  const keystone: KeystoneNames = { scopes: down, holders: down };
+  const status = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web', keystone });
+  t.match(status.warnings, [/Keystone cannot be asked/]);
+  t.ok(status.groups.includes('keystone:project:p1:role:member'), 'the own project is known');
+  const half: KeystoneNames = { ...KEYSTONE, holders: down };
+  t.match(
+    (await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web', keystone: half })).warnings,
+    [/people of each role/],
+  );
+});
+
+t.test('a stale index answers as incomplete; one that has never been synced is a 503', async (t) => {
+  const site = accessIndexOf(...OBJECTS);
+  site.becomeStale();
+  t.match((await review(SECRETS, { site, place: 'web' })).incomplete, /no news/);
+  const response = await post(
+    JSON.stringify({ kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', spec: SECRETS }),
+    { site: unsyncedAccessIndex() },
+  );
+  t.match(response.json(), {
+    code: 503,
+    reason: 'ServiceUnavailable',
+    details: { causes: [{ message: 'AccessIndexUnavailable' }] },
+  });
+});
+
+t.test('a list that is too long is cut, and says so', async (t) => {
+  const subjects = Array.from({ length: 10_001 }, (_, at) => user(`u${at}`));
+  const objects = [clusterRole('admin', ADMIN), clusterRoleBinding('many', 'ClusterRole/admin', subjects)];
+  const { grants, incomplete, users } = await review(SECRETS, { objects });
+  t.same([grants.length, users.length], [10_001, 10_001], 'system:masters and the first 10,000');
+  t.match(incomplete, /10001 grants/);
+});
+
+const local = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
+const cluster = { kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
+for (const [body, place] of [
+  [{ ...cluster, spec: { resource: 'secrets' } }],
+  [{ ...cluster, spec: { verb: 'get' } }],
+  [{ ...cluster, spec: { verb: 'get', resource: 'secrets', path: '/x' } }],
+  [{ ...cluster, spec: { verb: 'get', path: 'secrets' } }],
+  [{ ...cluster, spec: { ...SECRETS, secretField: 1 } }],
+  [{ ...cluster, spec: { ...SECRETS, name: ['secret'] } }],
+  [{ ...cluster, spec: { ...SECRETS, people: 'secret' } }],
+  [{ ...cluster, spec: { ...SECRETS, name: 'secret'.repeat(300) } }],
+  [{ ...cluster, spec: 'secret' }],
+  [{ ...local, spec: SECRETS }],
+  [{ ...local, spec: { ...SECRETS, namespace: 'other' } }, 'web'],
+  [{ ...local, spec: { verb: 'get', path: '/secret' } }, 'web'],
+  [{ ...cluster, spec: SECRETS }, 'web'],
+] as const)
+  t.test(`${JSON.stringify(body).slice(0, 150)} is refused`, async (t) => {
+    const response = await post(JSON.stringify(body), { ...(place !== undefined && { place }) });
+    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
+    t.notMatch(response.text, /secretField|secretsecret/);
+  });
+
+t.test('a body of another kind is refused', async (t) => {
+  const headers = [['Content-Type', 'application/yaml']] as const;
+  t.equal((await post('verb: get', { headers })).status, 415);
+  t.equal((await post('{"verb":')).status, 400);
+  t.equal((await post(`"${'x'.repeat(5_000)}"`)).status, 413);
+});
+
+t.test('a role that grants by name is found only for the name', async (t) => {
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], resourceNames: ['tls'] }];
+  const objects = [role('web', 'tls', rules), roleBinding('web', 'tls', 'Role/tls', [user('acme:bob')])];
+  t.same((await review({ ...SECRETS, name: 'tls' }, { objects, place: 'web' })).users, ['acme:bob']);
+  t.same((await review(SECRETS, { objects, place: 'web' })).users, []);
+});
