@@ -7,7 +7,7 @@ import { StatusError, unauthorized } from '../../../../src/errors/status-error.t
 import { refuse } from '../../../../src/pipeline/delivery.ts';
 import { createReviewedSubjects } from '../../../../src/pipeline/own-api/reviewed-subject.ts';
 import { createAccessSubjects } from '../../../../src/pipeline/rbac/access-subject.ts';
-import { createRulesReviewAnswerer } from '../../../../src/pipeline/self-review/answer-rules-review.ts';
+import { createRulesReviewAnswerer } from '../../../../src/pipeline/own-api/answer-rules-review.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
