@@ -23,7 +23,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
-export interface NamespacesOptions {
+export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
@@ -61,7 +61,7 @@ export function createNamespacesMemory(
 }
 
 /** What is made of the options once. */
-export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
+export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {
