@@ -15,6 +15,7 @@ import {
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { waitUntilWatchable } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
@@ -76,6 +77,7 @@ function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): 
 async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<NamespacePosition> {
   const { resourceVersion = 0, resourceVersionMatch } = request.options;
   await waitForRevision(resourceVersion, request, state);
+  if (resourceVersionMatch !== 'Exact') await waitUntilWatchable(request, state);
   const { revision } = state.access.index;
   if (resourceVersionMatch === 'Exact' && resourceVersion !== revision)
     throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');

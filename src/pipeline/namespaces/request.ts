@@ -115,7 +115,7 @@ export function viewOf(
 }
 
 /** Milliseconds for which a revision is waited for. */
-const TIMEOUT = 3_000;
+export const REVISION_TIMEOUT = 3_000;
 
 /** @throws StatusError ResourceVersionTooLarge, in the API server's words */
 export async function waitForRevision(
@@ -123,7 +123,7 @@ export async function waitForRevision(
   { outgoing }: NamespacesRequest,
   { access }: NamespacesState,
 ): Promise<void> {
-  if (await access.waitFor(revision, TIMEOUT, outgoing.exchange.signal)) return;
+  if (await access.waitFor(revision, REVISION_TIMEOUT, outgoing.exchange.signal)) return;
   throw new StatusError(
     'ResourceVersionTooLarge',
     `Timeout: Too large resource version: ${revision}, current: ${access.index.revision}`,
