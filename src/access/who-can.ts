@@ -38,8 +38,6 @@ export interface AskedReview {
   readonly people: boolean;
 }
 
-/** Arktos' tenant whose users act in every tenant. */
-const SYSTEM_TENANT = 'system';
 const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
 /** Projects and domains whose people are listed in one review. */
@@ -71,7 +69,7 @@ export async function reviewWhoCan(
   const mayTell = (binding: StoredBinding) =>
     view.seesAll || viewer.user.tenant !== '' || view.mayGet(binding);
   const granted = whoCan(objects, asked.question, scope, mayTell);
-  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer));
+  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
   const { shown, others } = divide(effective, view);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
   const cut = shown.slice(0, MAX_GRANTS);
@@ -82,14 +80,15 @@ export async function reviewWhoCan(
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,
-  ];
+  ].filter((reason) => reason !== undefined);
   return {
     namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
     ...namesOf(shown),
     grants: [...builtIn(options), ...withPeople],
     otherTenants: others.size,
     evaluationError: granted.errors.join('; '),
-    incomplete: reasons.filter((reason) => reason !== undefined).join('; '),
+    incomplete: reasons.length > 0,
+    ...(reasons.length > 0 && { incompleteReason: reasons.join('; ') }),
     revision: String(access.index.revision),
     warnings,
   };
@@ -129,8 +128,12 @@ async function scopesOf(
 }
 
 /** In Arktos a binding does not count for a user of another tenant whom it names. */
-function mayAct(key: SubjectGrant['key'], { user: { tenant } }: Viewer): boolean {
-  if (tenant === '' || tenant === SYSTEM_TENANT) return true;
+function mayAct(
+  key: SubjectGrant['key'],
+  { user: { tenant } }: Viewer,
+  { systemTenant }: AccessIndex['index'],
+): boolean {
+  if (tenant === '' || tenant === systemTenant) return true;
   const { kind, name } = subjectOfKey(key);
   return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
@@ -156,9 +159,10 @@ function systemSubjects(
   { index }: AccessIndex,
 ): string[] {
   // A request without a resource is of no tenant.
-  if (tenant === '' || tenant === SYSTEM_TENANT || 'path' in question) return [];
-  const { grants } = whoCan(index.objectsOf(SYSTEM_TENANT), question, scope);
-  return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${SYSTEM_TENANT} ${key}`));
+  const { systemTenant } = index;
+  if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
+  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope);
+  return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
 
 function namesOf(

@@ -16,8 +16,6 @@ import type { TenantObjects } from './tenant-objects.ts';
 
 /** Members of this group are authorized before RBAC is asked. */
 export const SYSTEM_MASTERS = 'system:masters';
-/** Arktos' tenant whose users may act in every tenant. */
-const SYSTEM_TENANT = 'system';
 
 /** The path from a subject to a rule. */
 export interface Grant {
@@ -68,7 +66,7 @@ function allowingRule(
   question: Question,
   errors: Set<string>,
 ): (BoundRole & { readonly rule: number }) | undefined {
-  if (isConfinedElsewhere(user, question)) return undefined;
+  if (isConfinedElsewhere(index, user, question)) return undefined;
   const refused = new Set<StoredRole>();
   for (const bound of grantsOf(index.objectsOf(user.tenant), user, namespaceOf(question), errors)) {
     if (refused.has(bound.role)) continue;
@@ -80,8 +78,12 @@ function allowingRule(
 }
 
 /** Arktos refuses a tenant's user everything outside the tenant, non-resource requests included. */
-export function isConfinedElsewhere({ tenant }: RBACUser, question: Question): boolean {
-  if (tenant === '' || tenant === SYSTEM_TENANT) return false;
+export function isConfinedElsewhere(
+  { systemTenant }: Pick<RBACIndex, 'systemTenant'>,
+  { tenant }: RBACUser,
+  question: Question,
+): boolean {
+  if (tenant === '' || tenant === systemTenant) return false;
   return 'path' in question || question.tenant !== tenant;
 }
 

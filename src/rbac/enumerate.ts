@@ -66,7 +66,7 @@ function candidates(
   existing: ReadonlyMap<string, StoredNamespace>,
 ): Map<string, StoredNamespace> {
   if (user.groups.includes(SYSTEM_MASTERS)) return new Map(existing);
-  if (isConfinedElsewhere(user, { ...question, namespace: '', name: '' })) return new Map();
+  if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return new Map();
   const objects = index.objectsOf(user.tenant);
   const reach = new Reach(objects, question, existing);
   for (const key of keysOfUser(user))

@@ -75,8 +75,9 @@ function boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope):
 }
 
 /** Sorting finds the sorted parts, so it only merges them. */
-function merged([first = [], ...others]: readonly SortedBindings[]): SortedBindings {
-  return others.length === 0 ? first : first.concat(...others).sort(compareBindings);
+function merged(parts: readonly SortedBindings[]): SortedBindings {
+  const [only = []] = parts;
+  return parts.length <= 1 ? only : parts.flat().sort(compareBindings);
 }
 
 /** Each user and group of the binding once. */
