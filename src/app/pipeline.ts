@@ -30,6 +30,7 @@ import { DocumentChanges } from '../cache/document-changes.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
@@ -102,6 +103,8 @@ export interface PipelineOptions {
   readonly observer: RequestObserver;
   /** Of the process. */
   readonly streams: StreamRegistry;
+  /** Of the process. */
+  readonly responseMemory: ResponseMemory;
   /**
    * Creates what a user's project lacks before the request is forwarded; undefined if that is not
    * configured.
@@ -111,7 +114,7 @@ export interface PipelineOptions {
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
   const { loaded, runtime, generation } = build;
-  const { observer, streams, provisioning } = options;
+  const { observer, streams, responseMemory, provisioning } = options;
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random } = runtime;
   const mode = memoizedMode(createTenancyMode(loaded.configuration));
@@ -192,7 +195,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const explain = createExplain({ stages, reviewer, reasonOf });
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
-  const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });
+  const accessRules =
+    access && verifier && createAccessRules(build, { access, verifier, stages, subjects, responseMemory });
   const filtering =
     access &&
     verifier &&
@@ -203,6 +207,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       discovered: discovery,
       mode,
       reviewer,
+      responseMemory,
     });
   const pipeline: Pipeline = {
     ...stages,
@@ -221,7 +226,9 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
-      ...(access && verifier ? [createWhoCan(build, withDoubts(access, verifier), mode)] : []),
+      ...(access && verifier
+        ? [createWhoCan(build, withDoubts(access, verifier), mode, responseMemory)]
+        : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),
@@ -242,6 +249,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     tunneller: upstream,
     undecided: generation.inFlight,
     streams,
+    responseMemory,
     discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
   };

@@ -5,6 +5,7 @@
 import type { Viewer } from '../../access/subject-owner.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
 import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { OwnAPIRoute } from '../../tenancy/own-api.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
@@ -23,6 +24,7 @@ import {
 
 export interface WhoCanAnswererOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createWhoCanAnswerer(options: WhoCanAnswererOptions): Answerer<UpstreamResponse> {
@@ -57,7 +59,7 @@ async function answerReview(
     spec,
     status,
   };
-  return createdResponse(review);
+  return options.responseMemory.charged(outgoing.tenant, createdResponse(review));
 }
 
 const TEXTS = ['verb', 'apiGroup', 'resource', 'subresource', 'name', 'namespace', 'path'] as const;

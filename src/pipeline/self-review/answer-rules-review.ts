@@ -5,6 +5,7 @@
 import type { RulesDocuments } from '../../access/rules/rules-document.ts';
 import type { AccessRulesReview } from '../../api/access-rules-v1alpha1.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Answerer } from '../delivery.ts';
 import type { FindReviewedSubject } from '../own-api/reviewed-subject.ts';
@@ -18,6 +19,7 @@ export interface RulesReviewOptions {
   readonly findSubject: FindReviewedSubject;
   readonly limits: BodyLimits;
   readonly clock: Clock;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer<UpstreamResponse> {
@@ -33,7 +35,7 @@ export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer
 
 async function answerReview(
   outgoing: Outgoing,
-  { documents, findSubject, limits, clock }: RulesReviewOptions,
+  { documents, findSubject, limits, clock, responseMemory }: RulesReviewOptions,
 ): Promise<UpstreamResponse> {
   const { selection, subject: asked } = await readRulesReview(outgoing.exchange, limits, clock);
   const { username, uid, subject, expiresAt } = await findSubject(asked, outgoing);
@@ -45,7 +47,7 @@ async function answerReview(
     spec: selection,
     status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
   };
-  return {
+  const response: UpstreamResponse = {
     status: 201,
     headers: [
       ['Content-Type', JSON_TYPE],
@@ -53,4 +55,5 @@ async function answerReview(
     ],
     body: Buffer.from(`${JSON.stringify(review)}\n`),
   };
+  return responseMemory.charged(outgoing.tenant, response);
 }
