@@ -5,20 +5,16 @@
 
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { withDoubts } from '../access/verification.ts';
-import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
+import { isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
   createProtobufBodyAdmission,
   methodAdmission,
 } from '../admission/admission.ts';
-import type { BodyAdmission } from '../admission/body-admission.ts';
-import { createDefinitionScope } from '../admission/definition-scope.ts';
-import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { createAnonymousAccess } from '../authentication/anonymous.ts';
-import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { createConnectCreate } from '../authorization/connect-create.ts';
 import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
 import { createSharedResources } from '../authorization/shared-resources.ts';
@@ -49,7 +45,6 @@ import { parseTrustedProxies } from '../pipeline/request/client-address.ts';
 import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
 import { recheckStreams } from '../pipeline/request/open-stream.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
-import { decodeSubjectReview } from '../pipeline/self-review/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { AccessSource } from '../portal/ports.ts';
@@ -60,6 +55,7 @@ import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
+import { bodyAdmissions } from './body-admissions.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { createFiltering } from './filtering.ts';
@@ -277,27 +273,6 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
 /** Whether Stonegate reads the body itself, and sends it on as JSON. */
 function isDecoded(info: RequestInfo): boolean {
   return isSelfReview(info) || isAccessReview(info);
-}
-
-function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
-  const knowsTenants = (tenant: TenantName) => mode.reviewTenant(tenant) !== undefined;
-  const isConfined = (tenant: TenantName) => knowsTenants(tenant) && !mode.isSystem(tenant);
-  return [
-    createAccessReviewsAdmission({
-      knowsTenants,
-      isConfined,
-      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
-    }),
-    ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
-    createRoleBindingsAdmission({
-      isConfined,
-      review({ user, sender, tenant, signal }, attributes) {
-        const home = mode.reviewTenant(tenant);
-        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
-        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
-      },
-    }),
-  ];
 }
 
 /** The path to which a review about the tenant is posted. */

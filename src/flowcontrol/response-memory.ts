@@ -1,6 +1,6 @@
 /**
- * Memory for the responses that Stonegate makes itself, until their clients have taken them. It is bounded for
- * each tenant, so that clients that read slowly, or not at all, cost their own tenant and no other.
+ * Memory for the responses that Stonegate makes itself, until their clients have taken them. It is bounded
+ * for each tenant, so that clients that read slowly, or not at all, cost their own tenant and no other.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../lib/byte-budget.ts';
