@@ -51,7 +51,7 @@ import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
-import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
