@@ -4,7 +4,7 @@
  */
 
 import { createHiddenObjects } from '../access/hidden-objects.ts';
-import { withDoubts } from '../access/verification.ts';
+import { withVerification } from '../access/verification.ts';
 import { isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -223,7 +223,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       }),
       selfIdentityAnswerer,
       ...(access && verifier
-        ? [createWhoCan(build, withDoubts(access, verifier), mode, responseMemory)]
+        ? [createWhoCan(build, withVerification(access, verifier), mode, responseMemory)]
         : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),

@@ -81,13 +81,13 @@ class WrittenStream implements AnswerStream {
   #stop = () => {};
 
   constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
-    const { draining } = exchange;
+    const { stopping } = exchange;
     this.#response = exchange.response;
     this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
     this.#ends = [
       this.#client,
       ...(stream ? [stream] : []),
-      ...(draining ? [fromAbortSignal(draining)] : []),
+      ...(stopping ? [fromAbortSignal(stopping)] : []),
     ];
     this.#reservation = memory.reservation(tenant);
   }
