@@ -51,6 +51,7 @@ import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-re
 import { decodeSubjectReview } from '../pipeline/self-review/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
+import { createOwnTenantAnswerer } from '../pipeline/tenants/answer-own-tenant.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
@@ -209,6 +210,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     observer,
     answerers: [
       createDiscoveryAnswerer(discovery),
+      createOwnTenantAnswerer({ fetcher: upstream, cache: tenantDocuments, clock }),
       createOwnDiscoveryAnswerer({ ownAPI: stages.ownAPI, fetcher: upstream }),
       createSelfReviewAnswerer({
         fetcher: upstream,

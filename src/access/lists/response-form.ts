@@ -24,18 +24,24 @@ interface Range {
 
 const JSON_RANGES: ReadonlySet<string> = new Set([JSON_TYPE, 'application/*', '*/*']);
 
+export interface FormRequest {
+  readonly verb: 'get' | 'list' | 'watch';
+  /** Of the objects. */
+  readonly kind: string;
+}
+
 /** @throws StatusError NotAcceptable, RequestMalformed */
-export function responseForm(headers: HeaderList, query: string, verb: 'list' | 'watch'): ResponseForm {
+export function responseForm(headers: HeaderList, query: string, request: FormRequest): ResponseForm {
   const ranges = rangesOf(headers);
   if (ranges.length === 0) return { kind: 'objects' };
   for (const { type, parameters } of ranges) {
     if (!JSON_RANGES.has(type)) continue;
-    const form = formOf(parameters, query, verb);
+    const form = formOf(parameters, query, request);
     if (form !== undefined) return form;
   }
   throw new StatusError(
     'NotAcceptable',
-    `only the following media types are accepted: ${JSON_TYPE}${verb === 'watch' ? ';stream=watch' : ''}`,
+    `only the following media types are accepted: ${JSON_TYPE}${request.verb === 'watch' ? ';stream=watch' : ''}`,
   );
 }
 
@@ -68,7 +74,7 @@ function rangeOf(text: string): Range {
 function formOf(
   parameters: ReadonlyMap<string, string>,
   query: string,
-  verb: 'list' | 'watch',
+  { verb, kind: objectKind }: FormRequest,
 ): ResponseForm | undefined {
   const [kind, group, version] = ['as', 'g', 'v'].map((name) => parameters.get(name));
   if (kind === undefined && group === undefined && version === undefined) return { kind: 'objects' };
@@ -77,12 +83,16 @@ function formOf(
     case 'Table':
       return { kind: 'table', version, include: includedObject(query) };
     case 'PartialObjectMetadataList':
-      return { kind: 'metadata', version };
-    case 'PartialObjectMetadata':
-      if (verb === 'watch') return { kind: 'metadata', version };
+      if (verb !== 'get') return { kind: 'metadata', version };
       throw new StatusError(
         'NotAcceptable',
-        'you requested PartialObjectMetadata, but the requested object is a list (*core.NamespaceList)',
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*core.${objectKind})`,
+      );
+    case 'PartialObjectMetadata':
+      if (verb !== 'list') return { kind: 'metadata', version };
+      throw new StatusError(
+        'NotAcceptable',
+        `you requested PartialObjectMetadata, but the requested object is a list (*core.${objectKind}List)`,
       );
     default:
       return undefined;
