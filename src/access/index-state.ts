@@ -5,7 +5,7 @@
 import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { AccessIndex, IndexState } from './ports.ts';
+import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
 
 /**
  * Milliseconds without a proof of life after which a resource is stale. An API server sends a bookmark every
@@ -20,7 +20,7 @@ export interface IndexStateOptions {
   readonly catchUp?: (revision: number) => void;
 }
 
-export class TrackedIndex implements AccessIndex {
+export class TrackedIndex implements AccessIndex, FollowedIndex {
   readonly index: RBACIndex;
   readonly #clock: Clock;
   readonly #catchUp: ((revision: number) => void) | undefined;
@@ -38,7 +38,6 @@ export class TrackedIndex implements AccessIndex {
     return this.#stopping.signal;
   }
 
-  /** The resource is complete now: a list, an event or a bookmark has just been received. */
   proved(resource: IndexedResource): void {
     this.#provenAt.set(resource, this.#clock.now());
   }

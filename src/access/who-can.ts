@@ -37,8 +37,6 @@ export interface AskedReview {
   readonly people: boolean;
 }
 
-/** Arktos' tenant whose users act in every tenant. */
-const SYSTEM_TENANT = 'system';
 const MAX_GRANTS = 10_000;
 /** Projects and domains whose people are listed in one review. */
 const MAX_PLACES = 100;
@@ -69,7 +67,7 @@ export async function reviewWhoCan(
   const mayTell = (binding: StoredBinding) =>
     view.seesAll || viewer.user.tenant !== '' || view.mayGet(binding);
   const granted = whoCan(objects, asked.question, scope, mayTell);
-  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer));
+  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
   const { shown, others } = divide(effective, view);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
   const cut = shown.slice(0, MAX_GRANTS);
@@ -127,8 +125,12 @@ async function scopesOf(
 }
 
 /** In Arktos a binding does not count for a user of another tenant whom it names. */
-function mayAct(key: SubjectGrant['key'], { user: { tenant } }: Viewer): boolean {
-  if (tenant === '' || tenant === SYSTEM_TENANT || !key.startsWith('user:')) return true;
+function mayAct(
+  key: SubjectGrant['key'],
+  { user: { tenant } }: Viewer,
+  { systemTenant }: AccessIndex['index'],
+): boolean {
+  if (tenant === '' || tenant === systemTenant || !key.startsWith('user:')) return true;
   return key.startsWith(`user:${tenant}:`) || key.startsWith(`user:${SERVICE_ACCOUNT_PREFIX}`);
 }
 
@@ -153,9 +155,10 @@ function systemSubjects(
   { index }: AccessIndex,
 ): string[] {
   // A request without a resource is of no tenant.
-  if (tenant === '' || tenant === SYSTEM_TENANT || 'path' in question) return [];
-  const { grants } = whoCan(index.objectsOf(SYSTEM_TENANT), question, scope);
-  return grants.map(({ key }) => `${SYSTEM_TENANT} ${key}`).filter((key) => !key.endsWith(SYSTEM_MASTERS));
+  const { systemTenant } = index;
+  if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
+  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope);
+  return grants.map(({ key }) => `${systemTenant} ${key}`).filter((key) => !key.endsWith(SYSTEM_MASTERS));
 }
 
 function namesOf(

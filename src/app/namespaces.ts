@@ -14,6 +14,7 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
+import { fingerprintOfIndex } from './rbac-index.ts';
 
 const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces', {});
 
@@ -30,13 +31,13 @@ export function createConfiguredNamespaces(
   { reviewer, ...options }: ConfiguredNamespacesOptions,
 ): NamespacesAnswerer {
   const { generation, loaded, runtime } = build;
-  const { access, upstream } = loaded.configuration;
+  const { access } = loaded.configuration;
   return createNamespacesAnswerer({
     ...runtime,
     ...options,
     // As long as the index.
     memory: generation.component(MEMORY, {
-      fingerprint: [upstream.server, options.mode.readsTenantFromPath],
+      fingerprint: fingerprintOfIndex(build),
       create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
     }),
     reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,

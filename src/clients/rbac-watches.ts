@@ -3,7 +3,7 @@
  * list and watch each resource in the system tenant.
  */
 
-import type { TrackedIndex } from '../access/index-state.ts';
+import type { FollowedIndex } from '../access/ports.ts';
 import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,7 +14,7 @@ import { ListWatch } from './list-watch.ts';
 import { createRBACReader } from './read-rbac-object.ts';
 
 export interface RBACWatchesOptions {
-  readonly tracked: TrackedIndex;
+  readonly tracked: FollowedIndex;
   /** Whether the API server has tenants (Arktos). */
   readonly hasTenants: boolean;
   /** Called for each request. */

@@ -101,12 +101,6 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'reason'],
     registers,
   });
-  const verifications = new Counter({
-    name: 'stonegate_access_verifications_total',
-    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
-    labelNames: ['result'],
-    registers,
-  });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Reloads of configuration, certificates and keys, by result.',
@@ -138,7 +132,6 @@ export function createMetrics(now: () => number): Metrics {
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
-    accessVerified: (result) => verifications.inc({ result }),
     ...index,
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),

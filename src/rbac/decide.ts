@@ -15,8 +15,6 @@ import type { TenantObjects } from './tenant-objects.ts';
 
 /** Members of this group are authorized before RBAC is asked. */
 export const SYSTEM_MASTERS = 'system:masters';
-/** Arktos' tenant whose users may act in every tenant. */
-const SYSTEM_TENANT = 'system';
 
 /** The path from a subject to a rule. */
 export interface Grant {
@@ -47,7 +45,7 @@ export type AccessDecision =
 export function decide(index: RBACIndex, user: RBACUser, question: Question): AccessDecision {
   if (user.groups.includes(SYSTEM_MASTERS)) return { decision: 'allow', reason: '', grant: undefined };
   const errors = new Set<string>();
-  if (!isConfinedElsewhere(user, question)) {
+  if (!isConfinedElsewhere(index, user, question)) {
     const objects = index.objectsOf(user.tenant);
     for (const { binding, role, subject } of grantsOf(objects, user, namespaceOf(question), errors)) {
       const rule = role.rules.findIndex((candidate) => ruleAllows(candidate, question));
@@ -64,8 +62,12 @@ export function allows(index: RBACIndex, user: RBACUser, question: Question): bo
 }
 
 /** Arktos refuses a tenant's user everything outside the tenant, non-resource requests included. */
-export function isConfinedElsewhere({ tenant }: RBACUser, question: Question): boolean {
-  if (tenant === '' || tenant === SYSTEM_TENANT) return false;
+export function isConfinedElsewhere(
+  { systemTenant }: Pick<RBACIndex, 'systemTenant'>,
+  { tenant }: RBACUser,
+  question: Question,
+): boolean {
+  if (tenant === '' || tenant === systemTenant) return false;
   return 'path' in question || question.tenant !== tenant;
 }
 

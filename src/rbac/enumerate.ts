@@ -58,7 +58,7 @@ function candidates(
   existing: ReadonlyMap<string, unknown>,
 ): Iterable<string> {
   if (user.groups.includes(SYSTEM_MASTERS)) return existing.keys();
-  if (isConfinedElsewhere(user, { ...question, namespace: '', name: '' })) return [];
+  if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return [];
   const objects = index.objectsOf(user.tenant);
   const reach = new Reach(objects, question);
   for (const key of keysOfUser(user))

@@ -20,11 +20,18 @@ export interface IndexListener {
 const OBJECTS_PER_STEP = 500;
 
 export class RBACIndex {
+  /** Arktos' tenant whose users may act in every tenant. */
+  readonly systemTenant: string;
   readonly #tenants = new Map<string, TenantObjects>();
   readonly #revisions = new Map<IndexedResource, number>();
   readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
   #revision = 0;
+
+  /** @param systemTenant without one, Arktos' own name of it */
+  constructor({ systemTenant = 'system' }: { readonly systemTenant?: string } = {}) {
+    this.systemTenant = systemTenant;
+  }
 
   /** Whether every resource has been listed once. */
   get isSynced(): boolean {

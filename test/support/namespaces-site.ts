@@ -6,7 +6,10 @@ import { toStatus } from '../../src/errors/to-status.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createNamespacesAnswerer } from '../../src/pipeline/namespaces/answer-namespaces.ts';
-import { createNamespacesMemory, type NamespacesOptions } from '../../src/pipeline/namespaces/request.ts';
+import {
+  createNamespacesMemory,
+  type FilteredNamespacesOptions,
+} from '../../src/pipeline/namespaces/request.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
@@ -54,7 +57,7 @@ export interface NamespacesSite extends AccessIndexSite {
   readonly answerer: ReturnType<typeof createNamespacesAnswerer>;
 }
 
-export interface NamespacesSiteOptions extends Partial<NamespacesOptions> {
+export interface NamespacesSiteOptions extends Partial<FilteredNamespacesOptions> {
   readonly tenancy?: TenancyMode;
   /** A sealing key in common with other sites. */
   readonly secret?: Buffer;

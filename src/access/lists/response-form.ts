@@ -1,10 +1,11 @@
 /**
- * In which form a list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
+ * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { type HeaderList, headerValue, headerValues } from '../../lib/header-list.ts';
+import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { acceptedRanges, bestFirst, covers, parametersOf } from '../../lib/media-ranges.ts';
 import { firstParameter } from '../../lib/query.ts';
 
 export type IncludedObject = 'None' | 'Metadata' | 'Object';
@@ -16,14 +17,6 @@ export type ResponseForm =
 
 type MetaVersion = 'v1' | 'v1beta1';
 
-interface Range {
-  readonly type: string;
-  readonly quality: number;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
-const JSON_RANGES: ReadonlySet<string> = new Set([JSON_TYPE, 'application/*', '*/*']);
-
 export interface FormRequest {
   readonly verb: 'get' | 'list' | 'watch';
   /** Of the objects. */
@@ -32,42 +25,17 @@ export interface FormRequest {
 
 /** @throws StatusError NotAcceptable, RequestMalformed */
 export function responseForm(headers: HeaderList, query: string, request: FormRequest): ResponseForm {
-  const ranges = rangesOf(headers);
+  const ranges = acceptedRanges(headers);
   if (ranges.length === 0) return { kind: 'objects' };
-  for (const { type, parameters } of ranges) {
-    if (!JSON_RANGES.has(type)) continue;
-    const form = formOf(parameters, query, request);
+  for (const range of bestFirst(ranges)) {
+    if (!covers(range, JSON_TYPE)) continue;
+    const form = formOf(parametersOf(range), query, request);
     if (form !== undefined) return form;
   }
   throw new StatusError(
     'NotAcceptable',
     `only the following media types are accepted: ${JSON_TYPE}${request.verb === 'watch' ? ';stream=watch' : ''}`,
   );
-}
-
-/** The best first; of equal quality in the client's order. */
-function rangesOf(headers: HeaderList): Range[] {
-  return headerValues(headers, 'accept')
-    .flatMap((value) => value.split(','))
-    .filter((range) => range.trim() !== '')
-    .map(rangeOf)
-    .sort((one, other) => other.quality - one.quality);
-}
-
-function rangeOf(text: string): Range {
-  const [type = '', ...rest] = text.split(';');
-  const parameters = new Map(
-    rest.map((parameter) => {
-      const [name = '', value = ''] = parameter.split('=', 2);
-      return [name.trim().toLowerCase(), value.trim()] as const;
-    }),
-  );
-  const quality = Number(parameters.get('q') ?? '1');
-  return {
-    type: type.replace(/\s+/g, '').toLowerCase(),
-    quality: Number.isNaN(quality) ? 1 : quality,
-    parameters,
-  };
 }
 
 /** @returns undefined if the transformation is none that the API server has */

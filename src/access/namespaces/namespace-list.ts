@@ -42,7 +42,7 @@ export class NamespaceSelection {
   }
 }
 
-export interface Page {
+export interface NamespacePage {
   readonly namespaces: readonly StoredNamespace[];
   /** Whether others follow. */
   readonly hasMore: boolean;
@@ -60,7 +60,7 @@ export function selectPage(
   selection: NamespaceSelection,
   after: string,
   limit: number,
-): Page {
+): NamespacePage {
   const namespaces: StoredNamespace[] = [];
   const { names } = view;
   for (let at = firstAfter(names, after); at < names.length; at += 1) {
@@ -82,7 +82,7 @@ export async function selectConfirmedPage(
   after: string,
   limit: number,
   confirm: Confirm,
-): Promise<Page> {
+): Promise<NamespacePage> {
   const namespaces: StoredNamespace[] = [];
   let last = after;
   for (;;) {
@@ -113,7 +113,7 @@ function firstAfter(names: readonly string[], after: string): number {
 }
 
 /** Where a continued list goes on. */
-export interface Position {
+export interface NamespacePosition {
   /** Behind this name. */
   readonly after: string;
   /** Of the first page; all pages have it. */
@@ -131,7 +131,7 @@ export function sealPosition(
   { sealer, instance }: PositionSealer,
   scope: ContinueScope,
   { generation, digest }: Pick<VisibleNamespaces, 'generation' | 'digest'>,
-  position: Position,
+  position: NamespacePosition,
 ): string {
   return sealContinue(sealer, scope, { ...position, access: `${instance}/${generation}`, digest });
 }
@@ -145,7 +145,7 @@ export function openPosition(
   scope: ContinueScope,
   view: VisibleNamespaces,
   token: string,
-): Position {
+): NamespacePosition {
   const payload = openContinue(sealer, scope, token);
   if (!isJSONObject(payload)) throw invalidContinue();
   const { after, revision, access, digest } = payload;

@@ -15,7 +15,12 @@ import type { Outgoing } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import { listVisible } from './list.ts';
-import { isReviewed, type NamespacesInfo, type NamespacesOptions, type NamespacesState } from './request.ts';
+import {
+  type FilteredNamespacesOptions,
+  isReviewed,
+  type NamespacesInfo,
+  type NamespacesState,
+} from './request.ts';
 import { watchVisible } from './watch.ts';
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
@@ -25,7 +30,7 @@ export interface NamespacesAnswerer extends Answerer<Answer> {
   wouldFilter(outgoing: Outgoing, verb: 'list' | 'watch'): Promise<boolean>;
 }
 
-export function createNamespacesAnswerer(options: NamespacesOptions): NamespacesAnswerer {
+export function createNamespacesAnswerer(options: FilteredNamespacesOptions): NamespacesAnswerer {
   const { access, memory } = options;
   const state: NamespacesState = { ...options, ...memory };
   return {

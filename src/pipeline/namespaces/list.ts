@@ -6,8 +6,8 @@ import type { ContinueScope } from '../../access/lists/continue-token.ts';
 import { responseForm } from '../../access/lists/response-form.ts';
 import { listText } from '../../access/namespaces/namespace-form.ts';
 import {
+  type NamespacePosition,
   openPosition,
-  type Position,
   sealPosition,
   selectConfirmedPage,
   selectPage,
@@ -15,6 +15,7 @@ import {
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { waitUntilWatchable } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
@@ -73,9 +74,10 @@ function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): 
   };
 }
 
-async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<Position> {
+async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<NamespacePosition> {
   const { resourceVersion = 0, resourceVersionMatch } = request.options;
   await waitForRevision(resourceVersion, request, state);
+  if (resourceVersionMatch !== 'Exact') await waitUntilWatchable(request, state);
   const { revision } = state.access.index;
   if (resourceVersionMatch === 'Exact' && resourceVersion !== revision)
     throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
@@ -86,7 +88,7 @@ async function laterPosition(
   request: NamespacesRequest,
   scope: ContinueScope,
   state: NamespacesState,
-): Promise<Position> {
+): Promise<NamespacePosition> {
   const open = () => openPosition(state, scope, viewOf(request, state), request.options.continue);
   await waitForRevision(open().revision, request, state);
   // The user's access may have changed in the meantime.

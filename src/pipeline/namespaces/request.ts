@@ -23,7 +23,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
-export interface NamespacesOptions {
+export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
@@ -61,7 +61,7 @@ export function createNamespacesMemory(
 }
 
 /** What is made of the options once. */
-export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
+export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {
@@ -115,7 +115,7 @@ export function viewOf(
 }
 
 /** Milliseconds for which a revision is waited for. */
-const TIMEOUT = 3_000;
+export const REVISION_TIMEOUT = 3_000;
 
 /** @throws StatusError ResourceVersionTooLarge, in the API server's words */
 export async function waitForRevision(
@@ -123,7 +123,7 @@ export async function waitForRevision(
   { outgoing }: NamespacesRequest,
   { access }: NamespacesState,
 ): Promise<void> {
-  if (await access.waitFor(revision, TIMEOUT, outgoing.exchange.signal)) return;
+  if (await access.waitFor(revision, REVISION_TIMEOUT, outgoing.exchange.signal)) return;
   throw new StatusError(
     'ResourceVersionTooLarge',
     `Timeout: Too large resource version: ${revision}, current: ${access.index.revision}`,

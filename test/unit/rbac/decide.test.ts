@@ -1,6 +1,7 @@
 /** The decisions of Kubernetes' RBAC authorizer, from the index. */
 import t from 'tap';
 import { decide } from '../../../src/rbac/decide.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -163,6 +164,18 @@ t.test('D121: in Arktos only bindings of the own tenant count, and only for the 
   t.equal(ask('delete', 'acme'), 'noOpinion');
   t.equal(ask('get', 'beta'), 'noOpinion');
   t.equal(decide(index, alice, { verb: 'get', path: '/version' }).decision, 'noOpinion');
+});
+
+t.test("Arktos' system tenant has the name that is configured", async (t) => {
+  const index = new RBACIndex({ systemTenant: 'operators' });
+  for (const tenant of ['operators', 'system']) {
+    index.put(clusterRole('read', [rule('get', 'pods')], { tenant }));
+    index.put(clusterRoleBinding('b', 'ClusterRole/read', [user('dora')], tenant));
+  }
+  const may = (tenant: string) =>
+    decide(index, rbacUser('dora', [], tenant), question('get', 'pods', '', { tenant: 'acme' })).decision;
+  t.equal(may('operators'), 'allow');
+  t.equal(may('system'), 'noOpinion');
 });
 
 t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of every tenant", async (t) => {
