@@ -1,4 +1,4 @@
-/** `kubectl get tenants` of users of Arktos' tenants, with the oldest and the newest kubectl of this machine. */
+/** `kubectl get tenants` of users of Arktos' tenants, with this machine's oldest and newest kubectl. */
 import t from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';

@@ -1,5 +1,6 @@
 /**
- * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
+ * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in
+ * JSON.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
