@@ -4,7 +4,7 @@
  */
 
 import { createHiddenObjects } from '../access/hidden-objects.ts';
-import { withDoubts } from '../access/verification.ts';
+import { withVerification } from '../access/verification.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -223,7 +223,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
-      ...(access && verifier ? [createWhoCan(build, withDoubts(access, verifier), mode)] : []),
+      ...(access && verifier ? [createWhoCan(build, withVerification(access, verifier), mode)] : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),
