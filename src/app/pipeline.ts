@@ -2,7 +2,6 @@
  * The pipeline of a configuration: the stages of `pipeline/serve-request.ts` with the adapters behind their
  * ports.
  */
-
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { withVerification } from '../access/verification.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
