@@ -78,14 +78,15 @@ export async function reviewWhoCan(
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,
-  ];
+  ].filter((reason) => reason !== undefined);
   return {
     namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
     ...namesOf(shown),
     grants: [...builtIn(options), ...withPeople],
     otherTenants: others.size,
     evaluationError: granted.errors.join('; '),
-    incomplete: reasons.filter((reason) => reason !== undefined).join('; '),
+    incomplete: reasons.length > 0,
+    ...(reasons.length > 0 && { incompleteReason: reasons.join('; ') }),
     revision: String(access.index.revision),
     warnings,
   };

@@ -12,10 +12,10 @@ import type { Verifier } from '../access/verification.ts';
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
 import { createSelfAccessRulesAnswerer } from '../pipeline/own-api/answer-access-rules.ts';
+import { createRulesReviewAnswerer } from '../pipeline/own-api/answer-rules-review.ts';
 import { createReviewedSubjects } from '../pipeline/own-api/reviewed-subject.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { readRequestInfo } from '../pipeline/request/request-info.ts';
-import { createRulesReviewAnswerer } from '../pipeline/self-review/answer-rules-review.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import type { Build } from './build.ts';
@@ -75,7 +75,12 @@ function createAccessSource(
       const subject = await subjects.subjectOf({ proven: identity, info, tenant, user });
       const { status } = documents.documentOf(subject, { verb: '*' }, identity.expiresAt);
       const { roles, hidden } = heldRoles(documents.access.index, subject);
-      return { groups: accessMatrix(status), roles, hiddenRoles: hidden, incomplete: status.reason };
+      return {
+        groups: accessMatrix(status),
+        roles,
+        hiddenRoles: hidden,
+        incompleteReason: status.incompleteReason,
+      };
     },
   };
 }

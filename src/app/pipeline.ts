@@ -2,9 +2,8 @@
  * The pipeline of a configuration: the stages of `pipeline/serve-request.ts` with the adapters behind their
  * ports.
  */
-
 import { createHiddenObjects } from '../access/hidden-objects.ts';
-import { withDoubts } from '../access/verification.ts';
+import { withVerification } from '../access/verification.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -51,6 +50,7 @@ import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-re
 import { decodeSubjectReview } from '../pipeline/self-review/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
+import { createOwnTenantAnswerer } from '../pipeline/tenants/answer-own-tenant.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
@@ -209,6 +209,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     observer,
     answerers: [
       createDiscoveryAnswerer(discovery),
+      createOwnTenantAnswerer({ fetcher: upstream, cache: tenantDocuments, clock }),
       createOwnDiscoveryAnswerer({ ownAPI: stages.ownAPI, fetcher: upstream }),
       createSelfReviewAnswerer({
         fetcher: upstream,
@@ -221,7 +222,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
-      ...(access && verifier ? [createWhoCan(build, withDoubts(access, verifier), mode)] : []),
+      ...(access && verifier ? [createWhoCan(build, withVerification(access, verifier), mode)] : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),

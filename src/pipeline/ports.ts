@@ -38,7 +38,7 @@ export interface Exchange {
    * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
    * is to be ended cleanly now. Others finish.
    */
-  readonly draining?: AbortSignal;
+  readonly stopping?: AbortSignal;
   /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
   readonly upgrade?: Upgrade;
 }

@@ -62,12 +62,12 @@ export function whoCan(
   };
 }
 
-interface BoundRole {
+interface BindingOfRule {
   readonly binding: StoredBinding;
   readonly role: StoredRole;
 }
 
-function* boundRoles(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<BoundRole> {
+function* boundRoles(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<BindingOfRule> {
   if (scope === 'all') {
     for (const role of objects.roles)
       if (rules.mayAllow(role)) for (const binding of objects.bindingsOfRole(role)) yield { binding, role };

@@ -58,8 +58,9 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
 }
 
 /** kubectl shows it beside a table. RFC 7234 §5.5. */
-function warningOf({ status: { reason } }: RulesDocument): HeaderList {
-  return reason === undefined ? [] : [['Warning', `299 - ${JSON.stringify(`may be incomplete: ${reason}`)}`]];
+function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
+  if (incompleteReason === undefined) return [];
+  return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
 }
 
 /** Weak comparison. RFC 9110 §13.1.2. */

@@ -42,14 +42,14 @@ export function writeStream(
   { status, headers, annotations, start }: StreamedAnswer,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
-  const { response, draining } = exchange;
+  const { response, stopping } = exchange;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) return Promise.resolve({ ...result, aborted: true });
   response.writeHead(status, [...headers, ['Audit-Id', auditID]]);
   hooks?.onHead(status);
   return new Promise((resolve, reject) => {
     const client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
-    const ends = [client, ...(opened ? [opened] : []), ...(draining ? [fromAbortSignal(draining)] : [])];
+    const ends = [client, ...(opened ? [opened] : []), ...(stopping ? [fromAbortSignal(stopping)] : [])];
     let isOver = false;
     let waiting = 0;
     let stop = () => {};

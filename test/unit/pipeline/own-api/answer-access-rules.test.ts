@@ -194,14 +194,14 @@ t.test(
     const tag = headerValue((await stale.get()).headers, 'etag') ?? '';
     stale.becomeStale();
     const response = await stale.get('?verb=list', [['If-None-Match', tag]]);
-    t.match(response.json(), { status: { incomplete: true, reason: /no news/ } });
+    t.match(response.json(), { status: { incomplete: true, incompleteReason: /no news/ } });
     for (const [authorizers, reason] of [
       [[], /not stated/],
       [['Node', 'RBAC', 'Webhook'], /Node, RBAC, Webhook/],
       [['Node'], /Node/],
     ] as const)
       t.match((await siteOf(accessIndexOf(...objects), authorizers).get()).json(), {
-        status: { incomplete: true, reason, namespaces: [{ names: ['a'] }] },
+        status: { incomplete: true, incompleteReason: reason, namespaces: [{ names: ['a'] }] },
       });
   },
 );
@@ -209,7 +209,7 @@ t.test(
 t.test('if the index and the API server disagree about the user, the document is incomplete', async (t) => {
   const site = siteOf();
   site.subjects.suspended = true;
-  t.match((await site.get()).json(), { status: { incomplete: true, reason: /disagree/ } });
+  t.match((await site.get()).json(), { status: { incomplete: true, incompleteReason: /disagree/ } });
 });
 
 const TABLE = ['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'] as const;
