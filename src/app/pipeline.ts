@@ -2,7 +2,6 @@
  * The pipeline of a configuration: the stages of `pipeline/serve-request.ts` with the adapters behind their
  * ports.
  */
-
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { withVerification } from '../access/verification.ts';
 import { isAccessReview } from '../admission/access-reviews.ts';
@@ -47,6 +46,7 @@ import { recheckStreams } from '../pipeline/request/open-stream.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
+import { createOwnTenantAnswerer } from '../pipeline/tenants/answer-own-tenant.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
@@ -210,6 +210,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     observer,
     answerers: [
       createDiscoveryAnswerer(discovery),
+      createOwnTenantAnswerer({ fetcher: upstream, cache: tenantDocuments, clock }),
       createOwnDiscoveryAnswerer({ ownAPI: stages.ownAPI, fetcher: upstream }),
       createSelfReviewAnswerer({
         fetcher: upstream,

@@ -60,6 +60,7 @@ export const openMode: TenancyMode = {
   mayBeShared: () => false,
   isWithinTenant: () => true,
   hiddenResources: new Set(),
+  readableResources: new Map(),
   hiddenGroups: new Set(),
   watchEvents: 'asTheyAre',
   protobuf: 'asItIs',

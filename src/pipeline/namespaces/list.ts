@@ -34,7 +34,7 @@ export async function listVisible(
 ): Promise<UpstreamResponse> {
   const { outgoing, info, options, tenant } = request;
   const { clock } = state;
-  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'list');
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'list', kind: 'Namespace' });
   const scope = continueScope(request);
   const { after, revision } =
     options.continue === ''
