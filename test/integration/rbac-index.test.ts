@@ -25,6 +25,7 @@ import {
   randomObjects,
   randomQuestion,
   randomUser,
+  UNBOUND,
 } from '../support/kubernetes/random-rbac.ts';
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
@@ -32,7 +33,6 @@ const QUESTIONS = 2_000;
 /** Requests that are open at once. */
 const CONCURRENT = 8;
 const ROUNDS = [0, 1, 2];
-const UNBOUND: RBACUser = { tenant: '', username: 'unbound', groups: [] };
 
 interface Review {
   readonly allowed: boolean;
@@ -184,7 +184,8 @@ async function compareDecisions(t: Test, kubernetes: Kubernetes, index: RBACInde
     if (difference !== undefined) differences.push(difference);
   });
   t.strictSame(differences.slice(0, 3), [], `${differences.length} of ${asked.length} differ`);
-  t.ok(allowed > asked.length / 50 && allowed < asked.length / 2, `${allowed} were allowed`);
+  // One user in 30 may do everything, one in 10 nothing: so it is whatever the roles and bindings are.
+  t.ok(allowed > 10 && asked.length - allowed > 100, `${allowed} were allowed`);
 }
 
 async function compareNamespaces(t: Test, kubernetes: Kubernetes, index: RBACIndex, seed: number) {

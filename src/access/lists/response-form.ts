@@ -1,5 +1,6 @@
 /**
- * In which form a list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
+ * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in
+ * JSON.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
@@ -17,18 +18,24 @@ export type ResponseForm =
 
 type MetaVersion = 'v1' | 'v1beta1';
 
+export interface FormRequest {
+  readonly verb: 'get' | 'list' | 'watch';
+  /** Of the objects. */
+  readonly kind: string;
+}
+
 /** @throws StatusError NotAcceptable, RequestMalformed */
-export function responseForm(headers: HeaderList, query: string, verb: 'list' | 'watch'): ResponseForm {
+export function responseForm(headers: HeaderList, query: string, request: FormRequest): ResponseForm {
   const ranges = acceptedRanges(headers);
   if (ranges.length === 0) return { kind: 'objects' };
   for (const range of bestFirst(ranges)) {
     if (!covers(range, JSON_TYPE)) continue;
-    const form = formOf(parametersOf(range), query, verb);
+    const form = formOf(parametersOf(range), query, request);
     if (form !== undefined) return form;
   }
   throw new StatusError(
     'NotAcceptable',
-    `only the following media types are accepted: ${JSON_TYPE}${verb === 'watch' ? ';stream=watch' : ''}`,
+    `only the following media types are accepted: ${JSON_TYPE}${request.verb === 'watch' ? ';stream=watch' : ''}`,
   );
 }
 
@@ -36,7 +43,7 @@ export function responseForm(headers: HeaderList, query: string, verb: 'list' | 
 function formOf(
   parameters: ReadonlyMap<string, string>,
   query: string,
-  verb: 'list' | 'watch',
+  { verb, kind: objectKind }: FormRequest,
 ): ResponseForm | undefined {
   const [kind, group, version] = ['as', 'g', 'v'].map((name) => parameters.get(name));
   if (kind === undefined && group === undefined && version === undefined) return { kind: 'objects' };
@@ -45,12 +52,16 @@ function formOf(
     case 'Table':
       return { kind: 'table', version, include: includedObject(query) };
     case 'PartialObjectMetadataList':
-      return { kind: 'metadata', version };
-    case 'PartialObjectMetadata':
-      if (verb === 'watch') return { kind: 'metadata', version };
+      if (verb !== 'get') return { kind: 'metadata', version };
       throw new StatusError(
         'NotAcceptable',
-        'you requested PartialObjectMetadata, but the requested object is a list (*core.NamespaceList)',
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*core.${objectKind})`,
+      );
+    case 'PartialObjectMetadata':
+      if (verb !== 'list') return { kind: 'metadata', version };
+      throw new StatusError(
+        'NotAcceptable',
+        `you requested PartialObjectMetadata, but the requested object is a list (*core.${objectKind}List)`,
       );
     default:
       return undefined;

@@ -31,7 +31,7 @@ export async function watchVisible(
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
   const { access, clock, random, changes } = state;
-  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'watch');
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
   if (resourceVersion > changes.known || sendInitialEvents === true)
