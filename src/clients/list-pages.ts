@@ -115,14 +115,14 @@ async function fetchPage(
   }
 }
 
-interface Page {
+interface ListPage {
   readonly items: readonly WrittenObject[];
   readonly revision: unknown;
   /** Empty on the last page. */
   readonly next: string;
 }
 
-function readPage({ body }: UpstreamResponse): Page {
+function readPage({ body }: UpstreamResponse): ListPage {
   const text = body.toString('utf8');
   const list = parse(text);
   if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();

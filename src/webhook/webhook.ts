@@ -6,11 +6,11 @@
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { headerValue } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
+import { bodyType } from '../pipeline/request/body-type.ts';
 import { readBody } from '../pipeline/request/read-body.ts';
 import type { AccessPolicy, Live } from './ports.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
@@ -115,14 +115,7 @@ async function bodyOf(exchange: Exchange, { path, bodyTimeout, clock }: WebhookO
       { allow: ['POST'] },
     );
   }
-  const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);
-  const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
-  if (type.trim().toLowerCase() !== JSON_TYPE || encoding.toLowerCase() !== 'identity') {
-    throw new StatusError(
-      'MediaTypeUnsupported',
-      `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
-    );
-  }
+  bodyType(headers, [[JSON_TYPE, 'json']]);
   return readBody(exchange, { bodyBytes: REVIEW_BYTES, bodyTimeout, what: 'a review' }, clock);
 }
 

@@ -26,7 +26,7 @@ import { exitAtOnce, StartLimit } from '../start-limit.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE
 
-Serves until SIGTERM or SIGINT. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT, or a second signal, skips that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
   --config FILE   the configuration
   --help          this text
@@ -144,6 +144,7 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
     workers,
     admin,
     aggregate: aggregateMetrics,
+    drain: server.drain,
     grace: server.shutdownGrace,
     signals: process,
     output: process.stdout,
@@ -155,12 +156,13 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
   await primary.stopped;
 }
 
-/** Ends on the first stop signal; a second one does not hurry it, the grace does. */
+/** Ends on the first stop signal. A second one ends the drain, but not the grace period. */
 async function untilStopped(app: App, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({}, 'SIGHUP: reloading');
     void app.reload();
   });
-  await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));
-  await app.close();
+  await new Promise<void>((resolve) =>
+    onStopSignal(process, (signal) => resolve(app.close(signal === 'SIGTERM'))),
+  );
 }

@@ -15,6 +15,7 @@ import type { Verifier } from '../../access/verification.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -23,7 +24,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
-export interface NamespacesOptions {
+export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
@@ -32,6 +33,7 @@ export interface NamespacesOptions {
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -61,7 +63,7 @@ export function createNamespacesMemory(
 }
 
 /** What is made of the options once. */
-export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
+export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {
@@ -115,7 +117,7 @@ export function viewOf(
 }
 
 /** Milliseconds for which a revision is waited for. */
-const TIMEOUT = 3_000;
+export const REVISION_TIMEOUT = 3_000;
 
 /** @throws StatusError ResourceVersionTooLarge, in the API server's words */
 export async function waitForRevision(
@@ -123,7 +125,7 @@ export async function waitForRevision(
   { outgoing }: NamespacesRequest,
   { access }: NamespacesState,
 ): Promise<void> {
-  if (await access.waitFor(revision, TIMEOUT, outgoing.exchange.signal)) return;
+  if (await access.waitFor(revision, REVISION_TIMEOUT, outgoing.exchange.signal)) return;
   throw new StatusError(
     'ResourceVersionTooLarge',
     `Timeout: Too large resource version: ${revision}, current: ${access.index.revision}`,

@@ -5,15 +5,12 @@
 
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
-import {
-  canReplay,
-  type NameConfirmation,
-  startNamespaceWatch,
-} from '../../access/namespaces/namespace-watch.ts';
+import { type NameConfirmation, startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
+import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
@@ -34,7 +31,7 @@ export async function watchVisible(
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
   const { access, clock, random, changes } = state;
-  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'watch');
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
   if (resourceVersion > changes.known || sendInitialEvents === true)
@@ -96,14 +93,13 @@ async function confirmationOf(
 /** @returns undefined if it is not known any more what the client has seen */
 function beginning(
   { options }: NamespacesRequest,
-  { changes }: NamespacesState,
+  state: NamespacesState,
   view: VisibleNamespaces,
 ): 'all' | readonly Change[] | undefined {
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   if (sendInitialEvents ?? resourceVersion === 0) return 'all';
   if (resourceVersion === 0) return [];
-  const missed = changes.since(resourceVersion, !allowWatchBookmarks);
-  return missed !== undefined && canReplay(missed, view) ? missed : undefined;
+  return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
 }
 
 /** The event after which a client lists again. */

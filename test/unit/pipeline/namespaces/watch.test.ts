@@ -3,6 +3,8 @@
  * is of a namespace that the user does not see.
  */
 import t from 'tap';
+import { INDEXED_RESOURCES } from '../../../../src/api/rbac-v1.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,
@@ -176,6 +178,37 @@ t.test('D036 a revision that cannot be replayed ends with one ERROR event 410', 
   t.same(await unknown.read(), ['ERROR'], 'after a change of the access to all namespaces');
   const fine = await site.watch('bob', `resourceVersion=${revision}`);
   t.same(await fine.read(), [], 'which concerns no other user');
+});
+
+t.test('a watch can go on from the revision of each list', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const getters = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const revision = site.index.revision + 10;
+  // The other resources do not know yet that they are complete through this revision.
+  site.index.put({ ...getters, revision });
+  const waiting = site.get('alice');
+  const other = await site.get('bob');
+  t.ok(Number(other?.resourceVersion) < revision, 'users whom the change does not concern wait for nothing');
+  for (const resource of INDEXED_RESOURCES) site.index.progress(resource, revision);
+  const list = await waiting;
+  t.same(list?.names, ['a', 'b']);
+  t.equal(list?.resourceVersion, String(revision));
+  const watch = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await watch.read(), []);
+  t.equal(watch.ended, false);
+});
+
+t.test('a list does not wait forever for a revision to watch from', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const { revision } = site.index;
+  const getters = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  site.index.put({ ...getters, revision: revision + 10 });
+  const waiting = site.get('alice');
+  await eventually(() => site.clock.untilNext === 3_000);
+  site.clock.advance(3_000);
+  const list = await waiting;
+  t.same(list?.names, ['a', 'b']);
+  t.equal(list?.resourceVersion, String(revision));
 });
 
 t.test('bookmarks come every minute, and after a revision that was shown early', async (t) => {
