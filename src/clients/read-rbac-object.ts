@@ -57,7 +57,9 @@ export interface RBACReader {
 export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }): RBACReader {
   const names = new SharedValues<string>((name) => name);
   const rules = new SharedValues<PolicyRule>(JSON.stringify);
-  const subjects = new SharedValues<StoredSubject>(keyOfSubject);
+  const users = new SharedValues<StoredSubject>(({ name }) => name);
+  const groups = new SharedValues<StoredSubject>(({ name }) => name);
+  const otherSubjects = new SharedValues<StoredSubject>(keyOfSubject);
   const roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
 
   function baseOf({ value: object }: WrittenObject) {
@@ -113,10 +115,17 @@ export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean 
     };
   }
 
+  /** A user or a group is found by its name alone: no key has to be made for it. */
+  function shareSubject(subject: StoredSubject): StoredSubject {
+    if (subject.namespace !== '') return otherSubjects.share(subject);
+    if (subject.kind === 'Group') return groups.share(subject);
+    return subject.kind === 'User' ? users.share(subject) : otherSubjects.share(subject);
+  }
+
   function readBinding(resource: StoredBinding['resource'], given: WrittenObject): StoredBinding {
     const { object, metadata, stored } = baseOf(given);
     const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
-    const bound = objectsIn(object.subjects).map((subject) => subjects.share(subjectOf(subject)));
+    const bound = objectsIn(object.subjects).map((subject) => shareSubject(subjectOf(subject)));
     return {
       ...stored,
       resource,

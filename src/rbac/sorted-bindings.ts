@@ -45,6 +45,6 @@ function isBefore(binding: StoredBinding, namespace: string, name: string): bool
 }
 
 export function compareBindings(one: StoredBinding, other: StoredBinding): number {
-  if (isBefore(one, other.namespace, other.name)) return -1;
-  return isBefore(other, one.namespace, one.name) ? 1 : 0;
+  if (one.namespace !== other.namespace) return one.namespace < other.namespace ? -1 : 1;
+  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }

@@ -10,7 +10,7 @@ import type {
   StoredRole,
 } from '../api/rbac-v1.ts';
 import { insertBinding, removeBinding, type SortedBindings } from './sorted-bindings.ts';
-import { keysOfBinding, type SubjectKey } from './subject-key.ts';
+import { forEachKey, type SubjectKey } from './subject-key.ts';
 
 const NO_BINDINGS: SortedBindings = [];
 const NO_NAMED_BINDINGS: ReadonlyMap<string, StoredBinding> = new Map();
@@ -110,12 +110,12 @@ export class TenantObjects {
   #putBinding(binding: StoredBinding): void {
     const known = this.#bindings.put(binding.namespace, binding.name, binding);
     if (known !== undefined) this.#unlink(known);
-    for (const key of keysOfBinding(binding)) {
+    forEachKey(binding, (key) => {
       const bindings = this.#bySubject.get(key);
       if (bindings === undefined) this.#bySubject.set(key, binding);
       else if (isOne(bindings)) this.#bySubject.set(key, inOrder(bindings, binding));
       else insertBinding(bindings, binding);
-    }
+    });
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return;
     const bound = this.#byRole.get(namespace, binding.roleRef.name);
@@ -131,12 +131,12 @@ export class TenantObjects {
   }
 
   #unlink(binding: StoredBinding): void {
-    for (const key of keysOfBinding(binding)) {
+    forEachKey(binding, (key) => {
       const bindings = this.#bySubject.get(key);
-      if (bindings === undefined) continue;
+      if (bindings === undefined) return;
       if (!isOne(bindings)) removeBinding(bindings, binding);
       if (isOne(bindings) || bindings.length === 0) this.#bySubject.delete(key);
-    }
+    });
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return;
     const { name } = binding.roleRef;

@@ -14,8 +14,11 @@ export const MEMBERS = 'stonegate-1';
 export const namespaceName = (number: number): string => `project-${String(number).padStart(5, '0')}`;
 const projectGroup = (number: number, role: string): string => `keystone:project:${id(number)}:role:${role}`;
 
-/** A resource and the text of its list, as the API server sends it. */
-export type ListTexts = Readonly<Record<IndexedResource, string>>;
+/** A resource and the pages of its list, as the API server sends them. */
+export type ListTexts = Readonly<Record<IndexedResource, readonly string[]>>;
+
+/** Objects of a page, as Stonegate requests them. */
+const PAGE = 500;
 
 export function createLists(): ListTexts {
   let revision = 0;
@@ -49,7 +52,12 @@ export function createLists(): ListTexts {
     subjects: [group(`operators-${at}`)],
   }));
   const text = (items: readonly object[]) =>
-    JSON.stringify({ metadata: { resourceVersion: String(revision) }, items });
+    Array.from({ length: Math.max(1, Math.ceil(items.length / PAGE)) }, (_, at) =>
+      JSON.stringify({
+        metadata: { resourceVersion: String(revision) },
+        items: items.slice(at * PAGE, (at + 1) * PAGE),
+      }),
+    );
   return {
     namespaces: text(namespaces),
     roles: text([]),

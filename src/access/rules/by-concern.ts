@@ -1,6 +1,6 @@
 /**
- * Finds what a change of the index concerns, by its subjects: the cost of a change is that of its own subjects
- * or of all known ones, whichever are fewer, and that of what it concerns.
+ * Finds what a change of the index concerns, by its subjects: the cost of a change is that of its own
+ * subjects or of all known ones, whichever are fewer, and that of what it concerns.
  */
 import type { Change } from '../../rbac/change.ts';
 import type { SubjectKey } from '../../rbac/subject-key.ts';
