@@ -12,6 +12,7 @@ import { play, ROUND_SECONDS } from './play.ts';
 import { measureProfile } from './profile.ts';
 import { growthTable, print, throughputTable } from './report.ts';
 import type { Row } from './rows.ts';
+import { measureRulesReviews } from './rules-reviews.ts';
 import { GET, SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
 import {
@@ -26,7 +27,7 @@ import { compareWatches, growWatches } from './watches.ts';
 /** @returns the figures */
 export type Play = (site: Site) => Promise<unknown>;
 
-export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'profile', 'profile-list']);
+export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'profile', 'profile-list', 'rules-reviews']);
 
 const WATCH_COLUMNS = [
   'contender',
@@ -94,6 +95,10 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
     ],
     ['profile', (site) => playProfile(site, 'get')],
     ['profile-list', (site) => playProfile(site, 'list')],
+    [
+      'rules-reviews',
+      async () => describe('A review for each namespace, beside the RBAC index', await measureRulesReviews()),
+    ],
     ['growth', playGrowth],
     [
       'growth-watches',
