@@ -28,6 +28,11 @@ export interface StreamedAnswer {
    * @returns called once when the stream has ended, for whatever reason
    */
   start(stream: AnswerStream): () => void;
+  /**
+   * The last event if Stonegate ends the stream because the user's access has ended or may have changed: it
+   * says that the client cannot go on from what it has.
+   */
+  readonly expired?: () => string;
 }
 
 /** Bytes that may wait for a slow client. */
@@ -39,7 +44,7 @@ const MAX_WAITING = 4 * 1024 * 1024;
  */
 export function writeStream(
   { exchange, auditID, stream: opened }: Outgoing,
-  { status, headers, annotations, start }: StreamedAnswer,
+  { status, headers, annotations, start, expired }: StreamedAnswer,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
   const { response, stopping } = exchange;
@@ -66,7 +71,11 @@ export function writeStream(
       resolve({ ...result, aborted });
     }
 
-    const onCancel = () => finish(client.cancelled);
+    const onCancel = () => {
+      const isExpired = opened?.cancelled === true && !client.cancelled && !isOver && !response.closed;
+      if (isExpired && expired !== undefined) response.write(Buffer.from(expired()));
+      finish(client.cancelled);
+    };
     const stream: AnswerStream = {
       get closed() {
         return isOver;
