@@ -35,8 +35,8 @@ export class ServedUsers {
   }
 
   /**
-   * Whether a client may have got the revision while the user had other groups. Then it is to list again; from
-   * the revision of that list it can go on.
+   * Whether a client may have got the revision while the user had other groups. Then it is to list again;
+   * from the revision of that list it can go on.
    */
   mayHaveChanged(view: VisibleNamespaces, revision: number): boolean {
     const served = this.#serve(view);
