@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import { MergedWatch, type MergedWatchOptions } from '../../access/all-namespaces/merge-watches.ts';
 import type { AccessIndex } from '../../access/ports.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import { LineSplitter } from '../../lib/line-splitter.ts';
@@ -229,8 +230,13 @@ export class MergedWatchRun {
     this.#after(this.#options.random.fraction() * SPREAD, () => this.#expireNow());
   }
 
+  /** The event after which a client lists again. */
+  get expired(): string {
+    return `${EXPIRED}\n`;
+  }
+
   #expireNow(): void {
-    this.#stream?.write(`${EXPIRED}\n`);
+    this.#stream?.write(this.expired);
     this.#stream?.end();
   }
 
@@ -243,9 +249,12 @@ export class MergedWatchRun {
 
   #recheckLater(): void {
     this.#after(RECHECK, () => {
-      void this.#recheck().then(
+      this.#recheck().then(
         () => this.#recheckLater(),
-        (error: unknown) => this.#stream?.fail(error),
+        (error: unknown) => {
+          if (error instanceof StatusError) this.#expire();
+          else this.#stream?.fail(error);
+        },
       );
     });
   }

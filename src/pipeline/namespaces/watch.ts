@@ -7,10 +7,12 @@ import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
-import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { fingerprintOf, type VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Timer } from '../../lib/clock.ts';
 import type { Change } from '../../rbac/change.ts';
-import type { StreamedAnswer } from '../response/answer-stream.ts';
+import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
 import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
@@ -22,6 +24,8 @@ import {
 
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
+/** Milliseconds between two looks at roles that are looked up. */
+const RECHECK = 60_000;
 
 /** @throws StatusError RequestMalformed, NotAcceptable, ResourceVersionTooLarge */
 export async function watchVisible(
@@ -67,12 +71,55 @@ export async function watchVisible(
         ...(confirmation && { confirmation }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
       });
+      const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
         finished();
+        stopRechecks();
         stop();
       };
     },
+    // With other groups the client would go on with the namespaces of before.
+    expired: () => expiredEvent(resourceVersion, access.index.revision),
   };
+}
+
+/**
+ * Groups that depend on the namespace are looked up again from time to time; other groups are as old as the
+ * stream's credential, which is validated again elsewhere. If Keystone cannot be asked, they count as
+ * unchanged.
+ *
+ * @returns ends it
+ */
+function recheckUser(
+  stream: AnswerStream,
+  view: VisibleNamespaces,
+  { outgoing, options: { resourceVersion = 0 } }: NamespacesRequest,
+  { subjects, clock, access }: NamespacesState,
+): () => void {
+  if (outgoing.proven.assignmentsOf === undefined) return () => {};
+  let timer: Timer;
+  const expire = () => {
+    stream.write(expiredEvent(resourceVersion, access.index.revision));
+    stream.end();
+  };
+  const later = () => {
+    timer = clock.after(RECHECK, () => {
+      subjects.subjectOf(outgoing).then(
+        (subject) => {
+          if (stream.closed) return;
+          if (fingerprintOf(subject) === fingerprintOf(view.subject)) later();
+          else expire();
+        },
+        (error: unknown) => {
+          if (stream.closed) return;
+          if (error instanceof StatusError && error.code === 'KeystoneUnavailable') later();
+          else expire();
+        },
+      );
+    });
+  };
+  later();
+  return () => timer.cancel();
 }
 
 /** @throws StatusError as the reviews do */
@@ -98,8 +145,11 @@ function beginning(
   view: VisibleNamespaces,
 ): 'all' | readonly Change[] | undefined {
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
-  if (sendInitialEvents ?? resourceVersion === 0) return 'all';
-  if (resourceVersion === 0) return [];
+  if (resourceVersion === 0 || sendInitialEvents === true) {
+    state.served.listed(view, state.access.index.revision);
+    return (sendInitialEvents ?? true) ? 'all' : [];
+  }
+  if (state.served.mayHaveChanged(view, resourceVersion)) return undefined;
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
 }
 

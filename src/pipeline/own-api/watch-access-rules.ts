@@ -69,6 +69,7 @@ class RulesWatch {
   #shown: string | undefined;
   #next: { readonly timer: Timer; readonly at: number } | undefined;
   #ends: (() => void)[] = [];
+  #unsubscribe = () => {};
   /** Another document waits until the client has read. */
   #isBehind = false;
   #isOver = false;
@@ -92,7 +93,7 @@ class RulesWatch {
 
   start(): void {
     const { documents, lifetimes } = this.#options;
-    const { access, cache } = documents;
+    const { access } = documents;
     if (access.stopped.aborted) {
       this.#stream.end();
       return;
@@ -101,15 +102,12 @@ class RulesWatch {
     const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#ends = [
-      access.index.subscribe({
-        changed: (change) => {
-          if (cache.concerns(change, this.#subject)) this.#refreshIn(COALESCE);
-        },
-      }),
       lifetimes.begin(this.#request.timeoutSeconds, () => this.#stream.end()),
+      () => this.#unsubscribe(),
       () => access.stopped.removeEventListener('abort', this.#onStopped),
       () => this.#next?.timer.cancel(),
     ];
+    this.#follow();
     this.#show(document);
     this.#refreshIn(PERIOD);
   }
@@ -120,6 +118,12 @@ class RulesWatch {
   }
 
   readonly #onStopped = () => this.#stream.end();
+
+  #follow(): void {
+    this.#unsubscribe();
+    const { cache } = this.#options.documents;
+    this.#unsubscribe = cache.watch(this.#subject, () => this.#refreshIn(COALESCE));
+  }
 
   #refreshIn(milliseconds: number): void {
     if (this.#isOver) return;
@@ -140,7 +144,11 @@ class RulesWatch {
     this.#isRefreshing = true;
     try {
       this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
-      if (!this.#isOver) this.#show(this.#document());
+      if (!this.#isOver) {
+        // The user may have other groups now.
+        this.#follow();
+        this.#show(this.#document());
+      }
     } catch (error) {
       // The document that the client has runs out.
       if (!(error instanceof StatusError)) this.#stream.fail(error);
