@@ -207,6 +207,8 @@ export interface StonegateConfiguration {
   readonly portal?: PortalConfiguration;
   /** Absent: no such listener. */
   readonly webhook?: WebhookConfiguration;
+  /** Absent: no such listener. */
+  readonly admission?: AdmissionConfiguration;
   /** `-` is standard output. */
   readonly audit: { readonly file: string };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
@@ -288,4 +290,42 @@ export interface WebhookConfiguration {
   readonly sync?: WebhookSource;
   /** Time between two reads of a ConfigMap. */
   readonly configMapInterval: Milliseconds;
+}
+
+/** One tenant's, or the general one; absent fields are the general ones, or those of the tenancy mode. */
+export interface PodSecurityConfiguration {
+  readonly level?: 'privileged' | 'baseline' | 'restricted';
+  /** `v1.36`. */
+  readonly version?: string;
+  readonly mode?: 'enforce' | 'warn';
+}
+
+/** The admission webhook: what tenants may create. */
+export interface AdmissionConfiguration {
+  /** `host:port`. */
+  readonly bind: string;
+  readonly tls: TLSFiles;
+  /** Kinds that tenants cannot create besides nodes and DaemonSets, as `resource.group`. */
+  readonly systemKinds: readonly string[];
+  /** Labels of nodes that tenants may select by, besides operating system and architecture. */
+  readonly nodeLabels: readonly string[];
+  readonly podSecurity: PodSecurityConfiguration & {
+    readonly tenants: Readonly<Record<string, PodSecurityConfiguration>>;
+  };
+  /** Users and service accounts that are no tenant's. */
+  readonly systemUsers: readonly string[];
+  /** Namespaces whose service accounts are no tenant's (shared). */
+  readonly systemNamespaces: readonly string[];
+  readonly limits: {
+    /** Reviews of one client address. */
+    readonly perSource: RateLimit;
+    /** Reviews at the same time of one client address, and four times as many in all. */
+    readonly concurrent: number;
+  };
+}
+
+/** All that a process needs which serves only the admission webhook: no credential and no other server. */
+export interface AdmissionProcessConfiguration
+  extends Pick<StonegateConfiguration, 'tenancy' | 'admin' | 'log'> {
+  readonly admission: AdmissionConfiguration;
 }
