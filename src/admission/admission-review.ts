@@ -1,7 +1,7 @@
 /**
  * Reads an AdmissionReview and writes the response in its version. The body is parsed strictly and bounded;
  * what is not understood is an error, which the API server treats as its failure policy says.
- * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from '../api/admission-v1.ts';
 import { StatusError } from '../errors/status-error.ts';

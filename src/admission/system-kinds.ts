@@ -1,7 +1,7 @@
 /**
  * Kinds that belong to the system: tenants cannot create or change objects of them. Nodes and Arktos' tenants
- * belong to no tenant, so the user decides about them; the others are refused in tenants, whoever sends the
- * request.
+ * belong to no tenant, so the user decides about them; the others are refused in tenants, no matter which
+ * user sends the request.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import type { ReviewedTenant } from './ports.ts';

@@ -3,6 +3,7 @@
  * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
  * explains every field.
  */
+import type { AdmissionConfiguration } from './config-admission-v1alpha1.ts';
 import type {
   AuthenticationConfiguration,
   CredentialFiles,
@@ -10,6 +11,7 @@ import type {
   SecretSource,
 } from './config-authentication-v1alpha1.ts';
 
+export type * from './config-admission-v1alpha1.ts';
 export type * from './config-authentication-v1alpha1.ts';
 
 export interface TLSFiles {
@@ -131,11 +133,6 @@ export interface PortalOIDCConfiguration {
   readonly kubectlRedirectURI?: string;
 }
 
-interface RateLimit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
-
 export interface PortalConfiguration {
   /** `host:port`. */
   readonly bind: string;
@@ -157,7 +154,9 @@ export interface PortalConfiguration {
     readonly defaultDomain?: string;
   };
   readonly sessionLifetime: Milliseconds;
-  readonly signInLimits: { readonly perSource: RateLimit; readonly perUser: RateLimit };
+  readonly signInLimits: Readonly<
+    Record<'perSource' | 'perUser', { readonly perSecond: number; readonly burst: number }>
+  >;
 }
 
 /** The modes of kube-apiserver's `--authorization-mode`. */
@@ -290,38 +289,6 @@ export interface WebhookConfiguration {
   readonly sync?: WebhookSource;
   /** Time between two reads of a ConfigMap. */
   readonly configMapInterval: Milliseconds;
-}
-
-/** One tenant's, or the general one; absent fields are the general ones, or those of the tenancy mode. */
-export interface PodSecurityConfiguration {
-  readonly level?: 'privileged' | 'baseline' | 'restricted';
-  /** `v1.36`. */
-  readonly version?: string;
-  readonly mode?: 'enforce' | 'warn';
-}
-
-/** The admission webhook: what tenants may create. */
-export interface AdmissionConfiguration {
-  /** `host:port`. */
-  readonly bind: string;
-  readonly tls: TLSFiles;
-  /** Kinds that tenants cannot create besides nodes and DaemonSets, as `resource.group`. */
-  readonly systemKinds: readonly string[];
-  /** Labels of nodes that tenants may select by, besides operating system and architecture. */
-  readonly nodeLabels: readonly string[];
-  readonly podSecurity: PodSecurityConfiguration & {
-    readonly tenants: Readonly<Record<string, PodSecurityConfiguration>>;
-  };
-  /** Users and service accounts that are no tenant's. */
-  readonly systemUsers: readonly string[];
-  /** Namespaces whose service accounts are no tenant's (shared). */
-  readonly systemNamespaces: readonly string[];
-  readonly limits: {
-    /** Reviews of one client address. */
-    readonly perSource: RateLimit;
-    /** Reviews at the same time of one client address, and four times as many in all. */
-    readonly concurrent: number;
-  };
 }
 
 /** All that a process needs which serves only the admission webhook: no credential and no other server. */

@@ -17,7 +17,7 @@ import {
   type LoadSources,
 } from './load.ts';
 import { locator } from './parse.ts';
-import { type Finding, problemsOfIssue } from './problem.ts';
+import { type Finding, type Problem, problemsOfIssue } from './problem.ts';
 import { admissionPair, admissionReferences } from './references.ts';
 import { configurationSchema } from './schema.ts';
 import { validateAdmission } from './validate-admission.ts';
@@ -77,6 +77,33 @@ export async function loadAdmission(
       },
     },
   };
+}
+
+/**
+ * The configuration alone: its certificate may not exist before the manifests are applied.
+ *
+ * @param file relative to the working directory, or absolute
+ */
+export async function readAdmissionConfiguration(
+  file: string,
+  { readFile }: LoadSources,
+): Promise<{
+  readonly configuration?: AdmissionProcessConfiguration;
+  readonly problems: readonly Problem[];
+}> {
+  let text: string;
+  try {
+    text = (await readFile(resolve(file))).toString('utf8');
+  } catch (error) {
+    return { problems: [{ path: '', message: `cannot be read from ${file}: ${reasonOf(error)}` }] };
+  }
+  const document = readYAML(text);
+  if (!document.ok) return { problems: document.problems };
+  const parsed = parse(document.data, dirname(resolve(file)));
+  const locate = locator(document.lineOf);
+  if (!parsed.ok) return { problems: locate(parsed.findings) };
+  const { configuration } = parsed;
+  return { configuration, problems: locate(validateAdmission(configuration)) };
 }
 
 type ParsedPart =

@@ -1,7 +1,8 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
-import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
+
 import { podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRuleOf } from '../../src/admission/pod-security-rules.ts';
+import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
 import type { AdmissionRequest } from '../../src/api/admission-v1.ts';
 import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
 

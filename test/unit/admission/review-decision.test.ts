@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { AdmissionRequest } from '../../../src/api/admission-v1.ts';
-import { ADMIN, admissionRequest, ALICE, decisionOf, refusedPaths } from '../../support/admission-reviews.ts';
+import { ADMIN, ALICE, admissionRequest, decisionOf, refusedPaths } from '../../support/admission-reviews.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const arktos = decisionOf();
@@ -34,24 +34,30 @@ t.test('on Arktos the tenant of the object decides, not the user', async (t) => 
     t.same(paths({ user, object: of('system', { spec }) }), [], user.username);
 });
 
-t.test('in shared mode the user decides: the tenant’s group, or a service account of its namespace', async (t) => {
-  const object = { spec: { nodeName: 'n1' } };
-  const account = (namespace: string) => ({ username: `system:serviceaccount:${namespace}:x`, groups: [] });
-  t.same(paths({ object }, shared), ['spec.nodeName']);
-  for (const namespace of ['acme', 'default', 'stonegates'])
-    t.same(paths({ object, user: account(namespace) }, shared), ['spec.nodeName'], namespace);
-  for (const namespace of ['kube-system', 'stonegate', 'stonegate-admission'])
-    t.same(paths({ object, user: account(namespace) }, shared), [], namespace);
-  t.same(paths({ object, user: ADMIN }, shared), []);
-  const trusting = decisionOf({
-    mode: 'shared',
-    systemNamespaces: ['argocd'],
-    systemUsers: ['system:serviceaccount:tools:operator'],
-  });
-  t.same(paths({ object, user: account('argocd') }, trusting), []);
-  t.same(paths({ object, user: { ...ALICE, username: 'system:serviceaccount:tools:operator' } }, trusting), []);
-  t.same(paths({ object, user: account('tools') }, trusting), ['spec.nodeName']);
-});
+t.test(
+  'in shared mode the user decides: the tenant’s group, or a service account of its namespace',
+  async (t) => {
+    const object = { spec: { nodeName: 'n1' } };
+    const account = (namespace: string) => ({ username: `system:serviceaccount:${namespace}:x`, groups: [] });
+    t.same(paths({ object }, shared), ['spec.nodeName']);
+    for (const namespace of ['acme', 'default', 'stonegates'])
+      t.same(paths({ object, user: account(namespace) }, shared), ['spec.nodeName'], namespace);
+    for (const namespace of ['kube-system', 'stonegate', 'stonegate-admission'])
+      t.same(paths({ object, user: account(namespace) }, shared), [], namespace);
+    t.same(paths({ object, user: ADMIN }, shared), []);
+    const trusting = decisionOf({
+      mode: 'shared',
+      systemNamespaces: ['argocd'],
+      systemUsers: ['system:serviceaccount:tools:operator'],
+    });
+    t.same(paths({ object, user: account('argocd') }, trusting), []);
+    t.same(
+      paths({ object, user: { ...ALICE, username: 'system:serviceaccount:tools:operator' } }, trusting),
+      [],
+    );
+    t.same(paths({ object, user: account('tools') }, trusting), ['spec.nodeName']);
+  },
+);
 
 t.test('D236 no node is chosen: by name, selector or affinity, in a pod or in any template', async (t) => {
   const affinity = {
@@ -65,7 +71,11 @@ t.test('D236 no node is chosen: by name, selector or affinity, in a pod or in an
   const template = (spec: object) => ({ spec: { template: { spec } } });
   t.same(paths({ object: of('acme', { spec: { affinity } }) }), [`spec.${at}.matchExpressions[0].key`]);
   t.same(
-    paths({ group: 'batch', resource: 'jobs', object: of('acme', template({ nodeSelector: { pool: 'gold' } })) }),
+    paths({
+      group: 'batch',
+      resource: 'jobs',
+      object: of('acme', template({ nodeSelector: { pool: 'gold' } })),
+    }),
     ['spec.template.spec.nodeSelector[pool]'],
   );
   const cron = { spec: { jobTemplate: template({ nodeName: 'n1' }) } };
@@ -116,7 +126,9 @@ t.test('kinds of the system', async (t) => {
 
   const configured = decisionOf({ systemKinds: ['resourcequotas', 'ingresses.networking.k8s.io'] });
   t.same(paths({ resource: 'resourcequotas', object: of('acme') }, configured), ['kind']);
-  t.same(paths({ group: 'networking.k8s.io', resource: 'ingresses', object: of('acme') }, configured), ['kind']);
+  t.same(paths({ group: 'networking.k8s.io', resource: 'ingresses', object: of('acme') }, configured), [
+    'kind',
+  ]);
   t.same(paths({ resource: 'resourcequotas', object: of('system') }, configured), []);
 });
 
@@ -151,7 +163,9 @@ t.test('priority classes of the system, and files of nodes as volumes', async (t
 
 t.test('Pod Security', async (t) => {
   await t.test('a level for each tenant, and the words of the standards', async (t) => {
-    const decide = decisionOf({ exceptions: { acme: { level: 'privileged' }, globex: { level: 'restricted' } } });
+    const decide = decisionOf({
+      exceptions: { acme: { level: 'privileged' }, globex: { level: 'restricted' } },
+    });
     t.same(paths({ object: of('acme', { spec: privileged }) }, decide), []);
     t.same(paths({ object: of('initech', { spec: privileged }) }, decide), [PRIVILEGED]);
     const plain = { containers: [{ name: 'c' }] };
@@ -185,10 +199,15 @@ t.test('Pod Security', async (t) => {
   await t.test('an update is judged by what it changes', async (t) => {
     const old = of('acme', { spec: { ...privileged, nodeName: 'n1' } });
     const update = { operation: 'UPDATE', oldObject: old } as const;
-    t.same(paths({ ...update, object: of('acme', { spec: { ...privileged, nodeName: 'n1' } }, { labels: {} }) }), []);
+    t.same(
+      paths({ ...update, object: of('acme', { spec: { ...privileged, nodeName: 'n1' } }, { labels: {} }) }),
+      [],
+    );
     const image = { containers: [{ ...privileged.containers[0], image: 'other' }], nodeName: 'n1' };
     t.same(paths({ ...update, object: of('acme', { spec: image }) }), [], 'only fields that differ');
-    t.same(paths({ ...update, object: of('acme', { spec: { ...privileged, hostPID: true } }) }), ['spec.hostPID']);
+    t.same(paths({ ...update, object: of('acme', { spec: { ...privileged, hostPID: true } }) }), [
+      'spec.hostPID',
+    ]);
   });
 
   await t.test('a pod of too many values is not judged but refused', async (t) => {
@@ -230,7 +249,9 @@ t.test('what Stonegate writes', async (t) => {
       const namespace = { resource: 'namespaces', namespace: name, object: { metadata: { name } } };
       t.same(paths(namespace, shared), ['metadata.name'], name);
       for (const operation of ['UPDATE', 'DELETE'] as const)
-        t.same(paths({ ...namespace, operation, name, oldObject: namespace.object }, shared), ['metadata.name']);
+        t.same(paths({ ...namespace, operation, name, oldObject: namespace.object }, shared), [
+          'metadata.name',
+        ]);
     }
     t.same(paths({ resource: 'namespaces', namespace: 'kube-system', object: of('acme') }), []);
   });
@@ -242,24 +263,36 @@ t.test('what Stonegate writes', async (t) => {
     const own = of('acme', { roleRef: { name: 'r' }, subjects }, { name, resourceVersion: '1' });
     const update = { ...binding, operation: 'UPDATE', oldObject: own } as const;
     t.same(paths({ ...update, object: { ...own, subjects: [] } }), ['subjects']);
-    t.same(paths({ ...update, object: of('acme', { roleRef: { name: 'r' }, subjects }, { name, labels: { a: 'b' } }) }), [
-      'metadata.labels',
-    ]);
-    const later = of('acme', { roleRef: { name: 'r' }, subjects }, { name, resourceVersion: '2', managedFields: [] });
+    t.same(
+      paths({
+        ...update,
+        object: of('acme', { roleRef: { name: 'r' }, subjects }, { name, labels: { a: 'b' } }),
+      }),
+      ['metadata.labels'],
+    );
+    const later = of(
+      'acme',
+      { roleRef: { name: 'r' }, subjects },
+      { name, resourceVersion: '2', managedFields: [] },
+    );
     t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
     t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), ['metadata.name']);
     t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
     const role = of('acme', { rules: [] }, { name: 'stonegate:edit' });
-    t.same(paths({ group: RBAC, resource: 'clusterroles', namespace: '', operation: 'DELETE', oldObject: role }), [
-      'metadata.name',
-    ]);
+    t.same(
+      paths({ group: RBAC, resource: 'clusterroles', namespace: '', operation: 'DELETE', oldObject: role }),
+      ['metadata.name'],
+    );
   });
 
   await t.test('bindings of the tenant’s own are the tenant’s', async (t) => {
     const binding = { group: RBAC, resource: 'rolebindings' };
     const own = of('acme', { subjects: [] }, { name: 'mine' });
     t.same(paths({ ...binding, object: own }), []);
-    t.same(paths({ ...binding, operation: 'UPDATE', object: { ...own, subjects: [{}] }, oldObject: own }), []);
+    t.same(
+      paths({ ...binding, operation: 'UPDATE', object: { ...own, subjects: [{}] }, oldObject: own }),
+      [],
+    );
     t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), []);
   });
 
@@ -269,7 +302,8 @@ t.test('what Stonegate writes', async (t) => {
     const own = of('acme', {}, { name: 'stonegate:x' });
     for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
       const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
-      for (const decide of [arktos, shared]) t.same(paths({ ...binding, oldObject: own, user }, decide), [], name);
+      for (const decide of [arktos, shared])
+        t.same(paths({ ...binding, oldObject: own, user }, decide), [], name);
     }
     t.same(paths({ ...binding, oldObject: own, user: CONTROLLER }), ['metadata.name']);
   });
