@@ -47,7 +47,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     folder,
     tokenLife: TOKEN_LIFE,
     configuration: {
-      server: { bind: `127.0.0.1:${stonegate}`, shutdownGrace: '3s' },
+      server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
       admin: { bind: `127.0.0.1:${adminPort}` },
     },
     onRequest: (request) => requestLog.write(logLine(request, new Date())),

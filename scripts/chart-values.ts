@@ -150,10 +150,6 @@ const usual = z.strictObject({
     })
     .describe('A topology spread constraint.'),
   priorityClassName: text.describe('As in a pod.'),
-  preStopSleepSeconds: z
-    .int()
-    .min(0)
-    .describe('How long a pod that ends still accepts connections, while load balancers remove it.'),
   podDisruptionBudget: z
     .strictObject({
       enabled: z.boolean().describe('Whether there is one.'),

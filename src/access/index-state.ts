@@ -5,7 +5,7 @@
 import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { AccessIndex, IndexState } from './ports.ts';
+import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
 
 /**
  * Milliseconds without a proof of life after which a resource is stale. An API server sends a bookmark every
@@ -16,14 +16,17 @@ export const STALE_AFTER = 5 * 60_000;
 export interface IndexStateOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;
-  /** Called if a request waits for a revision: a resource in which nothing changes gives no sign of it. */
-  readonly catchUp?: (revision: number) => void;
+  /**
+   * Called if a request waits for a revision: a resource in which nothing changes gives no sign of it.
+   * Resolves to false if the API server has not reached the revision; it never rejects.
+   */
+  readonly catchUp?: (revision: number) => Promise<boolean>;
 }
 
-export class TrackedIndex implements AccessIndex {
+export class TrackedIndex implements AccessIndex, FollowedIndex {
   readonly index: RBACIndex;
   readonly #clock: Clock;
-  readonly #catchUp: ((revision: number) => void) | undefined;
+  readonly #catchUp: IndexStateOptions['catchUp'];
   /** Milliseconds since the epoch. */
   readonly #provenAt = new Map<IndexedResource, number>();
   readonly #stopping = new AbortController();
@@ -38,7 +41,6 @@ export class TrackedIndex implements AccessIndex {
     return this.#stopping.signal;
   }
 
-  /** The resource is complete now: a list, an event or a bookmark has just been received. */
   proved(resource: IndexedResource): void {
     this.#provenAt.set(resource, this.#clock.now());
   }
@@ -85,7 +87,9 @@ export class TrackedIndex implements AccessIndex {
         resolve(reached);
       }
       for (const end of ends) end.addEventListener('abort', onAbort);
-      this.#catchUp?.(revision);
+      void this.#catchUp?.(revision).then((isReached) => {
+        if (!isReached) finish(false);
+      });
     });
   }
 

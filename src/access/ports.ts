@@ -1,6 +1,7 @@
 /**
  * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
  */
+import type { IndexedResource } from '../api/rbac-v1.ts';
 import type { Question, RBACUser } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 
@@ -22,8 +23,9 @@ export interface AccessIndex {
    */
   incompleteReason(): string | undefined;
   /**
-   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, or
-   * if `signal` is aborted or the index stops before. It never rejects.
+   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, at
+   * once if the API server has not reached the revision, or if `signal` is aborted or the index stops before.
+   * It never rejects.
    */
   waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
   /**
@@ -31,6 +33,13 @@ export interface AccessIndex {
    * from it end then.
    */
   readonly stopped: AbortSignal;
+}
+
+/** What is told by the client that follows the API server. */
+export interface FollowedIndex {
+  readonly index: RBACIndex;
+  /** The resource is complete now: a list, an event or a bookmark has just been received. */
+  proved(resource: IndexedResource): void;
 }
 
 /** Seals what a client brings back, so that the client can neither read nor change it. */

@@ -75,7 +75,10 @@ export function createVerifier(options: VerifierOptions): Verifier & { stop(): v
 }
 
 /** The index for enumerations over several users: a disagreement about one of them makes them incomplete. */
-export function withDoubts(access: AccessIndex, verifier: Pick<Verifier, 'incompleteBecause'>): AccessIndex {
+export function withVerification(
+  access: AccessIndex,
+  verifier: Pick<Verifier, 'incompleteBecause'>,
+): AccessIndex {
   return {
     index: access.index,
     stopped: access.stopped,

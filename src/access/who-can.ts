@@ -11,6 +11,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
+import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
 import {
   isKnownVerb,
   isNamespaceObject,
@@ -37,8 +38,7 @@ export interface AskedReview {
   readonly people: boolean;
 }
 
-/** Arktos' tenant whose users act in every tenant. */
-const SYSTEM_TENANT = 'system';
+const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
 /** Projects and domains whose people are listed in one review. */
 const MAX_PLACES = 100;
@@ -69,7 +69,7 @@ export async function reviewWhoCan(
   const mayTell = (binding: StoredBinding) =>
     view.seesAll || viewer.user.tenant !== '' || view.mayGet(binding);
   const granted = whoCan(objects, asked.question, scope, mayTell);
-  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer));
+  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
   const { shown, others } = divide(effective, view);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
   const cut = shown.slice(0, MAX_GRANTS);
@@ -80,14 +80,15 @@ export async function reviewWhoCan(
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,
-  ];
+  ].filter((reason) => reason !== undefined);
   return {
     namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
     ...namesOf(shown),
     grants: [...builtIn(options), ...withPeople],
     otherTenants: others.size,
     evaluationError: granted.errors.join('; '),
-    incomplete: reasons.filter((reason) => reason !== undefined).join('; '),
+    incomplete: reasons.length > 0,
+    ...(reasons.length > 0 && { incompleteReason: reasons.join('; ') }),
     revision: String(access.index.revision),
     warnings,
   };
@@ -127,9 +128,14 @@ async function scopesOf(
 }
 
 /** In Arktos a binding does not count for a user of another tenant whom it names. */
-function mayAct(key: SubjectGrant['key'], { user: { tenant } }: Viewer): boolean {
-  if (tenant === '' || tenant === SYSTEM_TENANT || !key.startsWith('user:')) return true;
-  return key.startsWith(`user:${tenant}:`) || key.startsWith(`user:${SERVICE_ACCOUNT_PREFIX}`);
+function mayAct(
+  key: SubjectGrant['key'],
+  { user: { tenant } }: Viewer,
+  { systemTenant }: AccessIndex['index'],
+): boolean {
+  if (tenant === '' || tenant === systemTenant) return true;
+  const { kind, name } = subjectOfKey(key);
+  return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
 function divide(grants: readonly SubjectGrant[], view: View) {
@@ -137,7 +143,7 @@ function divide(grants: readonly SubjectGrant[], view: View) {
   const others = new Set<string>();
   for (const grant of grants) {
     // The API server does not look at its bindings.
-    if (grant.key === `group:${SYSTEM_MASTERS}`) continue;
+    if (grant.key === SYSTEM_MASTERS_KEY) continue;
     if (view.shows(grant)) shown.push(grant);
     else others.add(grant.key);
   }
@@ -153,9 +159,10 @@ function systemSubjects(
   { index }: AccessIndex,
 ): string[] {
   // A request without a resource is of no tenant.
-  if (tenant === '' || tenant === SYSTEM_TENANT || 'path' in question) return [];
-  const { grants } = whoCan(index.objectsOf(SYSTEM_TENANT), question, scope);
-  return grants.map(({ key }) => `${SYSTEM_TENANT} ${key}`).filter((key) => !key.endsWith(SYSTEM_MASTERS));
+  const { systemTenant } = index;
+  if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
+  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope);
+  return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
 
 function namesOf(
@@ -165,8 +172,8 @@ function namesOf(
   const groups = new Set<string>();
   const serviceAccounts = new Set<string>();
   for (const { key } of grants) {
-    const name = key.slice(key.indexOf(':') + 1);
-    if (key.startsWith('group:')) groups.add(name);
+    const { kind, name } = subjectOfKey(key);
+    if (kind === 'group') groups.add(name);
     else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
     else users.add(name);
   }
@@ -192,9 +199,9 @@ function userNamed(name: string): ObjectName {
 }
 
 function describe({ key, binding, role }: SubjectGrant, view: View, scopes: Scopes | undefined): WhoCanGrant {
-  const name = key.slice(key.indexOf(':') + 1);
-  const displayName = key.startsWith('group:') ? displayNameOf(name, view, scopes) : undefined;
-  const subject = key.startsWith('group:') ? { kind: 'Group', namespace: '', name } : userNamed(name);
+  const { kind, name } = subjectOfKey(key);
+  const displayName = kind === 'group' ? displayNameOf(name, view, scopes) : undefined;
+  const subject = kind === 'group' ? { kind: 'Group', namespace: '', name } : userNamed(name);
   return {
     subject: { ...subject, ...(displayName !== undefined && { displayName }) },
     by: 'binding',

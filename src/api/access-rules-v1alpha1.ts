@@ -46,7 +46,7 @@ export interface AccessRulesStatus extends AccessRules {
   readonly revision: string;
   /** Whether the user may have more or other access than the rules say. */
   readonly incomplete: boolean;
-  readonly reason?: string;
+  readonly incompleteReason?: string;
   /** RFC 3339. Ask again by then. */
   readonly validUntil: string;
   /** Named sets of the configuration: the namespaces in which one verb is allowed. */

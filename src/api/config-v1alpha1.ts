@@ -28,6 +28,7 @@ export interface ServerConfiguration {
   /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
+  readonly drain: Milliseconds;
   readonly shutdownGrace: Milliseconds;
   readonly timeouts: {
     /** For the TLS handshake and the whole request head. */

@@ -41,8 +41,9 @@ export interface WhoCanStatus {
   readonly otherTenants: number;
   /** Why subjects may be missing: roles that do not exist. Empty if there is no reason. */
   readonly evaluationError: string;
-  /** Why the lists may be out of date or cut. Empty if they are not. */
-  readonly incomplete: string;
+  /** Whether the lists may be out of date or cut. */
+  readonly incomplete: boolean;
+  readonly incompleteReason?: string;
   /** Of the API server's storage, through which the roles and bindings are known. */
   readonly revision: string;
   readonly warnings: readonly string[];

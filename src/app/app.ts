@@ -15,6 +15,7 @@ import {
 } from '../config/load.ts';
 import { referencesOf } from '../config/references.ts';
 import { createReloader } from '../config/reload.ts';
+import { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -55,8 +56,12 @@ export interface App {
   readiness(): Readiness[];
   /** Reads all files again, opens the audit log again, and clears the caches of this process. */
   reload(): Promise<void>;
-  /** Shuts down in order; resolves when everything is closed. */
-  close(): Promise<void>;
+  /**
+   * Shuts down in order; resolves when everything is closed. A further call ends the drain.
+   *
+   * @param drain whether requests are accepted for `server.drain` before
+   */
+  close(drain?: boolean): Promise<void>;
 }
 
 /** Milliseconds between two probes of the API server. */
@@ -87,6 +92,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
     startedAt: systemClock.now(),
     streams,
+    responseMemory: new ResponseMemory(),
     portal: configuration.portal && createPortalState(runtime),
     hasWebhook: configuration.webhook !== undefined,
     inForce: () => generations.current,
@@ -147,6 +153,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const reloader = createReloader({ ...runtime, file, load: loadConfiguration, sources, watched, apply });
   const shutdown = createShutdown({
     listener: listeners,
+    drain: configuration.server.drain,
     grace: configuration.server.shutdownGrace,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
@@ -155,6 +162,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       { name: 'components', close: () => generations.close() },
       { name: 'audit', close: () => audit.close() },
     ],
+    clock: systemClock,
     logger,
   });
 
@@ -173,7 +181,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       audit.reopen();
       await reloader.reload();
     },
-    close: () => shutdown.begin(),
+    close: (drain = false) => shutdown.begin(drain),
   };
 }
 
@@ -202,6 +210,7 @@ function needsRestart({
     'server.bind': server.bind,
     'server.http2': server.http2,
     'server.workers': server.workers,
+    'server.drain': server.drain,
     'server.shutdownGrace': server.shutdownGrace,
     'server.timeouts.header': server.timeouts.header,
     'server.timeouts.idle': server.timeouts.idle,

@@ -28,6 +28,8 @@ export interface Listeners {
    * @throws Error if one of them cannot be used; then all stay
    */
   prepareTLS(loaded: LoadedConfiguration): () => void;
+  /** Asks clients to open their next connection elsewhere; requests are still served. */
+  drain(): void;
   /**
    * Stops accepting and lets responses end.
    *
@@ -104,6 +106,9 @@ export async function createListeners(
         return () => {
           for (const setTLS of prepared) setTLS?.();
         };
+      },
+      drain() {
+        for (const { listener } of opened) listener.drain();
       },
       close,
     };

@@ -4,6 +4,7 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
   createNamespacesAnswerer,
   type NamespacesAnswerer,
@@ -14,6 +15,7 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
+import { fingerprintOfIndex } from './rbac-index.ts';
 
 const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces', {});
 
@@ -23,6 +25,7 @@ export interface ConfiguredNamespacesOptions {
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
+  readonly responseMemory: ResponseMemory;
 }
 
 export function createConfiguredNamespaces(
@@ -30,13 +33,13 @@ export function createConfiguredNamespaces(
   { reviewer, ...options }: ConfiguredNamespacesOptions,
 ): NamespacesAnswerer {
   const { generation, loaded, runtime } = build;
-  const { access, upstream } = loaded.configuration;
+  const { access } = loaded.configuration;
   return createNamespacesAnswerer({
     ...runtime,
     ...options,
     // As long as the index.
     memory: generation.component(MEMORY, {
-      fingerprint: [upstream.server, options.mode.readsTenantFromPath],
+      fingerprint: fingerprintOfIndex(build),
       create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
     }),
     reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,

@@ -54,13 +54,14 @@ export function createIndexReadiness(build: Build, startedAt: number): Readiness
 
 function createIndexComponent(build: Build): IndexComponent | undefined {
   const { generation, loaded, runtime } = build;
-  const { access, upstream: configured } = loaded.configuration;
+  const { access, tenancy } = loaded.configuration;
+  const { systemTenant } = tenancy;
   if (!access.index) return undefined;
   const upstream = createOwnUpstream(build);
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
   const index = generation.component(RBAC_INDEX, {
-    fingerprint: [configured.server, hasTenants],
-    create: () => new IndexComponent({ ...runtime, upstream, hasTenants }),
+    fingerprint: fingerprintOfIndex(build),
+    create: () => new IndexComponent({ ...runtime, upstream, hasTenants, systemTenant }),
   });
   generation.component(RBAC_INDEX_UPSTREAM, {
     fingerprint: [],
@@ -70,9 +71,16 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
   return index;
 }
 
+/** What the index is built from: what refers to it is built anew with it. */
+export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
+  const { upstream, tenancy } = loaded.configuration;
+  return [upstream.server, tenancy.mode, tenancy.systemTenant];
+}
+
 interface IndexOptions extends RuntimeDependencies {
   readonly upstream: IndexUpstream;
   readonly hasTenants: boolean;
+  readonly systemTenant: string;
 }
 
 class IndexComponent {
@@ -84,13 +92,13 @@ class IndexComponent {
   #upstream: IndexUpstream;
   #timer: Timer | undefined;
 
-  constructor({ upstream, hasTenants, ...runtime }: IndexOptions) {
+  constructor({ upstream, hasTenants, systemTenant, ...runtime }: IndexOptions) {
     this.#clock = runtime.clock;
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
     this.#upstream = upstream;
     this.tracked = new TrackedIndex({
-      index: new RBACIndex(),
+      index: new RBACIndex({ systemTenant }),
       clock: runtime.clock,
       catchUp: (revision) => this.#watches.catchUp(revision),
     });

@@ -16,7 +16,7 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 export function createTenancyMode({ tenancy, authentication, access }: StonegateConfiguration): TenancyMode {
   switch (tenancy.mode) {
     case 'arktos':
-      return createArktosMode(tenancy);
+      return createArktosMode({ ...tenancy, showsOwnTenant: access.index });
     case 'shared':
       return createSharedMode({
         domains: tenancy.domains,

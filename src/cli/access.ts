@@ -5,9 +5,8 @@
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
 import { askStonegate, TABLE_TYPE } from '../clients/stonegate-api.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
-import { destinationOf } from './destination.ts';
-import { givenFile } from './given-file.ts';
+import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
+import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate access [-n NAMESPACE] --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
@@ -15,25 +14,13 @@ const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeco
 Shows what you may do: kinds and verbs, for each set of namespaces with equal rules. (✔) is access to some objects only.
 
   -n, --namespace NAMESPACE  only what you may do in this namespace
-  --context NAME             a context of the kubeconfig; without it the current one
-  --kubeconfig FILE          instead of KUBECONFIG or ~/.kube/config
-  --server URL               this Stonegate, whatever the kubeconfig says
-  --ca-file FILE             the authority of its certificate; without it the system's
-  --token-file FILE          the token to ask with, instead of the context's credential
-  -o, --output FORMAT        table, json or yaml
-  --help                     this text
-
+${ASK_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
 const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
-  context: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  server: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'token-file': { type: 'string' },
-  output: { type: 'string', short: 'o' },
+  ...ASK_OPTIONS,
 } as const;
 
 const TOO_OLD = 'it answers no questions about access; its operator enables the RBAC index for them';
@@ -52,22 +39,16 @@ export function access(
       namespace === undefined
         ? SELF_ACCESS_RULES_PATH
         : `${SELF_ACCESS_RULES_PATH}?namespace=${encodeURIComponent(namespace)}`;
-    try {
-      const tokenFile = givenFile('--token-file', values['token-file']);
-      const address = await destinationOf({ ...values, tokenFile }, env);
+    return ask('access', values, { io, env }, async (address) => {
       const rules = await askStonegate(address, path);
       const status = isJSONObject(rules) ? rules.status : undefined;
       if (!isJSONObject(rules) || !isJSONObject(status)) throw new Error(`${address.url}: ${TOO_OLD}`);
       const table =
         format === 'table' ? tableOf(await askStonegate(address, path, undefined, TABLE_TYPE)) : '';
       await print(rules, format, () => table, io.stdout);
-      if (status.incomplete === true) io.stderr(`This may be incomplete: ${String(status.reason)}.\n`);
-      return EXIT.fine;
-    } catch (error) {
-      if (!(error instanceof Error) || error instanceof UsageError) throw error;
-      io.stderr(`stonegate access: ${error.message}\n`);
-      return EXIT.failed;
-    }
+      if (status.incomplete === true)
+        io.stderr(`stonegate access: this may be incomplete: ${String(status.incompleteReason)}\n`);
+    });
   });
 }
 

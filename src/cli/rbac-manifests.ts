@@ -70,6 +70,12 @@ const RBAC_INDEX = `  # The RBAC index: the names of all namespaces, and what ev
     verbs: ["list", "watch"]
 `;
 
+const TENANTS = `  # The tenant of a user, for \`kubectl get tenants\`.
+  - apiGroups: [""]
+    resources: ["tenants"]
+    verbs: ["get"]
+`;
+
 /** @returns YAML documents for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
   const documents = [
@@ -140,7 +146,7 @@ ${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}${needs.index && needs.mode === 'arktos' ? TENANTS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
 `;

@@ -5,10 +5,9 @@
 import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../api/who-can-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
-import { destinationOf } from './destination.ts';
+import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
+import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { findResource } from './find-resource.ts';
-import { givenFile } from './given-file.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
        stonegate who-can VERB /PATH
@@ -19,19 +18,12 @@ Lists who may do something: users, groups and service accounts, each with the bi
   stonegate who-can get /healthz
 Without -n and -A the namespace is "default"; a resource that is in no namespace is asked about in the cluster.
 
-  --subresource NAME        such as log, exec or scale
-  -n, --namespace NAME      in this namespace
-  -A, --all-namespaces      in all of them: also who may do it in which one
-  --people                  also the users who hold each Keystone role now
+  --subresource NAME         such as log, exec or scale
+  -n, --namespace NAME       in this namespace
+  -A, --all-namespaces       in all of them: also who may do it in which one
+  --people                   also the users who hold each Keystone role now
 
-  --context NAME            a context of the kubeconfig; without it the current one
-  --kubeconfig FILE         instead of KUBECONFIG or ~/.kube/config
-  --server URL              this Stonegate, whatever the kubeconfig says
-  --ca-file FILE            the authority of its certificate; without it the system's
-  --token-file FILE         the token to ask with, instead of the context's credential
-  -o, --output FORMAT       table, json or yaml
-  --help                    this text
-
+${ASK_USAGE}
 You need the right to "create localresourceaccessreviews.stonegate.dev" in the namespace; for -A, for a path and for what
 is in no namespace, to "create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in your tenant.
 Exit codes: 0 answered, whatever the answer; 1 not logged in, refused or not reached; 2 wrong usage.
@@ -42,12 +34,7 @@ const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   'all-namespaces': { type: 'boolean', short: 'A' },
   people: { type: 'boolean' },
-  context: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  server: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'token-file': { type: 'string' },
-  output: { type: 'string', short: 'o' },
+  ...ASK_OPTIONS,
 } as const;
 
 const API_PATH = '/apis/stonegate.dev/v1alpha1';
@@ -70,11 +57,7 @@ export function whoCan(
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
     const format = outputFormat(values.output);
     const asked = askedOf(words, values);
-    try {
-      const address = await destinationOf(
-        { ...values, tokenFile: givenFile('--token-file', values['token-file']) },
-        env,
-      );
+    return ask('who-can', values, { io, env }, async (address) => {
       const get = (path: string) => askStonegate(address, path);
       const { kind, path, spec } = await reviewOf(asked, get, (line) =>
         io.stderr(`stonegate who-can: ${line}\n`),
@@ -83,12 +66,7 @@ export function whoCan(
       if (!isReview(answer)) throw new Error(`${address.url} is no Stonegate`);
       await print(answer, format, () => tableOf(answer), io.stdout);
       for (const line of remarksOn(answer)) io.stderr(`stonegate who-can: ${line}\n`);
-      return EXIT.fine;
-    } catch (error) {
-      if (!(error instanceof Error) || error instanceof UsageError) throw error;
-      io.stderr(`stonegate who-can: ${error.message}\n`);
-      return EXIT.failed;
-    }
+    });
   });
 }
 
@@ -168,11 +146,11 @@ function throughOf({ by, binding, role }: WhoCanGrant): string {
 }
 
 function remarksOn({ status }: WhoCanReview): string[] {
-  const { otherTenants, warnings, incomplete, evaluationError } = status;
+  const { otherTenants, warnings, incompleteReason, evaluationError } = status;
   return [
     ...warnings,
     ...(otherTenants === 0 ? [] : [`subjects of other tenants that can do it too: ${otherTenants}`]),
     ...(evaluationError === '' ? [] : [`the list may be incomplete: ${evaluationError}`]),
-    ...(incomplete === '' ? [] : [`the list may be incomplete: ${incomplete}`]),
+    ...(incompleteReason === undefined ? [] : [`the list may be incomplete: ${incompleteReason}`]),
   ];
 }

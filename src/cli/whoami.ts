@@ -7,34 +7,17 @@ import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { isLastInstant } from '../lib/kubernetes-time.ts';
-import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
-import { destinationOf } from './destination.ts';
-import { givenFile } from './given-file.ts';
+import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
+import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
 
 Says who you are to Stonegate: user, tenant, project and roles, groups, how and until when you are logged in.
 
-  --context NAME      a context of the kubeconfig; without it the current one
-  --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
-  --server URL        this Stonegate, whatever the kubeconfig says
-  --ca-file FILE      the authority of its certificate; without it the system's
-  --token-file FILE   the token to show, instead of the context's credential
-  -o, --output FORMAT table, json or yaml
-  --help              this text
-
+${ASK_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
-
-const OPTIONS = {
-  context: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  server: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'token-file': { type: 'string' },
-  output: { type: 'string', short: 'o' },
-} as const;
 
 export interface WhoamiParts {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,23 +30,14 @@ export function whoami(
   io: CommandIO,
   { env, clock }: WhoamiParts = { env: process.env, clock: systemClock },
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: ASK_OPTIONS, argv, io }, async (values, words) => {
     if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
     const format = outputFormat(values.output);
-    try {
-      const address = await destinationOf(
-        { ...values, tokenFile: givenFile('--token-file', values['token-file']) },
-        env,
-      );
+    return ask('whoami', values, { io, env }, async (address) => {
       const answer = await askStonegate(address, SELF_IDENTITY_PATH);
       if (!isSelfIdentity(answer)) throw new Error(`${address.url} is no Stonegate`);
       await print(answer, format, () => tableOf(answer, clock.now()), io.stdout);
-      return EXIT.fine;
-    } catch (error) {
-      if (!(error instanceof Error) || error instanceof UsageError) throw error;
-      io.stderr(`stonegate whoami: ${error.message}\n`);
-      return EXIT.failed;
-    }
+    });
   });
 }
 

@@ -51,6 +51,23 @@ export async function listPages(
   throw new ListExpired(`the list expired ${ATTEMPTS} times before it was complete`);
 }
 
+/**
+ * The API server's revision now: that of a list without a resourceVersion, which is consistent.
+ *
+ * @param path of the list, without a query
+ * @throws as `listPages`
+ */
+export async function readCurrentRevision(
+  fetcher: UpstreamFetcher,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const response = await fetchPage(() => fetcher, `${path}?limit=1`, signal);
+  if (response === 'tooLarge') throw new UnexpectedStatus(413);
+  if (response.status !== 200) throw new UnexpectedStatus(response.status);
+  return readRevision(readPage(response).revision);
+}
+
 /** @returns undefined if the API server has forgotten the revision of the list */
 async function listOnce(
   fetcher: () => UpstreamFetcher,
@@ -98,14 +115,14 @@ async function fetchPage(
   }
 }
 
-interface Page {
+interface ListPage {
   readonly items: readonly WrittenObject[];
   readonly revision: unknown;
   /** Empty on the last page. */
   readonly next: string;
 }
 
-function readPage({ body }: UpstreamResponse): Page {
+function readPage({ body }: UpstreamResponse): ListPage {
   const text = body.toString('utf8');
   const list = parse(text);
   if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();

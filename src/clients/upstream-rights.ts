@@ -206,6 +206,18 @@ export async function missingIndexRights(
   return missing;
 }
 
+/**
+ * Whether the credential may read Tenant objects, which Arktos shows to users of the system tenant alone.
+ *
+ * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
+ */
+export function mayReadTenants(
+  { fetcher }: Pick<UpstreamRightsOptions, 'fetcher'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return isAllowed(fetcher, { verb: 'get', group: '', version: 'v1', resource: 'tenants' }, signal);
+}
+
 async function isAllowed(
   fetcher: UpstreamFetcher,
   resourceAttributes: JSONObject,

@@ -68,7 +68,12 @@ function serverSchema(file: FileField) {
       .union([z.int().min(1).max(256), z.literal('auto')], { error: '"auto" or a number from 1 to 256' })
       .default(1)
       .describe('Number of processes that share the port; `auto` is one per core.'),
-    shutdownGrace: duration.prefault('30s').describe('How long requests in flight may take after SIGTERM.'),
+    drain: duration
+      .prefault('10s')
+      .describe('After SIGTERM, how long requests are still accepted while load balancers learn of it.'),
+    shutdownGrace: duration
+      .prefault('30s')
+      .describe('After the drain, how long requests in flight may take.'),
     timeouts: timeouts.prefault({}).describe('Against slow clients.'),
     limits: limits.prefault({}).describe('Against large requests.'),
   });

@@ -46,6 +46,14 @@ export function allParameters(query: string, name: string): string[] {
   return query.split('&').flatMap((pair) => valueIn(pair, name) ?? []);
 }
 
+/**
+ * A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, an empty one too.
+ */
+export function isSet(parameter: string | undefined): boolean {
+  const value = parameter?.toLowerCase();
+  return value !== undefined && value !== 'false' && value !== '0';
+}
+
 /** @returns undefined if the pair is of another parameter or is ignored by Go */
 function valueIn(pair: string, name: string): string | undefined {
   if (pair.includes(';') || parameterName(pair) !== name) return undefined;

@@ -1,12 +1,13 @@
 /**
- * Metrics of the RBAC index. Each worker has its own index: of the workers the worst one counts.
+ * Metrics of the RBAC index and of its verification. Each worker has its own index: of the workers the
+ * worst one counts.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
 
 export function createIndexMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'indexListed' | 'indexFailed' | 'indexInForce'> {
+): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce'> {
   let read: (() => IndexMeasures) | undefined;
   const lists = new Counter({
     name: 'stonegate_rbac_index_lists_total',
@@ -61,7 +62,14 @@ export function createIndexMetrics(
       this.set(read?.().synced ? 1 : 0);
     },
   });
+  const verifications = new Counter({
+    name: 'stonegate_access_verifications_total',
+    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
+    labelNames: ['result'],
+    registers,
+  });
   return {
+    accessVerified: (result) => verifications.inc({ result }),
     indexListed: (resource, reason) => lists.inc({ resource, reason }),
     indexFailed: (resource, failure) => failures.inc({ resource, failure }),
     indexInForce(source) {

@@ -107,12 +107,6 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'reason'],
     registers,
   });
-  const verifications = new Counter({
-    name: 'stonegate_access_verifications_total',
-    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
-    labelNames: ['result'],
-    registers,
-  });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Reloads of configuration, certificates and keys, by result.',
@@ -145,7 +139,6 @@ export function createMetrics(now: () => number): Metrics {
     admissionReview: (result) => admissions.inc({ result }),
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
-    accessVerified: (result) => verifications.inc({ result }),
     ...index,
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),

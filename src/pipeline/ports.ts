@@ -38,7 +38,7 @@ export interface Exchange {
    * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
    * is to be ended cleanly now. Others finish.
    */
-  readonly draining?: AbortSignal;
+  readonly stopping?: AbortSignal;
   /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
   readonly upgrade?: Upgrade;
 }
@@ -182,7 +182,10 @@ export interface UpstreamResponse {
   readonly body: Buffer;
   /** For the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Gives back the memory of the body. To be called once it is written, if it is present. */
+  /**
+   * Gives back the memory of the body, idempotent. To be called once it is written. Absent if it is not
+   * accounted for.
+   */
   readonly release?: () => void;
 }
 

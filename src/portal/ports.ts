@@ -126,7 +126,7 @@ export interface AccessView {
   /** Further roles, whose names the user may not read. */
   readonly hiddenRoles: number;
   /** Why the user may have other access; undefined if this is all. */
-  readonly incomplete: string | undefined;
+  readonly incompleteReason: string | undefined;
 }
 
 /** What a user may do, from the RBAC index. */

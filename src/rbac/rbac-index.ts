@@ -20,11 +20,18 @@ export interface IndexListener {
 const OBJECTS_PER_STEP = 500;
 
 export class RBACIndex {
+  /** Arktos' tenant whose users may act in every tenant. */
+  readonly systemTenant: string;
   readonly #tenants = new Map<string, TenantObjects>();
   readonly #revisions = new Map<IndexedResource, number>();
   readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
   #revision = 0;
+
+  /** @param systemTenant without one, Arktos' own name of it */
+  constructor({ systemTenant = 'system' }: { readonly systemTenant?: string } = {}) {
+    this.systemTenant = systemTenant;
+  }
 
   /** Whether every resource has been listed once. */
   get isSynced(): boolean {
@@ -79,18 +86,29 @@ export class RBACIndex {
     revision: number,
   ): Generator<void, void> {
     const isFirst = !this.#revisions.has(resource);
-    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
-    const gone = new Set(this.#all(resource));
+    const isRestored = revision < (this.#revisions.get(resource) ?? 0);
+    if (isRestored) this.#goBack(resource, revision);
+    const gone = new Set<StoredObject>();
     let handled = 0;
-    for (const object of objects) {
-      const known = this.#tenants.get(object.tenant)?.find(object);
-      if (known !== undefined) gone.delete(known);
-      if (known === undefined || known.uid !== object.uid || known.revision !== object.revision)
-        this.#put(known, object, isFirst);
+    for (const object of this.#all(resource)) {
+      gone.add(object);
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
-    for (const object of gone) this.#delete(object, revision);
+    for (const object of objects) {
+      const known = this.#tenants.get(object.tenant)?.find(object);
+      if (known !== undefined) gone.delete(known);
+      // After a restore the same revision may be that of another change.
+      const isChanged = isRestored || known?.uid !== object.uid || known.revision !== object.revision;
+      if (isChanged) this.#put(known, object, isFirst);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
+    }
+    for (const object of gone) {
+      this.#delete(object, revision);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
+    }
     this.progress(resource, revision);
   }
 

@@ -146,8 +146,8 @@ export class Http1Exchange extends Http1Response implements Exchange {
     });
   }
 
-  /** A draining listener closes a connection without pending responses. */
+  /** A stopping listener closes a connection without pending responses. */
   #closeIfDraining(): void {
-    if (this.connection.context.draining.aborted && this.connection.pending === 0) this.socket.destroySoon();
+    if (this.connection.context.stopping.aborted && this.connection.pending === 0) this.socket.destroySoon();
   }
 }

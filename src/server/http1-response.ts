@@ -27,8 +27,8 @@ export abstract class Http1Response
   #bodyBegun = false;
 
   constructor(outgoing: ServerResponse, socket: Socket, connection: Http1Connection) {
-    const { open, draining } = connection.context;
-    super(open, draining.aborted);
+    const { open, stopping } = connection.context;
+    super(open, stopping.aborted);
     this.outgoing = outgoing;
     this.socket = socket;
     this.connection = connection;

@@ -46,8 +46,8 @@ export function serveHttp1Upgrades(
         body: Readable.from([]),
         response,
         signal: response.signal,
-        get draining() {
-          return response.draining;
+        get stopping() {
+          return response.stopping;
         },
         upgrade: { protocol, socket, head },
       },

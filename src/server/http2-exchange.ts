@@ -53,8 +53,8 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     connection: Http2Connection,
   ) {
     const { guard, stallQueue } = connection;
-    const { open, draining, logger } = connection.context;
-    super(open, draining.aborted);
+    const { open, stopping, logger } = connection.context;
+    super(open, stopping.aborted);
     this.method = pseudo[':method'] ?? '';
     this.target = pseudo[':path'] ?? '';
     this.headers = requestFields(raw);

@@ -17,6 +17,8 @@ import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
 /** Flow-control windows: bytes that a client may send before they are read. */
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
+/** The largest stream ID: no stream is refused. */
+const LAST_STREAM_ID = 2 ** 31 - 1;
 
 /**
  * Serves HTTP/2 on a socket whose client chose it by ALPN. Requires a Node release with the fix of
@@ -45,9 +47,20 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
   session.on('stream', (stream, headers, _flags, rawHeaders) => {
     serve(new Http2Exchange(stream, headers, rawHeaders, connection), context);
   });
+  session.once('stream', () => {
+    if (context.draining.aborted) sendGoAway(session);
+  });
   session.once('close', () => connection.stallQueue.stop());
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   return session;
+}
+
+/**
+ * Asks the client to open its next stream on another connection. Streams that the client opens before it
+ * reads this are served. RFC 9113 §6.8.
+ */
+export function sendGoAway(session: ServerHttp2Session): void {
+  if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
 }
 
 function serve(exchange: Http2Exchange, context: ServeContext): void {

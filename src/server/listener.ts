@@ -16,7 +16,7 @@ import type { Exchange } from '../pipeline/ports.ts';
 import { readAuthorities } from './certificate-chain.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
-import { serveHttp2 } from './http2.ts';
+import { sendGoAway, serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
 import { OpenResponses } from './response-state.ts';
 import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
@@ -53,6 +53,11 @@ export interface Listener {
    */
   prepareTLS(material: TLSMaterial): () => void;
   /**
+   * Asks clients to open their next connection elsewhere: each response over HTTP/1.1 closes its connection,
+   * and each HTTP/2 session gets a GOAWAY. New connections and requests are still served.
+   */
+  drain(): void;
+  /**
    * Stops accepting, waits for pending responses, then closes the remaining connections.
    *
    * @param grace milliseconds until open connections are closed
@@ -63,6 +68,7 @@ export interface Listener {
 /** @throws Error if the address is in use or the certificate cannot be used */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const draining = new AbortController();
+  const stopping = new AbortController();
   const open = new OpenResponses();
   const authorities = clientAuthorities(options.tls);
   const certificates =
@@ -73,6 +79,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     certificateOf: (socket) => (isCredential ? certificates?.certificateOf(socket) : undefined),
     headerBytes: options.limits.headerBytes,
     draining: draining.signal,
+    stopping: stopping.signal,
     open,
   };
   const server = createTLSServer(options);
@@ -101,13 +108,18 @@ export async function createListener(options: ListenerOptions): Promise<Listener
         if (authorities !== undefined) certificates?.setAuthorities(authorities);
       };
     },
+    drain() {
+      draining.abort();
+      for (const session of sessions) sendGoAway(session);
+    },
     async close(grace) {
       draining.abort();
+      stopping.abort();
       server.close();
       for (const session of sessions) session.close();
       for (const socket of [...connections, ...secureConnections])
         if (socket.bytesRead === 0) socket.destroy();
-      open.drain();
+      open.stop();
       const timer = options.clock.after(grace, () => {
         options.logger.warn(
           { connections: connections.size },
@@ -176,7 +188,7 @@ function serveHttp2Connections(server: Server, context: ServeContext): ReadonlyS
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
-    if (context.draining.aborted) {
+    if (context.stopping.aborted) {
       socket.destroy();
       return;
     }

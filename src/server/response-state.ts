@@ -13,8 +13,8 @@ export class OpenResponses {
     response.insertBefore(this.#list);
   }
 
-  drain(): void {
-    for (const node of [...this.#list.others()]) if (node instanceof ResponseState) node.drain();
+  stop(): void {
+    for (const node of [...this.#list.others()]) if (node instanceof ResponseState) node.stop();
   }
 }
 
@@ -23,23 +23,23 @@ export class ResponseState extends ListNode implements Cancellation {
   #callback: (() => void) | undefined;
   #moreCallbacks: (() => void)[] | undefined;
   #cancel: AbortController | undefined;
-  #drain: AbortController | undefined;
+  #stop: AbortController | undefined;
   #cancelled = false;
-  #draining: boolean;
+  #stopping: boolean;
   #complete = false;
 
   /**
    * @param open contains this response until it is complete
-   * @param draining whether the listener has begun to stop
+   * @param stopping whether the listener has begun to stop
    */
-  constructor(open: OpenResponses, draining: boolean) {
+  constructor(open: OpenResponses, stopping: boolean) {
     super();
-    this.#draining = draining;
+    this.#stopping = stopping;
     open.add(this);
   }
 
   /**
-   * Aborted if the client disconnects before the response is complete. Created on first use, like `draining`.
+   * Aborted if the client disconnects before the response is complete. Created on first use, like `stopping`.
    */
   get signal(): AbortSignal {
     this.#cancel ??= new AbortController();
@@ -48,10 +48,10 @@ export class ResponseState extends ListNode implements Cancellation {
   }
 
   /** Aborted when the listener stops. */
-  get draining(): AbortSignal {
-    this.#drain ??= new AbortController();
-    if (this.#draining) this.#drain.abort();
-    return this.#drain.signal;
+  get stopping(): AbortSignal {
+    this.#stop ??= new AbortController();
+    if (this.#stopping) this.#stop.abort();
+    return this.#stop.signal;
   }
 
   /** Whether the client disconnected before the response was complete. */
@@ -95,8 +95,8 @@ export class ResponseState extends ListNode implements Cancellation {
     for (const callback of callbacks) callback?.();
   }
 
-  drain(): void {
-    this.#draining = true;
-    this.#drain?.abort();
+  stop(): void {
+    this.#stopping = true;
+    this.#stop?.abort();
   }
 }

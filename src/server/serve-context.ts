@@ -32,8 +32,10 @@ export interface ServeContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Aborted when the listener stops. */
+  /** Aborted when clients are asked to open their next connection elsewhere; requests are still served. */
   readonly draining: AbortSignal;
+  /** Aborted when the listener stops. */
+  readonly stopping: AbortSignal;
   readonly open: OpenResponses;
 }
 

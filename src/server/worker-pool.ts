@@ -78,18 +78,18 @@ export class WorkerPool {
   }
 
   /**
-   * Stops all workers with SIGTERM; resolves when they have exited.
+   * Stops all workers; resolves when they have exited.
    *
    * @param timeout milliseconds until they are killed
    */
-  async stop(timeout: number): Promise<void> {
+  async stop(signal: NodeJS.Signals, timeout: number): Promise<void> {
     this.#stopping = true;
     for (const { restart } of this.#slots) restart?.cancel();
     const empty = new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
     this.#checkEmpty();
-    this.signal('SIGTERM');
+    this.signal(signal);
     const timer = this.#options.clock.after(timeout, () => this.signal('SIGKILL'));
     await empty;
     timer.cancel();

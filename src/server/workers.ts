@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { type AdminListener, createAdminListener, type Readiness } from './admin.ts';
-import { onStopSignal } from './shutdown.ts';
+import { onStopSignal, type StopSignal } from './shutdown.ts';
 import { isReadinessList, requestFromWorker } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
@@ -17,6 +17,8 @@ export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'out
   readonly admin: { readonly bind: string };
   /** Merges the workers' `metrics` into one exposition. */
   readonly aggregate: (parts: readonly object[]) => Promise<string>;
+  /** How long a worker accepts requests after SIGTERM, in milliseconds. */
+  readonly drain: number;
   /** Shutdown grace period of a worker, in milliseconds. */
   readonly grace: number;
   /** Emits the signals: `process`. */
@@ -50,7 +52,7 @@ export function workerCount(workers: number | 'auto'): number {
  * @throws Error if the admin address is in use or a worker exits before any has listened
  */
 export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
-  const { clock, grace, logger, signals } = options;
+  const { clock, drain, grace, logger, signals } = options;
   const started = Promise.withResolvers<number | undefined>();
   const stopped = Promise.withResolvers<void>();
   let stopping = false;
@@ -67,13 +69,16 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
     ...options,
     count: workerCount(options.workers),
     onListening: ({ port }) => started.resolve(port),
-    onFailure: (error) => void stop(error),
+    onFailure: (error) => void stop('SIGINT', error),
   });
 
-  const stop = async (failure?: Error) => {
-    if (stopping) return;
+  const stop = async (signal: StopSignal, failure?: Error) => {
+    if (stopping) {
+      pool.signal(signal);
+      return;
+    }
     stopping = true;
-    await pool.stop(grace + KILL_DELAY);
+    await pool.stop(signal, drain + grace + KILL_DELAY);
     await admin.close();
     if (failure) started.reject(failure);
     else started.resolve(undefined);
@@ -81,7 +86,7 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
   };
   onStopSignal(signals, (signal) => {
     logger.info({ signal }, 'stopping all workers');
-    void stop();
+    void stop(signal);
   });
   signals.on('SIGHUP', () => pool.signal('SIGHUP'));
   return { admin: admin.address, port: await started.promise, stopped: stopped.promise };

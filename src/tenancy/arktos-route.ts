@@ -29,6 +29,9 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/validatingwebhookconfigurations',
 ]);
 
+/** Of these, the resources of which a tenant may read the object that is its own. */
+export const READABLE: ReadonlyMap<string, readonly string[]> = new Map([['/tenants', ['get', 'list']]]);
+
 /** The same, by group. */
 const CLUSTER_SCOPED_OF: ReadonlyMap<string, ReadonlySet<string>> = byGroup(CLUSTER_SCOPED);
 
@@ -47,6 +50,21 @@ export function systemRoute(info: RequestInfo): Route {
   const target = { path: info.rawPath, query: info.rawQuery };
   const review = selfReviewOf(info);
   return review === undefined ? { kind: 'forward', ...target } : { kind: 'self-review', review, ...target };
+}
+
+/**
+ * Nothing of the client's is in the path, so that no client shapes what is fetched as Stonegate.
+ *
+ * @returns undefined for any other request: also for the objects of other tenants, whether they exist or not
+ */
+export function ownTenantRoute(info: RequestInfo, method: string, tenant: TenantName): Route | undefined {
+  if (!info.isResourceRequest || info.resource !== 'tenants' || method !== 'GET') return undefined;
+  const { apiGroup, apiVersion, verb, subresource, namespace } = info;
+  const isTenants =
+    apiGroup === '' && apiVersion === 'v1' && subresource === '' && namespace === '' && info.tenant === '';
+  if (!isTenants || (verb !== 'list' && (verb !== 'get' || info.name !== tenant))) return undefined;
+  const form = verb === 'list' ? 'list' : 'object';
+  return { kind: 'own-tenant', form, path: `/api/v1/tenants/${tenant}`, query: '' };
 }
 
 /** @throws StatusError PathForbidden for what is no tenant's */

@@ -9,6 +9,8 @@ import {
   CLUSTER_SCOPED_GROUPS,
   isBuiltIn,
   isWithinTenant,
+  ownTenantRoute,
+  READABLE,
   systemRoute,
   tenantRoute,
 } from './arktos-route.ts';
@@ -23,6 +25,8 @@ export interface ArktosOptions {
   readonly systemTenant: string;
   /** Keystone domain name → tenant. */
   readonly domains: Readonly<Record<string, string>>;
+  /** Whether users may read the Tenant object of their tenant, reduced; false if absent. */
+  readonly showsOwnTenant?: boolean;
 }
 
 /**
@@ -31,7 +35,11 @@ export interface ArktosOptions {
 const EVERY_TENANT = 'all';
 
 /** @throws Error if `domains` gives two domains one tenant */
-export function createArktosMode({ systemTenant, domains }: ArktosOptions): TenancyMode {
+export function createArktosMode({
+  systemTenant,
+  domains,
+  showsOwnTenant = false,
+}: ArktosOptions): TenancyMode {
   const resolve = createTenantResolver({
     domains,
     reserved: new Set(['system', EVERY_TENANT, systemTenant]),
@@ -42,6 +50,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     name: 'arktos',
     readsTenantFromPath: true,
     hiddenResources: CLUSTER_SCOPED,
+    readableResources: showsOwnTenant ? READABLE : new Map(),
     hiddenGroups: CLUSTER_SCOPED_GROUPS,
     watchEvents: 'filtered',
     protobuf: 'refused',
@@ -69,8 +78,11 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
       groups: [],
       extra: {},
     }),
-    route: (info, method, tenant, user) =>
-      isSystem(tenant) ? systemRoute(info) : tenantRoute(info, method, tenant, user),
+    route(info, method, tenant, user) {
+      if (isSystem(tenant)) return systemRoute(info);
+      const ownTenant = showsOwnTenant ? ownTenantRoute(info, method, tenant) : undefined;
+      return ownTenant ?? tenantRoute(info, method, tenant, user);
+    },
   };
 }
 

@@ -63,7 +63,8 @@ const STATUS = object('Who can do it.', {
     description: 'How many subjects of other tenants can do it.',
   },
   evaluationError: text('Why the lists may lack subjects, such as a role that does not exist.'),
-  incomplete: text('Why the lists may be out of date. Empty if they are current.'),
+  incomplete: flag('If true, the lists may be out of date or cut.'),
+  incompleteReason: text('Why they are incomplete.'),
   revision: text('The revision of the API server whose roles and bindings were read.'),
   warnings: list('What is to be known of the question.', { type: 'string' }),
 });
@@ -96,7 +97,7 @@ const ACCESS_RULES = object('Everything that the user may do.', {
   }),
   revision: text('The revision of the API server whose roles and bindings were read.'),
   incomplete: flag('If true, the user may have more or other access.'),
-  reason: text('Why they are incomplete.'),
+  incompleteReason: text('Why they are incomplete.'),
   validUntil: text('Until when the rules count.'),
   everywhere: RULES,
   cluster: RULES,

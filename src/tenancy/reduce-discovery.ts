@@ -74,10 +74,22 @@ function isNamed(one: unknown): one is JSONObject & { readonly name: string } {
   return isJSONObject(one) && typeof one.name === 'string';
 }
 
-/** @param hidden as `group/resource`; a hidden resource takes its subresources along */
-export function reduceResources<T extends ResourceNames>(list: T, hidden: ReadonlySet<string>): T {
+/**
+ * @param hidden as `group/resource`; a hidden resource takes its subresources along
+ * @param readable those of them that stay, without subresources, and with which verbs
+ */
+export function reduceResources<T extends ResourceNames>(
+  list: T,
+  hidden: ReadonlySet<string>,
+  readable: ReadonlyMap<string, readonly string[]> = new Map(),
+): T {
   const slash = list.groupVersion.indexOf('/');
   const group = slash === -1 ? '' : list.groupVersion.slice(0, slash);
-  const visible = list.resources.filter(({ name }) => !hidden.has(`${group}/${name.split('/', 1)[0] ?? ''}`));
+  const visible = list.resources.flatMap((resource) => {
+    const { name } = resource;
+    if (!hidden.has(`${group}/${name.split('/', 1)[0] ?? ''}`)) return [resource];
+    const verbs = readable.get(`${group}/${name}`);
+    return verbs === undefined ? [] : [{ ...resource, verbs }];
+  });
   return { ...list, resources: visible };
 }

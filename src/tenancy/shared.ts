@@ -66,6 +66,7 @@ export function createSharedMode({
     name: 'shared',
     readsTenantFromPath: false,
     hiddenResources: new Set(),
+    readableResources: new Map(),
     hiddenGroups: new Set(),
     watchEvents: 'asTheyAre',
     protobuf: 'asItIs',

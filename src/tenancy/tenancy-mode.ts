@@ -23,6 +23,18 @@ export type Route =
       readonly review: SelfReview;
       readonly path: string;
       readonly query: string;
+    }
+
+  /**
+   * The Tenant object of the user's own tenant, which the API server shows to no tenant: fetched as Stonegate
+   * itself, and reduced.
+   */
+  | {
+      readonly kind: 'own-tenant';
+      /** Whether the client asked for the list of tenants or for its tenant by name. */
+      readonly form: 'object' | 'list';
+      readonly path: string;
+      readonly query: '';
     };
 
 /**
@@ -79,6 +91,8 @@ export interface TenancyMode {
   mayBeShared(info: ResourceRequest, tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
+  /** Verbs of those of which a tenant can read one object, its own; the others have none. */
+  readonly readableResources: ReadonlyMap<string, readonly string[]>;
   /** The API groups of which nothing is left then; clients take an empty group for a broken one. */
   readonly hiddenGroups: ReadonlySet<string>;
   /** `filtered` if the API server's BOOKMARK events hold objects of other tenants: then they are dropped. */

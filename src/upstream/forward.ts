@@ -161,8 +161,8 @@ function clientCancellation({ cancellation, signal }: Exchange): Cancellation {
 function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancellation {
   const client = clientCancellation(exchange);
   const cancellation = ending === undefined ? client : anyOf(client, ending);
-  const { draining } = exchange;
-  return !endless || draining === undefined ? cancellation : anyOf(cancellation, fromAbortSignal(draining));
+  const { stopping } = exchange;
+  return !endless || stopping === undefined ? cancellation : anyOf(cancellation, fromAbortSignal(stopping));
 }
 
 type PossibleRefusal = ImpersonationRefusal | 'untold';
@@ -248,7 +248,7 @@ class ToClient implements ResponseSink {
    */
   brokeOff(result: CallResult): CallResult {
     const { endless, ending: possible } = this.#request;
-    const stopping = endless && this.#exchange.draining?.aborted === true;
+    const stopping = endless && this.#exchange.stopping?.aborted === true;
     const ending = possible?.cancelled ? possible : undefined;
     const ours = (stopping || ending !== undefined) && !clientCancellation(this.#exchange).cancelled;
     if (ours && result.status === 0)

@@ -4,8 +4,8 @@
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { headerValue } from '../lib/header-list.ts';
 import type { Exchange } from '../pipeline/ports.ts';
+import { bodyType } from '../pipeline/request/body-type.ts';
 import { type BodyLimits, readBody } from '../pipeline/request/read-body.ts';
 
 export interface PostedReviewOptions extends BodyLimits {
@@ -34,14 +34,7 @@ export function assertPosted({ target, method, headers }: Exchange, path: string
       { allow: ['POST'] },
     );
   }
-  const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);
-  const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
-  if (type.trim().toLowerCase() !== JSON_TYPE || encoding.toLowerCase() !== 'identity') {
-    throw new StatusError(
-      'MediaTypeUnsupported',
-      `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
-    );
-  }
+  bodyType(headers, [[JSON_TYPE, 'json']]);
 }
 
 export function sendReview({ response }: Exchange, body: string, auditID: string): void {

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
+import { followOutput } from '../support/follow-output.ts';
 import type { Reply } from '../support/https-client.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import {
@@ -249,20 +250,16 @@ t.test('kubectl -A', { skip: missingKubernetes() || (binaries.length === 0 && NO
     });
 
     await t.test(`${binary.split('/').at(-1)} -A -w`, async (t) => {
-      const child = kubectl.start(['get', 'configmaps', '-A', '-w', '--no-headers']);
-      let stdout = '';
-      child.stdout?.on('data', (piece) => {
-        stdout += String(piece);
-      });
-      await eventually(() => /place-c +x2/.test(stdout));
+      const watch = followOutput(kubectl.start(['get', 'configmaps', '-A', '-w', '--no-headers']));
+      t.teardown(() => watch.stop());
+      await watch.until((shown) => /place-c +x2/.test(shown));
       const name = `while-${kubectl.minor}`;
       for (const place of ['place-c', 'other', 'place-a'])
         await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata: { name } });
-      await eventually(() =>
-        [`place-c +${name}`, `place-a +${name}`].every((row) => new RegExp(row).test(stdout)),
+      await watch.until((shown) =>
+        [`place-c +${name}`, `place-a +${name}`].every((row) => new RegExp(row).test(shown)),
       );
-      t.notMatch(stdout, /^other/m);
-      child.kill();
+      t.notMatch(watch.printed, /^other/m);
     });
   }
 });

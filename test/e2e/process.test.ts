@@ -172,8 +172,30 @@ for (const ends of ['by itself', 'by the grace']) {
   });
 }
 
-t.test('SIGINT ends it as SIGTERM does, and a second signal does not hurt', async (t) => {
-  const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
+t.test(
+  'SIGTERM: clients are served until the drain is over, and are asked to connect elsewhere',
+  async (t) => {
+    const { stonegate, destination, keystoneToken, apiServer } = await setUp(t, { server: { drain: '1h' } });
+    const token = keystoneToken('alice');
+    const watch = openRequest(destination, token, WATCH);
+    await watch.until('"settings"');
+    stonegate.signal('SIGTERM');
+    await readyzIs(stonegate, 503);
+    const { status, headers } = await askOnce(destination, token, NAMESPACES, {
+      headers: { connection: 'keep-alive' },
+    });
+    t.equal(status, 200, 'a new connection is served');
+    t.equal(headers.connection, 'close');
+    apiServer.seed.configMap('during-the-drain', {}, { tenant: 'acme' });
+    await watch.until('during-the-drain');
+    stonegate.signal('SIGTERM');
+    t.equal((await watch.answered).complete, true, 'a second signal ends the drain');
+    t.match(await stonegate.ended, { code: 0, signal: null });
+  },
+);
+
+t.test('SIGINT ends it as SIGTERM does, without the drain, and a second signal does not hurt', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken } = await setUp(t, { server: { drain: '1h' } });
   keystone.fault = 'hang';
   const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
   await eventually(() => keystone.hanging === 1);

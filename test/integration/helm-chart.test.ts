@@ -144,7 +144,7 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
     };
     return podTemplateOf(render(t.testdir(), { configuration })).spec.terminationGracePeriodSeconds;
   };
-  const rest = 5 + 10 + 5;
+  const rest = 10 + 5;
   for (const [grace, whole] of [
     ['30s', 30],
     ['1m30s', 90],

@@ -25,6 +25,7 @@ function start(options: Partial<PrimaryOptions> = {}): Promise<Primary> {
     program: { file: WORKER, args: [] },
     admin: { bind: '127.0.0.1:0' },
     aggregate: async (parts) => JSON.stringify(parts),
+    drain: 60_000,
     grace: 5_000,
     signals,
     output: process.stdout,
@@ -99,10 +100,13 @@ t.test('two workers, one port', async (t) => {
     t.equal(broken, false);
 
     signals.emit('SIGTERM');
+    t.equal((await admin(primary, '/readyz')).status, 503, 'not ready from the beginning of the drain');
+    t.match(await ask(primary.port, '/'), /^\d+$/, 'requests are served during the drain');
+    signals.emit('SIGTERM');
     t.match(
       Buffer.concat(await response.toArray()).toString(),
       'the end',
-      'the watch ends cleanly on SIGTERM',
+      'a second SIGTERM ends the drain, and the watch cleanly',
     );
     await primary.stopped;
     await t.rejects(ask(primary.port, '/'));

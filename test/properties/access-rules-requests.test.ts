@@ -54,7 +54,7 @@ t.test('any body is understood, or refused without a word of the token', async (
     fc.asyncProperty(body, async (text) => {
       const exchange = fakeExchange({ method: 'POST', body: text });
       try {
-        const { subject } = await readRulesReview(exchange, LIMITS, systemClock);
+        const { subject } = await readRulesReview({ exchange }, { limits: LIMITS, clock: systemClock });
         if ('token' in subject ? subject.token === '' : subject.username === '')
           throw new Error('no subject');
       } catch (error) {

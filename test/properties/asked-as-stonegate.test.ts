@@ -16,6 +16,7 @@ import { createDiscoveryAnswerer } from '../../src/pipeline/discovery/answer-dis
 import type { Exchange } from '../../src/pipeline/ports.ts';
 import { createSelfReviewAnswerer } from '../../src/pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { createOwnTenantAnswerer } from '../../src/pipeline/tenants/answer-own-tenant.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -45,12 +46,13 @@ const CLOSED_LIST = [
   new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?(?:\\?hash=[0-9A-F]{1,128})?$`),
   new RegExp(`^GET /apis(?:/${SEGMENT}){0,2}\\?tenant=${LABEL}$`),
   new RegExp(`^GET ${DEFINITIONS}$`),
+  /^GET \/api\/v1\/tenants\/acme$/,
   new RegExp(`^GET /apis/${SEGMENT}/${SEGMENT}$`),
   /^GET \/(?:healthz|livez|readyz)(?:\?(?:verbose|exclude=[A-Za-z0-9._/-]+)(?:&exclude=[A-Za-z0-9._/-]+)*)?$/,
   new RegExp(`^POST /apis/authorization\\.k8s\\.io/v1/(?:tenants/${LABEL}/)?subjectaccessreviews$`),
 ];
 
-const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
+const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' }, showsOwnTenant: true });
 
 /** Serves one request and returns what was sent to the API server without impersonation. */
 async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {
@@ -61,7 +63,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
   });
   const reviewer = createAccessReviewer({ fetcher, path: accessReviewPath });
   const clock = createFakeClock();
-  const { documents } = discoveryDocuments(fetcher, mode, clock, 0);
+  const { documents, cache } = discoveryDocuments(fetcher, mode, clock, 0);
   const pipeline = fakePipeline({
     clock,
     mode,
@@ -73,6 +75,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
     ],
     answerers: [
       createDiscoveryAnswerer(documents),
+      createOwnTenantAnswerer({ fetcher, cache, clock }),
       createSelfReviewAnswerer({
         fetcher,
         reviewer,
@@ -141,7 +144,11 @@ const review = fc.constantFrom(
   '/apis/authorization.k8s.io/v1/tenants/globex/selfsubjectaccessreviews',
   '/apis/authorization.k8s.io/v1beta1/selfsubjectrulesreviews',
 );
+const tenants = fc
+  .tuple(fc.constantFrom('acme', 'globex', ''), fc.oneof(evil, fc.constantFrom('status', 'tenants/acme')))
+  .map(([name, rest]) => `/api/v1/tenants/${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
 const target = fc.oneof(
+  tenants,
   requestTarget,
   fc.tuple(fc.oneof(document, inTenant, review), query).map((parts) => parts.join('?')),
   inTenant,
@@ -155,6 +162,7 @@ const ONE_OF_EACH: Example[] = [
   '/openapi/v3/apis/apps/v1',
   '/apis',
   '/readyz?verbose',
+  '/api/v1/tenants/acme',
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
 ].flatMap((path) =>
   ['GET', 'POST'].map((method) => ['acme', method, path, 'acme', undefined] satisfies Example),

@@ -7,6 +7,7 @@ import t from 'tap';
 import { labelsMatch, parseLabelSelector } from '../../src/access/lists/label-selector.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { unsyncedAccessIndex } from '../support/access-index.ts';
 import { type NamespacesSite, type NamespacesWatch, namespacesSiteOf } from '../support/namespaces-site.ts';
 import {
@@ -78,10 +79,17 @@ const FIRST = nextRevision();
 
 /** A replica that has seen nothing yet. */
 function replica(): NamespacesSite {
-  const site = unsyncedAccessIndex();
+  const site = unsyncedAccessIndex(confirm);
   for (const resource of INDEXED_RESOURCES)
     site.index.replace(resource, resource === 'clusterroles' ? [VIEWER, NAMED] : [], FIRST);
   return namespacesSiteOf(site);
+}
+
+/** The API server confirms that all is seen up to an event that the replica knows, and nothing beyond. */
+function confirm(index: RBACIndex, revision: number): void {
+  const known = Math.max(...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
+  if (revision > known) return;
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
 }
 
 function see({ index }: NamespacesSite, { type, object }: Event): void {
@@ -166,6 +174,26 @@ t.test('a list, and the watch from its revision, is what the user sees', async (
     { numRuns: 300 },
   );
   t.ok(compared > 30, `${compared} were not expired`);
+});
+
+t.test('a client can always watch from the revision of the list that it just got', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 30 }), QUERIES, async (actions, query) => {
+      const site = replica();
+      for (const event of eventsOf(actions)) see(site, event);
+      const list = await site.get('alice', query);
+      const watch = await site.watch(
+        'alice',
+        `${query}&resourceVersion=${list?.resourceVersion}&allowWatchBookmarks=true`,
+      );
+      const held = await applied(new Set(list?.names), watch);
+      const isExpired = watch.events.some(({ type }) => type === 'ERROR');
+      watch.close();
+      return !isExpired && [...held].sort().join() === list?.names.join();
+    }),
+    { numRuns: 300 },
+  );
+  t.pass();
 });
 
 t.test(

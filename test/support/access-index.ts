@@ -22,14 +22,27 @@ export function accessIndexOf(...objects: readonly StoredObject[]): AccessIndexS
   return siteOf(indexOf(...objects));
 }
 
-/** No resource has been listed. */
-export function unsyncedAccessIndex(): AccessIndexSite {
-  return siteOf(new RBACIndex());
+/**
+ * No resource has been listed.
+ *
+ * @param catchUp called if a request waits for a revision
+ */
+export function unsyncedAccessIndex(catchUp?: CatchUp): AccessIndexSite {
+  return siteOf(new RBACIndex(), catchUp);
 }
 
-function siteOf(index: RBACIndex): AccessIndexSite {
+type CatchUp = (index: RBACIndex, revision: number) => void;
+
+function siteOf(index: RBACIndex, catchUp: CatchUp = () => {}): AccessIndexSite {
   const clock = createFakeClock();
-  const access = new TrackedIndex({ index, clock });
+  const access = new TrackedIndex({
+    index,
+    clock,
+    async catchUp(revision) {
+      catchUp(index, revision);
+      return true;
+    },
+  });
   const prove = () => {
     for (const resource of INDEXED_RESOURCES) access.proved(resource);
   };

@@ -36,6 +36,7 @@ export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, 
   const systemCache = documentCache(clock, changes, { ttl, recentTTL: 1_000, cacheable: [200, 404] });
   const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
   return {
+    cache,
     documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
     system,
     changed: (owner: string | undefined) => changes.changed(owner),

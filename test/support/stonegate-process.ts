@@ -58,7 +58,7 @@ export function beginStonegate(configFile: string): BegunStonegate {
 }
 
 async function stop({ child, ended }: Started): Promise<void> {
-  if (!hasEnded(child)) child.kill('SIGTERM');
+  if (!hasEnded(child)) child.kill('SIGINT');
   await ended;
 }
 

@@ -156,7 +156,7 @@ function configurationOf(
   mode: Mode,
 ): Record<string, object> {
   return {
-    server: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    server: { bind: '127.0.0.1:0', drain: '0s', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
     admin: { bind: '127.0.0.1:0' },
     upstream: { server: apiServer.url, caFile: 'ca.crt', credential: { tokenFile: 'apiserver-token' } },
     tenancy: { mode },

@@ -26,20 +26,20 @@ export type PartResult = ListPart | 'forbidden' | 'gone' | 'expired';
 export type RequestPart = (request: PartRequest) => Promise<PartResult>;
 
 /** Where a page begins. */
-export interface Position {
+export interface MergedPosition {
   readonly namespace: string;
   readonly more?: string;
   /** Of the first page. */
   readonly revision: string;
 }
 
-export interface Page {
+export interface MergedPage {
   readonly parts: readonly ListPart[];
   readonly forbidden: readonly string[];
   /** Of the list: the lowest of its parts. Undefined if no part was listed. */
   readonly revision: string | undefined;
   /** Undefined on the last page. */
-  readonly next: Position | undefined;
+  readonly next: MergedPosition | undefined;
 }
 
 export interface PageOptions {
@@ -48,13 +48,16 @@ export interface PageOptions {
   /** The most objects of the page; undefined for all. */
   readonly limit: number | undefined;
   /** Undefined for the first page. */
-  readonly from: Position | undefined;
+  readonly from: MergedPosition | undefined;
   /** Whether the API server lists at an exact revision. */
   readonly listsAtRevision: boolean;
 }
 
 /** @returns `expired` if the API server no longer knows the revision */
-export async function collectPage(options: PageOptions, request: RequestPart): Promise<Page | 'expired'> {
+export async function collectPage(
+  options: PageOptions,
+  request: RequestPart,
+): Promise<MergedPage | 'expired'> {
   const page = new Collecting(options, request);
   while (page.continues) if (!(await page.requestNext())) return 'expired';
   return page.collected();
@@ -144,7 +147,7 @@ class Collecting {
     this.#step = isWhole ? this.#namespaces.length : Math.min(this.#step * 2, CONCURRENT_PARTS);
   }
 
-  collected(): Page {
+  collected(): MergedPage {
     const namespace = this.#namespaces[this.#at];
     const next =
       namespace === undefined || this.#revision === undefined

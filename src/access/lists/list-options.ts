@@ -1,11 +1,11 @@
 /**
- * The options of a list or watch that Stonegate answers, read and validated as the API server does. A
- * parameter given twice is refused: the two readers could take different ones.
+ * The options of a list or watch that Stonegate answers or sends to each namespace, read and validated as the
+ * API server does. A parameter given twice is refused: two readers could take different ones.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#ListOptions
  */
 import type { StatusCause } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { allParameters } from '../../lib/query.ts';
+import { allParameters, isSet } from '../../lib/query.ts';
 import { isInt64 } from './label-syntax.ts';
 
 export interface ListOptions {
@@ -51,16 +51,18 @@ export function readListOptions(query: string, verb: 'list' | 'watch'): ListOpti
       ? listProblems(match, version, resumed, sendInitialEvents)
       : watchProblems(match, resumed, sendInitialEvents);
   if (causes.length > 0) throw invalid(causes);
+  if (verb === 'list' && resumed !== '' && version !== '' && version !== '0')
+    throw malformed('specifying resource version is not allowed when using continue');
   return {
     labelSelector: text('labelSelector'),
     fieldSelector: text('fieldSelector'),
-    limit: Math.max(0, limit),
+    limit: Math.min(Math.max(0, limit), Number.MAX_SAFE_INTEGER),
     continue: resumed,
     resourceVersion: version === '' ? undefined : revisionOf(version),
     resourceVersionMatch: match === 'Exact' || match === 'NotOlderThan' ? match : '',
     timeoutSeconds,
-    allowWatchBookmarks: isTrue(only(query, 'allowWatchBookmarks')),
-    sendInitialEvents: sendInitialEvents === undefined ? undefined : isTrue(sendInitialEvents),
+    allowWatchBookmarks: isSet(only(query, 'allowWatchBookmarks')),
+    sendInitialEvents: sendInitialEvents === undefined ? undefined : isSet(sendInitialEvents),
   };
 }
 
@@ -75,11 +77,6 @@ function number(query: string, name: string): number | undefined {
   if (isInt64(value)) return Number(value);
   const why = /^[+-]?[0-9]+$/.test(value) ? 'value out of range' : 'invalid syntax';
   throw malformed(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
-}
-
-/** As apimachinery converts a query: everything but `false` and `0` is true. */
-function isTrue(value: string | undefined): boolean {
-  return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
 function revisionOf(text: string): number {

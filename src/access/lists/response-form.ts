@@ -1,10 +1,12 @@
 /**
- * In which form a list or watch that Stonegate answers is sent: as the API server negotiates it, in JSON.
+ * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in
+ * JSON.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { type HeaderList, headerValue, headerValues } from '../../lib/header-list.ts';
+import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { acceptedRanges, bestFirst, covers, parametersOf } from '../../lib/media-ranges.ts';
 import { firstParameter } from '../../lib/query.ts';
 
 export type IncludedObject = 'None' | 'Metadata' | 'Object';
@@ -16,59 +18,32 @@ export type ResponseForm =
 
 type MetaVersion = 'v1' | 'v1beta1';
 
-interface Range {
-  readonly type: string;
-  readonly quality: number;
-  readonly parameters: ReadonlyMap<string, string>;
+export interface FormRequest {
+  readonly verb: 'get' | 'list' | 'watch';
+  /** Of the objects. */
+  readonly kind: string;
 }
 
-const JSON_RANGES: ReadonlySet<string> = new Set([JSON_TYPE, 'application/*', '*/*']);
-
 /** @throws StatusError NotAcceptable, RequestMalformed */
-export function responseForm(headers: HeaderList, query: string, verb: 'list' | 'watch'): ResponseForm {
-  const ranges = rangesOf(headers);
+export function responseForm(headers: HeaderList, query: string, request: FormRequest): ResponseForm {
+  const ranges = acceptedRanges(headers);
   if (ranges.length === 0) return { kind: 'objects' };
-  for (const { type, parameters } of ranges) {
-    if (!JSON_RANGES.has(type)) continue;
-    const form = formOf(parameters, query, verb);
+  for (const range of bestFirst(ranges)) {
+    if (!covers(range, JSON_TYPE)) continue;
+    const form = formOf(parametersOf(range), query, request);
     if (form !== undefined) return form;
   }
   throw new StatusError(
     'NotAcceptable',
-    `only the following media types are accepted: ${JSON_TYPE}${verb === 'watch' ? ';stream=watch' : ''}`,
+    `only the following media types are accepted: ${JSON_TYPE}${request.verb === 'watch' ? ';stream=watch' : ''}`,
   );
-}
-
-/** The best first; of equal quality in the client's order. */
-function rangesOf(headers: HeaderList): Range[] {
-  return headerValues(headers, 'accept')
-    .flatMap((value) => value.split(','))
-    .filter((range) => range.trim() !== '')
-    .map(rangeOf)
-    .sort((one, other) => other.quality - one.quality);
-}
-
-function rangeOf(text: string): Range {
-  const [type = '', ...rest] = text.split(';');
-  const parameters = new Map(
-    rest.map((parameter) => {
-      const [name = '', value = ''] = parameter.split('=', 2);
-      return [name.trim().toLowerCase(), value.trim()] as const;
-    }),
-  );
-  const quality = Number(parameters.get('q') ?? '1');
-  return {
-    type: type.replace(/\s+/g, '').toLowerCase(),
-    quality: Number.isNaN(quality) ? 1 : quality,
-    parameters,
-  };
 }
 
 /** @returns undefined if the transformation is none that the API server has */
 function formOf(
   parameters: ReadonlyMap<string, string>,
   query: string,
-  verb: 'list' | 'watch',
+  { verb, kind: objectKind }: FormRequest,
 ): ResponseForm | undefined {
   const [kind, group, version] = ['as', 'g', 'v'].map((name) => parameters.get(name));
   if (kind === undefined && group === undefined && version === undefined) return { kind: 'objects' };
@@ -77,12 +52,16 @@ function formOf(
     case 'Table':
       return { kind: 'table', version, include: includedObject(query) };
     case 'PartialObjectMetadataList':
-      return { kind: 'metadata', version };
-    case 'PartialObjectMetadata':
-      if (verb === 'watch') return { kind: 'metadata', version };
+      if (verb !== 'get') return { kind: 'metadata', version };
       throw new StatusError(
         'NotAcceptable',
-        'you requested PartialObjectMetadata, but the requested object is a list (*core.NamespaceList)',
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*core.${objectKind})`,
+      );
+    case 'PartialObjectMetadata':
+      if (verb !== 'list') return { kind: 'metadata', version };
+      throw new StatusError(
+        'NotAcceptable',
+        `you requested PartialObjectMetadata, but the requested object is a list (*core.${objectKind}List)`,
       );
     default:
       return undefined;

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 
-interface Column {
+export interface Column {
   readonly name: string;
   readonly type: 'string';
   readonly format: '' | 'name';
@@ -17,7 +17,7 @@ const NAME =
 const AGE =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: ';
 
-function column(name: string, description: string, format: Column['format'] = ''): Column {
+export function column(name: string, description: string, format: Column['format'] = ''): Column {
   return { name, type: 'string', format, description, priority: 0 };
 }
 
@@ -36,10 +36,21 @@ const KUBERNETES = JSON.stringify([
   ),
 ]);
 
+/** The first and the last column of Arktos' tables. */
+export const ARKTOS_NAME = column(
+  'Name',
+  `${NAME}http://kubernetes.io/docs/user-guide/identifiers#names`,
+  'name',
+);
+export const ARKTOS_AGE = column(
+  'Age',
+  `${AGE}https://git.k8s.io/community/contributors/devel/api-conventions.md#metadata`,
+);
+
 const ARKTOS = JSON.stringify([
-  column('Name', `${NAME}http://kubernetes.io/docs/user-guide/identifiers#names`, 'name'),
+  ARKTOS_NAME,
   STATUS,
-  column('Age', `${AGE}https://git.k8s.io/community/contributors/devel/api-conventions.md#metadata`),
+  ARKTOS_AGE,
   column('Tenant', 'The tenant that the namespace belongs to'),
 ]);
 

@@ -42,7 +42,7 @@ export class NamespaceSelection {
   }
 }
 
-export interface Page {
+export interface NamespacePage {
   readonly namespaces: readonly StoredNamespace[];
   /** Whether others follow. */
   readonly hasMore: boolean;
@@ -60,11 +60,11 @@ export function selectPage(
   selection: NamespaceSelection,
   after: string,
   limit: number,
-): Page {
+): NamespacePage {
   const namespaces: StoredNamespace[] = [];
-  const { names } = view;
-  for (let at = firstAfter(names, after); at < names.length; at += 1) {
-    const namespace = view.get(names[at] ?? '');
+  const { sorted } = view;
+  for (let at = firstAfter(sorted, after); at < sorted.length; at += 1) {
+    const namespace = sorted[at];
     if (namespace === undefined || !selection.matches(namespace)) continue;
     if (limit > 0 && namespaces.length === limit) return { namespaces, hasMore: true };
     namespaces.push(namespace);
@@ -82,7 +82,7 @@ export async function selectConfirmedPage(
   after: string,
   limit: number,
   confirm: Confirm,
-): Promise<Page> {
+): Promise<NamespacePage> {
   const namespaces: StoredNamespace[] = [];
   let last = after;
   for (;;) {
@@ -100,20 +100,20 @@ export async function selectConfirmedPage(
   }
 }
 
-/** The position of the first name behind `after`. */
-function firstAfter(names: readonly string[], after: string): number {
+/** The position of the first one whose name is behind `after`. */
+function firstAfter(sorted: readonly StoredNamespace[], after: string): number {
   let from = 0;
-  let to = after === '' ? 0 : names.length;
+  let to = after === '' ? 0 : sorted.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    if ((names[middle] ?? '') <= after) from = middle + 1;
+    if ((sorted[middle]?.name ?? '') <= after) from = middle + 1;
     else to = middle;
   }
   return from;
 }
 
 /** Where a continued list goes on. */
-export interface Position {
+export interface NamespacePosition {
   /** Behind this name. */
   readonly after: string;
   /** Of the first page; all pages have it. */
@@ -131,7 +131,7 @@ export function sealPosition(
   { sealer, instance }: PositionSealer,
   scope: ContinueScope,
   { generation, digest }: Pick<VisibleNamespaces, 'generation' | 'digest'>,
-  position: Position,
+  position: NamespacePosition,
 ): string {
   return sealContinue(sealer, scope, { ...position, access: `${instance}/${generation}`, digest });
 }
@@ -145,7 +145,7 @@ export function openPosition(
   scope: ContinueScope,
   view: VisibleNamespaces,
   token: string,
-): Position {
+): NamespacePosition {
   const payload = openContinue(sealer, scope, token);
   if (!isJSONObject(payload)) throw invalidContinue();
   const { after, revision, access, digest } = payload;

@@ -69,7 +69,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           ...(tenant !== '' && { tenant }),
           revision: String(access.index.revision),
           incomplete: reason !== undefined,
-          ...(reason !== undefined && { reason }),
+          ...(reason !== undefined && { incompleteReason: reason }),
           validUntil: timestamp(validUntil),
           ...rules,
           sets,

@@ -10,6 +10,7 @@ import { createClusterObjects } from '../../clients/cluster-objects.ts';
 import {
   type AskedUpstreamRights,
   mayImpersonateUsers,
+  mayReadTenants,
   missingIndexRights,
 } from '../../clients/upstream-rights.ts';
 import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
@@ -50,6 +51,7 @@ async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
     await rights.ask();
     const { index } = loaded.configuration.access;
     const lacking = index ? await missingIndexRights({ fetcher }, signal) : [];
+    const lacksTenants = index && !mayBeConstrained && !(await mayReadTenants({ fetcher }, signal));
     return [
       ...[...rights.withheld].map(
         (key) =>
@@ -60,6 +62,11 @@ async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
         : [
             `upstream.credential: may not ${lacking.join(', ')}, so the RBAC index (access.index) is never complete: apply the output of \`stonegate manifests rbac --config FILE\``,
           ]),
+      ...(lacksTenants
+        ? [
+            'upstream.credential: may not get tenants, so `kubectl get tenants` fails for users of tenants: apply the output of `stonegate manifests rbac --config FILE`',
+          ]
+        : []),
     ];
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

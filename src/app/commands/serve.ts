@@ -27,7 +27,7 @@ import { serveAdmission } from './serve-admission.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--only admission]
 
-Serves until SIGTERM or SIGINT. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT, or a second signal, skips that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
   --config FILE      the configuration
   --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
@@ -150,6 +150,7 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
     workers,
     admin,
     aggregate: aggregateMetrics,
+    drain: server.drain,
     grace: server.shutdownGrace,
     signals: process,
     output: process.stdout,
@@ -161,12 +162,13 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
   await primary.stopped;
 }
 
-/** Ends on the first stop signal; a second one does not hurry it, the grace does. */
+/** Ends on the first stop signal. A second one ends the drain, but not the grace period. */
 async function untilStopped(app: App, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({}, 'SIGHUP: reloading');
     void app.reload();
   });
-  await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));
-  await app.close();
+  await new Promise<void>((resolve) =>
+    onStopSignal(process, (signal) => resolve(app.close(signal === 'SIGTERM'))),
+  );
 }

@@ -8,6 +8,7 @@ import {
   isConcerned,
   permittedNamespaces,
 } from '../../access/all-namespaces/all-namespaces.ts';
+import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
@@ -25,17 +26,15 @@ import { type Outgoing, setImpersonationSent } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import type { WouldMerge } from '../self-review/filtered-self-review.ts';
-import { listNamespaces, type NamespacesListOptions } from './list.ts';
+import { type MergedListOptions, mergedList } from './list.ts';
 import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
 import { isAllNamespaces } from './request.ts';
-import { type NamespacesWatchOptions, watchNamespaces } from './watch.ts';
+import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
-  extends Omit<NamespacesListOptions & NamespacesWatchOptions, 'requestAs'>,
+  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
     Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger'> {
-  readonly mode: NamespacesListOptions['mode'] &
-    NamespacesWatchOptions['mode'] &
-    Pick<TenancyMode, 'reviewTenant'>;
+  readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
@@ -85,13 +84,15 @@ async function answer(
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
+  const listOptions = readListOptions(info.rawQuery, verb === 'watch' ? 'watch' : 'list');
   setImpersonationSent(outgoing);
+  const request = { outgoing, info, options: listOptions, namespaces };
   const requesting = { ...options, requestAs: subjects.requestAs };
   if (verb === 'watch') {
     const permitted = permittedNow(outgoing, subject, question, options);
-    return filtered(await watchNamespaces(outgoing, info, namespaces, { ...requesting, permitted }));
+    return filtered(await mergedWatch(request, { ...requesting, permitted }));
   }
-  return filtered(await listNamespaces(outgoing, info, namespaces, requesting));
+  return filtered(await mergedList(request, requesting));
 }
 
 async function wouldMerge(

@@ -5,10 +5,10 @@
 import { digestOfNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
 import {
   collectPage,
-  type Page,
+  type MergedPage,
+  type MergedPosition,
   type PartRequest,
   type PartResult,
-  type Position,
 } from '../../access/all-namespaces/collect-page.ts';
 import { mergeParts, readListPart } from '../../access/all-namespaces/list-part.ts';
 import {
@@ -19,19 +19,16 @@ import {
 } from '../../access/lists/continue-token.ts';
 import type { TokenSealer } from '../../access/ports.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { ResourceRequest } from '../../api/request-info.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type ByteBudget, TooLarge } from '../../lib/byte-budget.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
-import { firstParameter } from '../../lib/query.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
-import type { Outgoing } from '../request-context.ts';
-import { type NamespaceRequestOptions, namespaceRequest } from './request.ts';
+import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
 import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
 
-export interface NamespacesListOptions extends NamespaceRequestOptions {
+export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
   readonly fetcher: UpstreamFetcher;
   readonly sealer: TokenSealer;
@@ -41,28 +38,23 @@ export interface NamespacesListOptions extends NamespaceRequestOptions {
 
 /** The longest merged list, in bytes. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
-const NUMBER = /^[0-9]{1,9}$/;
 
 /**
- * @param namespaces in which the user may list, in order; at least one
  * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
- * @throws StatusError RequestMalformed, ResourceExpired, ListTooLarge, TenantRateExceeded,
+ * @throws StatusError RequestMalformed (`continue`), ResourceExpired, ListTooLarge, TenantRateExceeded,
  *   UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
  */
-export async function listNamespaces(
-  outgoing: Outgoing,
-  info: ResourceRequest,
-  namespaces: readonly string[],
-  options: NamespacesListOptions,
+export async function mergedList(
+  request: AllNamespacesRequest,
+  options: MergedListOptions,
 ): Promise<UpstreamResponse | undefined> {
-  const limit = firstParameter(info.rawQuery, 'limit') ?? '';
-  if (limit !== '' && !NUMBER.test(limit)) return undefined;
+  const { info, namespaces } = request;
   const access = digestOfNamespaces(namespaces);
-  const scope = scopeOf(outgoing, info);
-  const from = startOf(info, scope, access, options);
-  const collector = new Collector(outgoing, info, options);
+  const scope = scopeOf(request);
+  const from = startOf(request, scope, access, options);
+  const collector = new Collector(request, options);
   try {
-    const page = await collector.page(namespaces, Number(limit) || undefined, from);
+    const page = await collector.page(from);
     const [first, ...others] = page.parts;
     if (first === undefined) {
       if (from !== undefined) throw expired('the namespaces of this list are no longer accessible');
@@ -90,33 +82,24 @@ export async function listNamespaces(
   }
 }
 
-function scopeOf({ tenant, user }: Outgoing, { rawPath, rawQuery }: ResourceRequest): ContinueScope {
+function scopeOf({ outgoing: { tenant, user }, info, options }: AllNamespacesRequest): ContinueScope {
   return {
     kind: 'all-namespaces',
     user: JSON.stringify([tenant, user.username, user.uid]),
-    path: rawPath,
-    selection: [
-      firstParameter(rawQuery, 'labelSelector') ?? '',
-      firstParameter(rawQuery, 'fieldSelector') ?? '',
-    ],
+    path: info.rawPath,
+    selection: [options.labelSelector, options.fieldSelector],
   };
 }
 
 /** @returns undefined for the first page */
 function startOf(
-  { rawQuery }: ResourceRequest,
+  { options }: AllNamespacesRequest,
   scope: ContinueScope,
   access: string,
-  { sealer }: NamespacesListOptions,
-): Position | undefined {
-  const token = firstParameter(rawQuery, 'continue') ?? '';
-  if (token === '') return undefined;
-  if ((firstParameter(rawQuery, 'resourceVersion') ?? '') !== '')
-    throw new StatusError(
-      'RequestMalformed',
-      'specifying resource version is not allowed when using continue',
-    );
-  const payload = openContinue(sealer, scope, token);
+  { sealer }: MergedListOptions,
+): MergedPosition | undefined {
+  if (options.continue === '') return undefined;
+  const payload = openContinue(sealer, scope, options.continue);
   if (!isPosition(payload)) throw invalidContinue();
   if (payload.access !== access)
     throw expired(
@@ -125,7 +108,7 @@ function startOf(
   return payload;
 }
 
-function isPosition(payload: unknown): payload is Position & { readonly access: string } {
+function isPosition(payload: unknown): payload is MergedPosition & { readonly access: string } {
   return (
     isJSONObject(payload) &&
     typeof payload.namespace === 'string' &&
@@ -140,27 +123,23 @@ function expired(reason: string): StatusError {
 }
 
 class Collector {
-  readonly #outgoing: Outgoing;
-  readonly #info: ResourceRequest;
-  readonly #options: NamespacesListOptions;
+  readonly #request: AllNamespacesRequest;
+  readonly #options: MergedListOptions;
   #bytes = 0;
 
-  constructor(outgoing: Outgoing, info: ResourceRequest, options: NamespacesListOptions) {
-    this.#outgoing = outgoing;
-    this.#info = info;
+  constructor(request: AllNamespacesRequest, options: MergedListOptions) {
+    this.#request = request;
     this.#options = options;
   }
 
-  async page(
-    namespaces: readonly string[],
-    limit: number | undefined,
-    from: Position | undefined,
-  ): Promise<Page> {
+  async page(from: MergedPosition | undefined): Promise<MergedPage> {
+    const { namespaces, options } = this.#request;
+    const limit = options.limit === 0 ? undefined : options.limit;
     const { listsAtRevision } = this.#options.mode;
     const attempts = from === undefined ? 2 : 1;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const page = await collectPage({ namespaces, limit, from, listsAtRevision }, (part) =>
-        this.#request(part),
+        this.#list(part),
       );
       if (page !== 'expired') return page;
       this.release();
@@ -171,18 +150,18 @@ class Collector {
   /** @returns releases what is reserved, since the merged list takes as much */
   detach(): () => void {
     const { memory } = this.#options;
-    const { tenant } = this.#outgoing;
+    const { tenant } = this.#request.outgoing;
     const bytes = this.#bytes;
     this.#bytes = 0;
     return () => memory.release(tenant, bytes);
   }
 
   release(): void {
-    this.#options.memory.release(this.#outgoing.tenant, this.#bytes);
+    this.#options.memory.release(this.#request.outgoing.tenant, this.#bytes);
     this.#bytes = 0;
   }
 
-  async #request({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
+  async #list({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
     const { fetcher } = this.#options;
     const parameters = {
       limit: limit === undefined ? undefined : String(limit),
@@ -190,8 +169,9 @@ class Collector {
       ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
       ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
     };
-    const request = await namespaceRequest(this.#outgoing, this.#info, namespace, parameters, this.#options);
-    const response = await fetcher.fetch(request, this.#outgoing.exchange.signal).catch(tooLarge);
+    const { outgoing, info } = this.#request;
+    const request = await namespaceRequest(outgoing, info, namespace, parameters, this.#options);
+    const response = await fetcher.fetch(request, outgoing.exchange.signal).catch(tooLarge);
     switch (response.status) {
       case 200:
         this.#reserve(response.body.length);
@@ -209,7 +189,7 @@ class Collector {
 
   #reserve(bytes: number): void {
     if (this.#bytes + bytes > MAX_LIST_BYTES) throw listTooLarge();
-    if (!this.#options.memory.tryReserve(this.#outgoing.tenant, bytes))
+    if (!this.#options.memory.tryReserve(this.#request.outgoing.tenant, bytes))
       throw new StatusError(
         'TenantRateExceeded',
         'Too many requests, please try again later: too many large lists are merged at once',

@@ -3,6 +3,7 @@
  * path with the namespace in it, sent as the user that the client's own request in that namespace would have.
  */
 
+import type { ListOptions } from '../../access/lists/list-options.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import type { Account, Sender } from '../../api/upstream-request.ts';
 import { StatusError } from '../../errors/status-error.ts';
@@ -14,8 +15,13 @@ import { inPlainJSON } from '../request/accepted-types.ts';
 import { readRequestInfo } from '../request/request-info.ts';
 import type { Outgoing } from '../request-context.ts';
 
-export interface AllNamespacesRequest extends ResourceRequest {
-  readonly verb: 'list' | 'watch';
+/** A list or watch that is sent namespace by namespace. */
+export interface AllNamespacesRequest {
+  readonly outgoing: Outgoing;
+  readonly info: ResourceRequest;
+  readonly options: ListOptions;
+  /** In which the user may list or watch, in order; at least one. */
+  readonly namespaces: readonly string[];
 }
 
 /**

@@ -4,21 +4,18 @@
  */
 import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
 import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
+import type { ListOptions } from '../../access/lists/list-options.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { ResourceRequest } from '../../api/request-info.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
-import { firstParameter } from '../../lib/query.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
-import { isSet } from '../request/request-info.ts';
-import type { Outgoing } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
-import { type NamespaceRequestOptions, namespaceRequest } from './request.ts';
+import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
 import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
 
-export interface NamespacesWatchOptions extends NamespaceRequestOptions {
+export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
   readonly streamer: UpstreamStreamer;
 }
@@ -27,29 +24,24 @@ type RunOptions = Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'a
 
 /** Of a response that is no watch. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
-const SECONDS = /^[0-9]{1,6}$/;
 /** Seconds that a watch lasts if the client says nothing, as at an API server: up to twice as many. */
 const DEFAULT_SECONDS = 1_800;
 
 /**
- * @param namespaces in which the user may watch; at least one
  * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
  * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
  *   TenantRateExceeded
  */
-export async function watchNamespaces(
-  outgoing: Outgoing,
-  info: ResourceRequest,
-  namespaces: readonly string[],
-  options: NamespacesWatchOptions & RunOptions,
+export async function mergedWatch(
+  { outgoing, info, options: wanted, namespaces }: AllNamespacesRequest,
+  options: MergedWatchOptions & RunOptions,
 ): Promise<StreamedAnswer | UpstreamResponse | undefined> {
   const ending = new AbortController();
   const end = () => ending.abort();
   const client = outgoing.exchange.signal;
   client.addEventListener('abort', end, { once: true });
   if (client.aborted) end();
-  const parameter = (name: string) => firstParameter(info.rawQuery, name);
-  const bookmarks = bookmarksOf(options.mode, isSet(parameter('allowWatchBookmarks')));
+  const bookmarks = bookmarksOf(options.mode, wanted.allowWatchBookmarks);
   const open: OpenPart = async (namespace, changes) => {
     const parameters = {
       ...changes,
@@ -77,8 +69,8 @@ export async function watchNamespaces(
       parts,
       open,
       close: end,
-      seconds: secondsOf(parameter('timeoutSeconds'), options),
-      watch: { bookmarks, sendsInitialEvents: isSet(parameter('sendInitialEvents')) },
+      seconds: secondsOf(wanted, options),
+      watch: { bookmarks, sendsInitialEvents: wanted.sendInitialEvents === true },
     });
     return {
       status: 200,
@@ -94,6 +86,7 @@ export async function watchNamespaces(
           run.stop();
         };
       },
+      expired: () => run.expired,
     };
   } catch (error) {
     end();
@@ -109,9 +102,8 @@ function bookmarksOf({ watchEvents }: Pick<TenancyMode, 'watchEvents'>, isWanted
   return isWanted ? 'pass' : 'drop';
 }
 
-function secondsOf(wanted: string | undefined, { random }: Pick<RunOptions, 'random'>): number {
-  const seconds = wanted !== undefined && SECONDS.test(wanted) ? Number(wanted) : 0;
-  return seconds > 0 ? seconds : DEFAULT_SECONDS * (1 + random.fraction());
+function secondsOf({ timeoutSeconds = 0 }: ListOptions, { random }: Pick<RunOptions, 'random'>): number {
+  return timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_SECONDS * (1 + random.fraction());
 }
 
 interface Opened {

@@ -49,7 +49,10 @@ export interface DiscoveryDocumentsOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep answers with status 200 only. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups' | 'readsTenantFromPath'>;
+  readonly mode: Pick<
+    TenancyMode,
+    'hiddenResources' | 'readableResources' | 'hiddenGroups' | 'readsTenantFromPath'
+  >;
   readonly system: SystemDiscovery;
 }
 
@@ -210,7 +213,8 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     const shared = await sharedResources(groupVersionOf(route.path), signal);
     const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
     const base = own === undefined ? JSON_ANSWER : answer;
-    const document = all === undefined ? answer : withBody(base, reduceResources(all, mode.hiddenResources));
+    const reduced = all && reduceResources(all, mode.hiddenResources, mode.readableResources);
+    const document = reduced === undefined ? answer : withBody(base, reduced);
     if (shared === undefined) incomplete.add(document);
     return document;
   }

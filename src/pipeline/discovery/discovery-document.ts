@@ -7,6 +7,7 @@ import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
 import type { Route } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse } from '../ports.ts';
@@ -132,8 +133,7 @@ const FORMS: readonly (readonly [path: RegExp, forms: readonly string[]])[] = [
     ],
   ],
 ];
-const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
-/** More than any client sends; what stands behind is not read. */
+/** More than any client sends; what stands behind does not count. */
 const MAX_RANGES = 16;
 
 /**
@@ -149,15 +149,8 @@ export function discoveryForm(path: string, accept: string): string {
 
 /** The forms among a client's, its favourite first. */
 function acceptedForms(accept: string, forms: readonly string[]): Set<string> {
-  const ranges = accept.split(',', MAX_RANGES).map(rangeOf);
-  const wanted = ranges.filter(({ quality }) => quality > 0).toSorted((a, b) => b.quality - a.quality);
-  const names = wanted.map(({ type }) => (ANYTHING.has(type) ? JSON_TYPE : type));
+  const ranges = readRanges(accept).slice(0, MAX_RANGES);
+  const wanted = bestFirst(ranges.filter((range) => qualityOf(range) > 0 && qualityOf(range) <= 1));
+  const names = wanted.map((range) => (covers(range, JSON_TYPE) ? JSON_TYPE : range.type));
   return new Set(names.filter((name) => forms.includes(name)));
-}
-
-function rangeOf(range: string): { readonly type: string; readonly quality: number } {
-  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-  const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-  const value = quality === undefined ? 1 : Number(quality);
-  return { type, quality: value >= 0 && value <= 1 ? value : 0 };
 }

@@ -135,6 +135,7 @@ export function sentWords({ route, upstreamHeaders }: Outgoing): string {
     case 'self-review':
       return goesAsUser(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
     case 'discovery':
+    case 'own-tenant':
     case 'own-api':
     case 'own-discovery':
       return NOTHING_SENT;
@@ -155,6 +156,8 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
       return route.reduce === 'none'
         ? 'Stonegate answers with what it fetches as itself'
         : 'Stonegate answers with what it fetches as itself, reduced to what the tenant may see';
+    case 'own-tenant':
+      return 'Stonegate answers with what it fetches as itself, reduced to what users of the tenant may see';
     case 'self-review':
       return reviewWords(route.review);
     case 'forward':

@@ -3,11 +3,11 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
 import type { ContinueScope } from '../../access/lists/continue-token.ts';
-import { responseForm } from '../../access/lists/response-form.ts';
+import { isPretty, responseForm } from '../../access/lists/response-form.ts';
 import { listText } from '../../access/namespaces/namespace-form.ts';
 import {
+  type NamespacePosition,
   openPosition,
-  type Position,
   sealPosition,
   selectConfirmedPage,
   selectPage,
@@ -15,6 +15,7 @@ import {
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { waitUntilWatchable } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
@@ -23,14 +24,17 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge */
+/**
+ * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge,
+ *   TenantRateExceeded, ListTooLarge
+ */
 export async function listVisible(
   request: NamespacesRequest,
   state: NamespacesState,
 ): Promise<UpstreamResponse> {
   const { outgoing, info, options, tenant } = request;
   const { clock } = state;
-  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'list');
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'list', kind: 'Namespace' });
   const scope = continueScope(request);
   const { after, revision } =
     options.continue === ''
@@ -46,6 +50,7 @@ export async function listVisible(
       : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
           state.confirmed.confirm(view, names, review),
         );
+  state.served.listed(view, revision);
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
     resourceVersion: String(revision),
@@ -54,14 +59,22 @@ export async function listVisible(
     }),
   };
   const context = { form, now: clock.now(), hasTenants: tenant !== '' };
-  return {
+  const text = listText(page.namespaces, metadata, context);
+  // At once: many requests may have waited for the same, and each makes its list now.
+  const response: UpstreamResponse = {
     status: 200,
     headers: [
       ['Content-Type', JSON_TYPE],
       ['Cache-Control', 'no-cache, private'],
     ],
-    body: Buffer.from(listText(page.namespaces, metadata, context)),
+    body: Buffer.from(isPretty(outgoing.exchange.headers, info.rawQuery) ? indented(text) : text),
   };
+  return state.responseMemory.charged(outgoing.tenant, response);
+}
+
+function indented(text: string): string {
+  const list: unknown = JSON.parse(text);
+  return `${JSON.stringify(list, null, 2)}\n`;
 }
 
 function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
@@ -73,9 +86,10 @@ function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): 
   };
 }
 
-async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<Position> {
+async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<NamespacePosition> {
   const { resourceVersion = 0, resourceVersionMatch } = request.options;
   await waitForRevision(resourceVersion, request, state);
+  if (resourceVersionMatch !== 'Exact') await waitUntilWatchable(request, state);
   const { revision } = state.access.index;
   if (resourceVersionMatch === 'Exact' && resourceVersion !== revision)
     throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
@@ -86,7 +100,7 @@ async function laterPosition(
   request: NamespacesRequest,
   scope: ContinueScope,
   state: NamespacesState,
-): Promise<Position> {
+): Promise<NamespacePosition> {
   const open = () => openPosition(state, scope, viewOf(request, state), request.options.continue);
   await waitForRevision(open().revision, request, state);
   // The user's access may have changed in the meantime.

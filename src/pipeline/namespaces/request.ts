@@ -8,6 +8,7 @@ import { ChangeLog } from '../../access/namespaces/change-log.ts';
 import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
 import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import { ServedUsers } from '../../access/namespaces/served-users.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
 import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
@@ -15,6 +16,7 @@ import type { Verifier } from '../../access/verification.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -23,7 +25,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
-export interface NamespacesOptions {
+export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
@@ -32,6 +34,7 @@ export interface NamespacesOptions {
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -42,6 +45,7 @@ export interface NamespacesMemory {
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
   readonly created: CreatedNamespaces;
+  readonly served: ServedUsers;
   /** Another in each process. */
   readonly instance: string;
 }
@@ -51,9 +55,11 @@ export function createNamespacesMemory(
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
-    changes: new ChangeLog({ index, clock, stopped }),
+    changes,
+    served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock),
     created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),
@@ -61,7 +67,7 @@ export function createNamespacesMemory(
 }
 
 /** What is made of the options once. */
-export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
+export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {
@@ -115,7 +121,7 @@ export function viewOf(
 }
 
 /** Milliseconds for which a revision is waited for. */
-const TIMEOUT = 3_000;
+export const REVISION_TIMEOUT = 3_000;
 
 /** @throws StatusError ResourceVersionTooLarge, in the API server's words */
 export async function waitForRevision(
@@ -123,7 +129,7 @@ export async function waitForRevision(
   { outgoing }: NamespacesRequest,
   { access }: NamespacesState,
 ): Promise<void> {
-  if (await access.waitFor(revision, TIMEOUT, outgoing.exchange.signal)) return;
+  if (await access.waitFor(revision, REVISION_TIMEOUT, outgoing.exchange.signal)) return;
   throw new StatusError(
     'ResourceVersionTooLarge',
     `Timeout: Too large resource version: ${revision}, current: ${access.index.revision}`,

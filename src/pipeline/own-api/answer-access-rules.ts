@@ -34,7 +34,8 @@ async function answerRules(
   const subject = await options.subjects.subjectOf(outgoing);
   const document = options.documents.documentOf(subject, request.selection, outgoing.identity.expiresAt);
   if (outgoing.info.verb === 'watch') return watchRules(outgoing, request, subject, options);
-  return responseOf(document, outgoing.exchange.headers);
+  // At once: many requests may have waited for the same roles, and each makes its response now.
+  return options.responseMemory.charged(outgoing.tenant, responseOf(document, outgoing.exchange.headers));
 }
 
 function responseOf(document: RulesDocument, requested: HeaderList): UpstreamResponse {
@@ -58,8 +59,9 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
 }
 
 /** kubectl shows it beside a table. RFC 7234 §5.5. */
-function warningOf({ status: { reason } }: RulesDocument): HeaderList {
-  return reason === undefined ? [] : [['Warning', `299 - ${JSON.stringify(`may be incomplete: ${reason}`)}`]];
+function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
+  if (incompleteReason === undefined) return [];
+  return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
 }
 
 /** Weak comparison. RFC 9110 §13.1.2. */

@@ -2,21 +2,15 @@
  * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
  * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
+import { malformed, objectOf } from '../../admission/body-fields.ts';
 import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../../api/stonegate-v1alpha1.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { Answerer } from '../delivery.ts';
 import type { Explain } from '../explain/explain-request.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing, Scoped } from '../request-context.ts';
-import {
-  createdResponse,
-  type Fields,
-  fieldsOf,
-  malformed,
-  type OwnBodyOptions,
-  readOwnSpec,
-  textOf,
-} from './own-api-body.ts';
+import { createdResponse, type OwnBodyOptions, readOwnSpec, stringOf } from './own-api-body.ts';
 
 export interface ExplanationAnswererOptions extends OwnBodyOptions {
   readonly explain: Explain;
@@ -31,38 +25,44 @@ export function createExplanationAnswerer(options: ExplanationAnswererOptions): 
   };
 }
 
+const EXPLANATION = {
+  kind: 'Explanation',
+  what: 'an explanation',
+  fields: ['request', 'token'],
+} as const;
+
 async function answerExplanation(
   outgoing: Outgoing,
   { explain, ...reading }: ExplanationAnswererOptions,
 ): Promise<UpstreamResponse> {
   const { exchange, sourceIPs } = outgoing;
-  const spec = await readOwnSpec(outgoing, 'Explanation', 'an explanation', reading);
+  const spec = await readOwnSpec(outgoing, EXPLANATION, reading);
   const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
   return createdResponse(await explain(readExplanationSpec(spec), asker));
 }
 
 /** @throws StatusError BodyMalformed; it repeats nothing of the body */
-function readExplanationSpec({ request, token }: Fields): ExplanationRequest['spec'] {
+function readExplanationSpec({ request, token }: JSONObject): ExplanationRequest['spec'] {
   return {
-    request: readRequest(fieldsOf(request, 'spec.request')),
-    ...(token !== undefined && { token: textOf(token, 'spec.token') }),
+    request: readRequest(objectOf(request, 'spec.request')),
+    ...(token !== undefined && { token: stringOf(token, 'spec.token') }),
   };
 }
 
-function readRequest({ method, path, headers = [], upgrade }: Fields): ExplainedRequest {
+function readRequest({ method, path, headers = [], upgrade }: JSONObject): ExplainedRequest {
   if (!Array.isArray(headers)) throw malformed('spec.request.headers is no list');
   return {
-    method: textOf(method, 'spec.request.method'),
-    path: textOf(path, 'spec.request.path'),
+    method: stringOf(method, 'spec.request.method'),
+    path: stringOf(path, 'spec.request.path'),
     headers: headers.map(headerOf),
-    ...(upgrade !== undefined && { upgrade: textOf(upgrade, 'spec.request.upgrade') }),
+    ...(upgrade !== undefined && { upgrade: stringOf(upgrade, 'spec.request.upgrade') }),
   };
 }
 
 function headerOf(header: unknown): readonly [string, string] {
   const [name, value, ...more]: unknown[] = Array.isArray(header) ? header : [];
   if (more.length > 0) throw malformed('a member of spec.request.headers is no pair of name and value');
-  return [textOf(name, 'the name of a header'), textOf(value, 'the value of a header')];
+  return [stringOf(name, 'the name of a header'), stringOf(value, 'the value of a header')];
 }
 
 export const selfIdentityAnswerer: Answerer<UpstreamResponse> = {

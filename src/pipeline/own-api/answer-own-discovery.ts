@@ -13,6 +13,7 @@ import {
   headerValues,
   isNamed,
 } from '../../lib/header-list.ts';
+import { narrowedTo } from '../../lib/media-ranges.ts';
 import type { OwnAPI, OwnDocument } from '../../tenancy/own-api.ts';
 import {
   OWN_GROUP_DOCUMENT,
@@ -44,7 +45,6 @@ const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
   'range',
 ]);
 const OF_ONE_FORM: ReadonlySet<string> = new Set(['etag', 'last-modified', 'accept-ranges']);
-const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
 
 export function createOwnDiscoveryAnswerer({
   ownAPI,
@@ -106,28 +106,12 @@ export function createOwnDiscoveryAnswerer({
         return Promise.resolve(conditional(documents[route.document], entityTags(exchange.headers)));
       if (route.kind !== 'forward' || info.isResourceRequest || !LISTS.has(route.path)) return undefined;
       if ((info.verb !== 'get' && info.verb !== 'head') || exchange.upgrade !== undefined) return undefined;
-      const accept = acceptedJSON(exchange.headers);
+      const accept = narrowedTo(JSON_TYPE, exchange.headers);
       // Without JSON there is nothing to add to: the client gets the API server's document as it is.
       if (accept === undefined) return undefined;
       return answerList(outgoing, accept, route.query === '' ? route.path : `${route.path}?${route.query}`);
     },
   };
-}
-
-/** The client's forms that are JSON; undefined if it accepts none. */
-function acceptedJSON(headers: HeaderList): string | undefined {
-  const ranges = headerValues(headers, 'accept')
-    .flatMap((value) => value.split(','))
-    .map((range) => range.trim())
-    .filter((range) => range !== '');
-  if (ranges.length === 0) return JSON_TYPE;
-  const accepted = ranges.flatMap((range) => {
-    const [type = ''] = range.split(';', 1);
-    const name = type.trim().toLowerCase();
-    if (name === JSON_TYPE) return range;
-    return ANYTHING.has(name) ? JSON_TYPE : [];
-  });
-  return accepted.length === 0 ? undefined : accepted.join(', ');
 }
 
 function parse({ headers, body }: UpstreamResponse): unknown {

@@ -4,7 +4,10 @@
  */
 import type { Viewer } from '../../access/subject-owner.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
+import { malformed } from '../../admission/body-fields.ts';
 import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
 import type { OwnAPIRoute } from '../../tenancy/own-api.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
@@ -12,17 +15,11 @@ import { escapeNamePart } from '../../tenancy/user-name.ts';
 import type { Answerer } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
-import {
-  createdResponse,
-  type Fields,
-  malformed,
-  type OwnBodyOptions,
-  readOwnSpec,
-  textOf,
-} from './own-api-body.ts';
+import { createdResponse, type OwnBodyOptions, optionalString, readOwnSpec } from './own-api-body.ts';
 
 export interface WhoCanAnswererOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createWhoCanAnswerer(options: WhoCanAnswererOptions): Answerer<UpstreamResponse> {
@@ -47,7 +44,7 @@ async function answerReview(
   namespace: string,
   options: WhoCanAnswererOptions,
 ): Promise<UpstreamResponse> {
-  const fields = await readOwnSpec(outgoing, kind, 'a review', options);
+  const fields = await readOwnSpec(outgoing, { kind, what: 'a review', fields: FIELDS }, options);
   const spec = readSpec(fields, kind, namespace);
   const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
   const review: WhoCanReview = {
@@ -57,23 +54,20 @@ async function answerReview(
     spec,
     status,
   };
-  return createdResponse(review);
+  return options.responseMemory.charged(outgoing.tenant, createdResponse(review));
 }
 
 const TEXTS = ['verb', 'apiGroup', 'resource', 'subresource', 'name', 'namespace', 'path'] as const;
-const KNOWN: ReadonlySet<string> = new Set([...TEXTS, 'people']);
+const FIELDS = [...TEXTS, 'people'];
 /** Of Kubernetes' names; a path may be longer. */
 const LONGEST = 1_024;
 
 /** @throws StatusError BodyMalformed */
-function readSpec(fields: Fields, kind: WhoCanKind, namespace: string): WhoCanSpec {
-  for (const name of Object.keys(fields))
-    if (!KNOWN.has(name)) throw malformed('spec has a field that is not known');
+function readSpec(fields: JSONObject, kind: WhoCanKind, namespace: string): WhoCanSpec {
   const texts = Object.fromEntries(
     TEXTS.flatMap((name) => {
-      const value = fields[name];
-      if (value === undefined) return [];
-      const text = textOf(value, `spec.${name}`);
+      const text = optionalString(fields, name);
+      if (text === undefined) return [];
       if (text.length > LONGEST) throw malformed(`spec.${name} is too long`);
       return [[name, text]];
     }),

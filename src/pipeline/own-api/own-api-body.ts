@@ -1,72 +1,70 @@
 /**
- * Reads an object that a client posts to Stonegate's own API. It may hold a credential, so a refusal repeats
- * nothing of it.
+ * Reads an object that a client posts to Stonegate's own API, and writes the response. The object may hold a
+ * credential, so a refusal repeats nothing of it.
  */
+import { malformed, objectOf } from '../../admission/body-fields.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { headerValue } from '../../lib/header-list.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
+import { parseStrictJSON } from '../../lib/strict-json.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { bodyType } from '../request/body-type.ts';
 import { type BodyLimits, readBody } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 export interface OwnBodyOptions {
   readonly limits: BodyLimits;
   readonly clock: Clock;
 }
 
+export interface OwnKind {
+  readonly kind: string;
+  /** Names it in refusals: `an explanation`. */
+  readonly what: string;
+  /** That its `spec` may have. */
+  readonly fields: readonly string[];
+}
+
+/** A spec of any kind has less. */
+const LIMITS = { depth: 8, nodes: 10_000 };
+
 /**
- * @param kind of the object that is expected
- * @param what names it in refusals: `an explanation`
- * @returns its `spec`
+ * @returns the object's `spec`
  * @throws StatusError MediaTypeUnsupported, BodyMalformed, BodyTooLarge, BodyTimeout
  */
 export async function readOwnSpec(
   { exchange }: Pick<Outgoing, 'exchange'>,
-  kind: string,
-  what: string,
+  { kind, what, fields }: OwnKind,
   { limits, clock }: OwnBodyOptions,
-): Promise<Fields> {
-  assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
-  const body = fieldsOf(parse(await readBody(exchange, { ...limits, what }, clock)), 'the body');
+): Promise<JSONObject> {
+  bodyType(exchange.headers, [[JSON_TYPE, 'json']]);
+  const body = objectOf(parse(await readBody(exchange, { ...limits, what }, clock)), 'the body');
   if (body.kind !== kind || body.apiVersion !== 'stonegate.dev/v1alpha1')
     throw malformed(`it is no ${kind} of stonegate.dev/v1alpha1`);
-  return fieldsOf(body.spec, 'spec');
-}
-
-function assertJSON(contentType: string): void {
-  const [type = ''] = contentType.split(';', 1);
-  if (type.trim().toLowerCase() === JSON_TYPE) return;
-  throw new StatusError(
-    'MediaTypeUnsupported',
-    `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
-  );
+  const spec = objectOf(body.spec, 'spec');
+  // A misspelt field would change what is asked.
+  if (Object.keys(spec).some((name) => !fields.includes(name))) throw malformed('spec has an unknown field');
+  return spec;
 }
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch {
-    // The parser's own message quotes what it read.
-    throw malformed('it is no JSON');
+    return parseStrictJSON(body, LIMITS);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw malformed(error.message);
+    throw error;
   }
 }
 
-export function fieldsOf(value: unknown, what: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed(`${what} is no object`);
-  return Object.fromEntries(Object.entries(value));
-}
-
-export function textOf(value: unknown, what: string): string {
+export function stringOf(value: unknown, what: string): string {
   if (typeof value !== 'string') throw malformed(`${what} is no string`);
   return value;
 }
 
-export function malformed(why: string): StatusError {
-  return new StatusError('BodyMalformed', `the request cannot be answered: ${why}`);
+/** @returns undefined if the field is absent */
+export function optionalString(spec: JSONObject, name: string): string | undefined {
+  const value = spec[name];
+  return value === undefined ? undefined : stringOf(value, `spec.${name}`);
 }
 
 /** 201, as for an object that is created. */

@@ -9,9 +9,9 @@ import type { BodyAdmission, BodyFormat } from '../../admission/body-admission.t
 import { malformed } from '../../admission/body-fields.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
-import { StatusError } from '../../errors/status-error.ts';
-import { type HeaderList, headerValues } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
+import { bodyType } from './body-type.ts';
 import { parseYAMLBody } from './body-yaml.ts';
 
 /** How a body is encoded, and what it means. */
@@ -46,25 +46,11 @@ export function mediaTypeOf(
 ): MediaType {
   const types = method === 'PATCH' ? PATCH_TYPES : OBJECT_TYPES;
   const accepted = Object.entries(types).filter(([, type]) => admissions.every((one) => reads(one, type)));
-  const name = contentType(headers);
-  const found = accepted.find(([one]) => one === name)?.[1];
-  const encodings = headerValues(headers, 'content-encoding').map((value) => value.trim().toLowerCase());
-  if (found !== undefined && encodings.every((encoding) => encoding === 'identity')) return found;
-  throw new StatusError(
-    'MediaTypeUnsupported',
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.map(([one]) => one).join(', ')}`,
-  );
+  return bodyType(headers, accepted);
 }
 
 function reads({ formats, decodeProtobuf }: BodyAdmission, { encoding, format }: MediaType): boolean {
   return formats.has(format) && (encoding !== 'protobuf' || decodeProtobuf !== undefined);
-}
-
-/** @returns undefined if several types are named */
-function contentType(headers: HeaderList): string | undefined {
-  const [first, second] = headerValues(headers, 'content-type');
-  if (second !== undefined) return undefined;
-  return (first ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase();
 }
 
 /** The field's value for the API server; YAML and protobuf are forwarded as JSON. */

@@ -12,7 +12,7 @@ import {
   type ResourceRequest,
 } from '../../api/request-info.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { firstParameter } from '../../lib/query.ts';
+import { firstParameter, isSet } from '../../lib/query.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import {
   assertProxyTail,
@@ -215,14 +215,6 @@ function isNumber(value: string | undefined): boolean {
   if (digits === undefined || digits.length > MAX_DIGITS) return false;
   const number = BigInt(`${sign}${digits || '0'}`);
   return BigInt.asIntN(64, number) === number;
-}
-
-/**
- * A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too.
- */
-export function isSet(parameter: string | undefined): boolean {
-  const value = parameter?.toLowerCase();
-  return value !== undefined && value !== 'false' && value !== '0';
 }
 
 function longRunningKind(verb: string, subresource: string, query: string): LongRunning | undefined {

@@ -3,13 +3,15 @@
  * review is made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
 
+import { malformed, objectOf } from '../../admission/body-fields.ts';
 import type { NonResourceAttributes, ResourceAttributes } from '../../api/authorization-v1.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
-import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { headerValue } from '../../lib/header-list.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
+import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import type { Exchange } from '../ports.ts';
+import { bodyType } from '../request/body-type.ts';
 import { type BodyLimits, readBody } from '../request/read-body.ts';
 import { decodeReview } from './review-protobuf.ts';
 
@@ -18,7 +20,11 @@ export type AccessQuestion =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes: NonResourceAttributes };
 
-type Fields = Readonly<Record<string, unknown>>;
+const TYPES = [
+  [JSON_TYPE, 'json'],
+  [PROTOBUF_TYPE, 'protobuf'],
+] as const;
+const LIMITS = { depth: 8, nodes: 10_000 };
 
 const RESOURCE_FIELDS = [
   'tenant',
@@ -41,19 +47,19 @@ export async function readReviewSpec(
   review: 'access' | 'rules',
   limits: BodyLimits,
   clock: Clock,
-): Promise<Fields> {
-  const type = mediaTypeOf(exchange);
+): Promise<JSONObject> {
+  const type = bodyType(exchange.headers, TYPES);
   const body = await readBody(exchange, { ...limits, what: 'a review of oneself' }, clock);
-  const read = type === PROTOBUF_TYPE ? parseProtobuf(body, review) : parseJSON(body);
-  const { spec = {} } = fieldsOf(read, 'the body');
-  return fieldsOf(spec, 'spec');
+  const read = type === 'protobuf' ? parseProtobuf(body, review) : parseJSON(body);
+  const { spec = {} } = objectOf(read, 'the body');
+  return objectOf(spec, 'spec');
 }
 
 /**
  * @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings, and
  *   the tenant one that can be
  */
-export function accessQuestion(spec: Fields): AccessQuestion {
+export function accessQuestion(spec: JSONObject): AccessQuestion {
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isAbsent(resourceAttributes) === isAbsent(nonResourceAttributes)) {
     throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be given');
@@ -73,27 +79,16 @@ function withTenant({
 }
 
 /** @throws StatusError BodyMalformed */
-export function rulesNamespace(spec: Fields): string {
+export function rulesNamespace(spec: JSONObject): string {
   return strings(spec, ['namespace']).namespace ?? '';
-}
-
-/** @throws StatusError MediaTypeUnsupported for anything but plain JSON and protobuf */
-function mediaTypeOf({ headers }: Exchange): string {
-  const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);
-  const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
-  const name = type.trim().toLowerCase();
-  if ((name === JSON_TYPE || name === PROTOBUF_TYPE) && encoding.toLowerCase() === 'identity') return name;
-  throw new StatusError(
-    'MediaTypeUnsupported',
-    `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}, ${PROTOBUF_TYPE}`,
-  );
 }
 
 function parseJSON(body: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (cause) {
-    throw malformed('the body is no JSON', cause);
+    return parseStrictJSON(body, LIMITS);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw malformed(error.message, error);
+    throw error;
   }
 }
 
@@ -106,7 +101,7 @@ function parseProtobuf(body: Buffer, review: 'access' | 'rules'): unknown {
 }
 
 function strings<K extends string>(source: unknown, keys: readonly K[]): Partial<Record<K, string>> {
-  const fields = fieldsOf(source, 'the attributes');
+  const fields = objectOf(source, 'the attributes');
   const result: Partial<Record<K, string>> = {};
   for (const key of keys) {
     const value = fields[key];
@@ -117,16 +112,6 @@ function strings<K extends string>(source: unknown, keys: readonly K[]): Partial
   return result;
 }
 
-function fieldsOf(value: unknown, what: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed(`${what} is no object`);
-  return Object.fromEntries(Object.entries(value));
-}
-
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
-}
-
-function malformed(why: string, cause?: unknown): StatusError {
-  return new StatusError('BodyMalformed', `the review cannot be read: ${why}`, { cause });
 }

@@ -16,14 +16,14 @@ export interface AccessPage {
 }
 
 export function accessPage({ server, account, access, formToken }: AccessPage): Html {
-  const { groups, incomplete } = access;
+  const { groups, incompleteReason } = access;
   return layout({
     title: 'What you may do',
     server,
     aside: signOutForm(formToken),
     main: html`<h1>What you may do</h1>
 <p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">your access</a></p>
-${incomplete !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incomplete}.</p></div>`}
+${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access)}
 ${groups.length === 0 ? html`<section class="card"><p>You have no rights in this cluster yet.</p></section>` : groups.map(matrixCard)}`,
   });

@@ -12,16 +12,16 @@ import type { Exchange, ResponseWriter, Upgrade } from '../../../src/pipeline/po
 export interface ExchangeServer {
   readonly port: number;
   /** Says to every exchange that the server is about to stop. */
-  drain(): void;
+  stop(): void;
   close(): Promise<void>;
 }
 
 export async function startExchangeServer(serve: (exchange: Exchange) => void): Promise<ExchangeServer> {
-  const draining = new AbortController();
+  const stopping = new AbortController();
   const server = http.createServer({ keepAliveTimeout: 60_000 });
   server.on('request', (request, response) => {
     response.once('finish', () => request.resume());
-    serve(toExchange(request, response, draining.signal));
+    serve(toExchange(request, response, stopping.signal));
   });
   server.on('upgrade', (request, socket, head) => {
     const response = new http.ServerResponse(request);
@@ -29,7 +29,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
     if (socket instanceof net.Socket) response.assignSocket(socket);
     response.once('finish', () => socket.end());
     const protocol = (request.headers.upgrade ?? '').toLowerCase();
-    serve(toExchange(request, response, draining.signal, { protocol, socket, head }));
+    serve(toExchange(request, response, stopping.signal, { protocol, socket, head }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -37,7 +37,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
-    drain: () => draining.abort(),
+    stop: () => stopping.abort(),
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -50,7 +50,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
 function toExchange(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  draining: AbortSignal,
+  stopping: AbortSignal,
   upgrade?: Upgrade,
 ): Exchange {
   const gone = new AbortController();
@@ -67,7 +67,7 @@ function toExchange(
     body: request,
     response: toWriter(response, connection, upgrade === undefined ? response : connection),
     signal: gone.signal,
-    draining,
+    stopping,
     ...(upgrade === undefined ? {} : { upgrade }),
   };
 }

@@ -43,7 +43,7 @@ export interface Relay {
   request(text: string): Promise<RawConnection>;
   /** How the next request that no test has awaited ended. */
   ending(): Promise<Ending>;
-  drain(): void;
+  stop(): void;
   close(): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
         await ended.promise;
       }
     },
-    drain: server.drain,
+    stop: server.stop,
     async close() {
       for (const { socket } of clients) socket.destroy();
       await adapter.destroy();

@@ -28,20 +28,22 @@ const listener = await createListener({
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,
-  async serve({ target, response, draining }) {
+  async serve({ target, response, stopping }) {
     response.writeHead(200, []);
     if (target !== '/watch') return response.end(String(process.pid));
     response.write(Buffer.from(String(process.pid)));
-    draining?.addEventListener('abort', () => response.end(' the end'), { once: true });
+    stopping?.addEventListener('abort', () => response.end(' the end'), { once: true });
   },
 });
 const shutdown = createShutdown({
   listener,
+  drain: 60_000,
   grace: 5_000,
   afterwards: [{ name: 'channel', close: () => process.disconnect() }],
+  clock: systemClock,
   logger: silentLogger,
 });
-onStopSignal(process, () => void shutdown.begin());
+onStopSignal(process, (signal) => void shutdown.begin(signal === 'SIGTERM'));
 servePrimary(
   process,
   {

@@ -1,7 +1,7 @@
 /** A sample of the index's decisions is compared with the API server's own. */
 import t, { type Test } from 'tap';
 import type { ReviewedAccess } from '../../../src/access/ports.ts';
-import { createVerifier, withDoubts } from '../../../src/access/verification.ts';
+import { createVerifier, withVerification } from '../../../src/access/verification.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { VerificationResult } from '../../../src/lib/telemetry.ts';
 import { type Question, type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
@@ -259,7 +259,7 @@ t.test('after the end nothing is asked', async (t) => {
 t.test('a disagreement makes enumerations over several users incomplete', async (t) => {
   const site = accessIndexOf();
   const doubts: { incompleteBecause: string | undefined } = { incompleteBecause: undefined };
-  const access = withDoubts(site.access, doubts);
+  const access = withVerification(site.access, doubts);
   t.equal(access.incompleteReason(), undefined);
   doubts.incompleteBecause = 'they disagree';
   t.equal(access.incompleteReason(), 'they disagree');

@@ -42,6 +42,7 @@ t.test('a small configuration gets its defaults, and its file names are made abs
       tls: { certFile: '/etc/stonegate/tls.crt', keyFile: '/etc/tls.key' },
       http2: true,
       workers: 1,
+      drain: 10_000,
       shutdownGrace: 30_000,
       timeouts: { header: 10_000 },
     },
@@ -64,6 +65,7 @@ server:
   http2: false
   trustedProxies: [10.0.0.0/8, "fd00::/8"]
   workers: auto
+  drain: 3s
   shutdownGrace: 1m30s
   timeouts: { header: 1s, body: 2s, idle: 3s, stall: 4s }
   limits: { headerBytes: 9000, bodyBytes: 5 }
@@ -200,6 +202,7 @@ log: { level: debug }
       http2: false,
       trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
       workers: 'auto',
+      drain: 3_000,
       shutdownGrace: 90_000,
       timeouts: { header: 1_000, body: 2_000, idle: 3_000, stall: 4_000 },
       limits: { headerBytes: 9_000, bodyBytes: 5 },

@@ -37,7 +37,7 @@ const view: AccessView = {
     { kind: 'ClusterRole', name: 'node-reader', everywhere: true, namespaces: [] },
   ],
   hiddenRoles: 2,
-  incomplete: undefined,
+  incompleteReason: undefined,
 };
 
 async function shown(access: AccessView | StatusError) {
@@ -81,7 +81,7 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
 });
 
 t.test('the page says if it may be incomplete, and if there is nothing', async (t) => {
-  const nothing = { groups: [], roles: [], hiddenRoles: 0, incomplete: 'the index is stale' };
+  const nothing = { groups: [], roles: [], hiddenRoles: 0, incompleteReason: 'the index is stale' };
   const { text } = await shown(nothing);
   t.match(text, 'This may be incomplete: the index is stale.');
   t.match(text, 'You have no rights in this cluster yet.');

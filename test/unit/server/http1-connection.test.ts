@@ -28,6 +28,7 @@ function connectionWithPending(count: number) {
     random: systemRandom,
     logger: silentLogger,
     draining: new AbortController().signal,
+    stopping: new AbortController().signal,
     open: new OpenResponses(),
   });
   const connection = connectionOf(socket);

@@ -20,9 +20,9 @@ import { createAuthority } from '../../support/tls/authority.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Sends the head at once and ends when the listener drains, like a watch. */
-async function watch({ response, draining, signal }: Exchange): Promise<void> {
+async function watch({ response, stopping, signal }: Exchange): Promise<void> {
   response.writeHead(200, []);
-  draining?.addEventListener('abort', () => response.end('the end'), { once: true, signal });
+  stopping?.addEventListener('abort', () => response.end('the end'), { once: true, signal });
 }
 
 t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
@@ -252,18 +252,18 @@ t.test('closing a listener', async (t) => {
   t.test('a request that is not forwarded yet learns that the listener drains', async (t) => {
     const begun = Promise.withResolvers<void>();
     const decided = Promise.withResolvers<void>();
-    const listening = await startListener(async ({ draining, response }) => {
+    const listening = await startListener(async ({ stopping, response }) => {
       begun.resolve();
       await decided.promise;
       response.writeHead(200, []);
-      response.end(`draining: ${draining?.aborted}`);
+      response.end(`stopping: ${stopping?.aborted}`);
     });
     const socket = await listening.socket();
     socket.write(GET);
     await begun.promise;
     const closed = listening.listener.close(30_000);
     decided.resolve();
-    t.match(await readAll(socket), 'draining: true');
+    t.match(await readAll(socket), 'stopping: true');
     await closed;
   });
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS } from '../../../src/tenancy/arktos-route.ts';
 import { type ResourceNames, reduceGroups, reduceResources } from '../../../src/tenancy/reduce-discovery.ts';
 
@@ -15,6 +16,16 @@ t.test('the named cluster-scoped resources go, with their subresources', async (
     resources: ['pods', 'nodes', 'nodes/status', 'nodesx'].map((name) => ({ name })),
   };
   t.strictSame(names(list), ['pods', 'nodesx']);
+});
+
+t.test('a readable one stays with the verbs that work, without its subresources', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true });
+  const list = recorded('discovery-api-v1');
+  const shown = reduceResources(list, mode.hiddenResources, mode.readableResources);
+  const tenants = shown.resources.filter(({ name }) => name.startsWith('tenants'));
+  t.match(tenants, [{ name: 'tenants', kind: 'Tenant', shortNames: ['te'], verbs: ['get', 'list'] }]);
+  t.equal(tenants.length, 1);
+  t.notOk(shown.resources.some(({ name }) => name.startsWith('nodes')));
 });
 
 t.test('a resource of the same name in another group stays', async (t) => {

@@ -270,7 +270,7 @@ t.test('the answer', async (t) => {
     const connection = await relay.upstream.next();
     connection.send(WATCH_HEAD + chunk('event'));
     await client.until('event');
-    relay.drain();
+    relay.stop();
     await client.until('0\r\n\r\n');
     await connection.untilEnd();
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
@@ -282,7 +282,7 @@ t.test('the answer', async (t) => {
     const connection = await relay.upstream.next();
     connection.send(WATCH_HEAD + chunk('half'));
     await client.until('half');
-    relay.drain();
+    relay.stop();
     connection.send(`${chunk('whole')}0\r\n\r\n`);
     await client.until('whole');
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
@@ -294,7 +294,7 @@ t.test('the answer', async (t) => {
     const connection = await relay.upstream.next();
     connection.send(WATCH_HEAD + chunk('half'));
     await client.until('half');
-    relay.drain();
+    relay.stop();
     connection.socket.destroy();
     t.notMatch(await client.untilEnd(), /0\r\n\r\n$/);
     t.match(await relay.ending(), { result: { aborted: true } });
@@ -305,7 +305,7 @@ t.test('the answer', async (t) => {
     const client = await relay.request(GET);
     const connection = await relay.upstream.next();
     await connection.until('\r\n\r\n');
-    relay.drain();
+    relay.stop();
     t.match(await client.until('ShuttingDown'), /^HTTP\/1\.1 503 /);
   });
 });

@@ -4,17 +4,17 @@ import t from 'tap';
 import {
   CONCURRENT_PARTS,
   collectPage,
-  type Page,
+  type MergedPage,
+  type MergedPosition,
   type PartRequest,
   type PartResult,
-  type Position,
 } from '../../../../src/access/all-namespaces/collect-page.ts';
 import { mergeParts, readListPart } from '../../../../src/access/all-namespaces/list-part.ts';
 import { type Contents, listBody, objectNames } from '../../../support/namespaced-lists.ts';
 
 const names = fc.uniqueArray(fc.stringMatching(/^[a-c]{1,3}$/), { maxLength: 12 });
 
-function namesIn({ parts }: Page): string[] {
+function namesIn({ parts }: MergedPage): string[] {
   const [first, ...others] = parts;
   return first === undefined ? [] : objectNames(mergeParts([first, ...others], { resourceVersion: '1' }));
 }
@@ -23,10 +23,10 @@ async function allPages(
   contents: Contents,
   limit: number | undefined,
   request: (part: PartRequest) => Promise<PartResult>,
-): Promise<Page[]> {
+): Promise<MergedPage[]> {
   const namespaces = [...contents.keys()].sort();
-  const pages: Page[] = [];
-  let from: Position | undefined;
+  const pages: MergedPage[] = [];
+  let from: MergedPosition | undefined;
   do {
     const page = await collectPage({ namespaces, limit, from, listsAtRevision: true }, request);
     if (page === 'expired') throw new Error('expired');

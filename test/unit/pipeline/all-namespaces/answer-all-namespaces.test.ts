@@ -368,3 +368,39 @@ t.test('a client that leaves is waited for no longer', async (t) => {
   setImmediate(() => exchange.leave());
   await t.rejects(async () => void (await answered));
 });
+
+t.test('a parameter given twice is refused, since two readers could take different ones', async (t) => {
+  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
+  for (const query of [
+    'labelSelector=app%3Dx&labelSelector=',
+    'fieldSelector=a%3Db&field%53elector=',
+    'limit=1&limit=500',
+    'continue=&continue=x',
+    'resourceVersion=1&resourceVersion=2',
+    'timeoutSeconds=1&timeoutSeconds=2',
+  ])
+    await t.rejects(site.get(`/api/v1/pods?${query}`), { code: 'RequestMalformed', http: 400 }, query);
+  t.same(site.asked, [], 'nothing is requested');
+});
+
+t.test('invalid options are refused in the words of the API server', async (t) => {
+  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
+  for (const [query, code, message] of [
+    ['limit=x', 'RequestMalformed', 'strconv.ParseInt: parsing "x": invalid syntax'],
+    [
+      'resourceVersionMatch=Exact',
+      'ListOptionsInvalid',
+      /resourceVersionMatch is forbidden unless resourceVersion is provided/,
+    ],
+    [
+      'continue=x&resourceVersion=7',
+      'RequestMalformed',
+      'specifying resource version is not allowed when using continue',
+    ],
+  ] as const)
+    await t.rejects(site.get(`/api/v1/pods?${query}`), { code, message }, query);
+  t.same(site.asked, []);
+  const everything = ['a/p1', 'a/p2', 'a/p3', 'b/q1'];
+  for (const limit of ['0', '-1', '9223372036854775807'])
+    t.same(namesOf(await site.get(`/api/v1/pods?limit=${limit}`)), everything, limit);
+});

@@ -4,6 +4,7 @@ import { createRulesDocuments } from '../../../../src/access/rules/rules-documen
 import type { AuthorizationMode } from '../../../../src/api/config-v1alpha1.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { createSelfAccessRulesAnswerer } from '../../../../src/pipeline/own-api/answer-access-rules.ts';
@@ -50,6 +51,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
     verifier: { isSuspended: () => subjects.suspended },
   });
   const answerer = createSelfAccessRulesAnswerer({
+    responseMemory: new ResponseMemory(),
     documents,
     clock,
     subjects: {
@@ -151,6 +153,7 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
     verifier: { isSuspended: () => false },
   });
   const answerer = createSelfAccessRulesAnswerer({
+    responseMemory: new ResponseMemory(),
     documents,
     clock,
     subjects: createAccessSubjects(unscoped),
@@ -194,14 +197,14 @@ t.test(
     const tag = headerValue((await stale.get()).headers, 'etag') ?? '';
     stale.becomeStale();
     const response = await stale.get('?verb=list', [['If-None-Match', tag]]);
-    t.match(response.json(), { status: { incomplete: true, reason: /no news/ } });
+    t.match(response.json(), { status: { incomplete: true, incompleteReason: /no news/ } });
     for (const [authorizers, reason] of [
       [[], /not stated/],
       [['Node', 'RBAC', 'Webhook'], /Node, RBAC, Webhook/],
       [['Node'], /Node/],
     ] as const)
       t.match((await siteOf(accessIndexOf(...objects), authorizers).get()).json(), {
-        status: { incomplete: true, reason, namespaces: [{ names: ['a'] }] },
+        status: { incomplete: true, incompleteReason: reason, namespaces: [{ names: ['a'] }] },
       });
   },
 );
@@ -209,7 +212,7 @@ t.test(
 t.test('if the index and the API server disagree about the user, the document is incomplete', async (t) => {
   const site = siteOf();
   site.subjects.suspended = true;
-  t.match((await site.get()).json(), { status: { incomplete: true, reason: /disagree/ } });
+  t.match((await site.get()).json(), { status: { incomplete: true, incompleteReason: /disagree/ } });
 });
 
 const TABLE = ['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'] as const;

@@ -4,6 +4,7 @@ import type { Identity } from '../../../../src/api/identity.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import type { WhoCanStatus } from '../../../../src/api/who-can-v1alpha1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { createWhoCanAnswerer } from '../../../../src/pipeline/own-api/answer-who-can.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
@@ -53,6 +54,7 @@ async function post(body: string, given: Given = {}) {
           isSystem: () => arktos === 'system',
         };
   const answerer = createWhoCanAnswerer({
+    responseMemory: new ResponseMemory(),
     access,
     mode,
     ownUserName: given.ownUserName,
@@ -135,7 +137,7 @@ t.test(
       ],
       otherTenants: 0,
       evaluationError: '',
-      incomplete: '',
+      incomplete: false,
       revision: status.revision,
       warnings: [],
     });
@@ -347,7 +349,7 @@ t.test('a Keystone that is down is a warning: groups are shown by their ids', as
 t.test('a stale index answers as incomplete; one that has never been synced is a 503', async (t) => {
   const site = accessIndexOf(...OBJECTS);
   site.becomeStale();
-  t.match((await review(SECRETS, { site, place: 'web' })).incomplete, /no news/);
+  t.match((await review(SECRETS, { site, place: 'web' })).incompleteReason, /no news/);
   const response = await post(
     JSON.stringify({ kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', spec: SECRETS }),
     { site: unsyncedAccessIndex() },
@@ -362,9 +364,10 @@ t.test('a stale index answers as incomplete; one that has never been synced is a
 t.test('a list that is too long is cut, and says so', async (t) => {
   const subjects = Array.from({ length: 10_001 }, (_, at) => user(`u${at}`));
   const objects = [clusterRole('admin', ADMIN), clusterRoleBinding('many', 'ClusterRole/admin', subjects)];
-  const { grants, incomplete, users } = await review(SECRETS, { objects });
+  const { grants, incomplete, incompleteReason, users } = await review(SECRETS, { objects });
   t.same([grants.length, users.length], [10_001, 10_001], 'system:masters and the first 10,000');
-  t.match(incomplete, /10001 grants/);
+  t.equal(incomplete, true);
+  t.match(incompleteReason, /10001 grants/);
 });
 
 const local = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };

@@ -4,20 +4,18 @@
  */
 import type { RulesDocuments } from '../../access/rules/rules-document.ts';
 import type { AccessRulesReview } from '../../api/access-rules-v1alpha1.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Answerer } from '../delivery.ts';
-import type { FindReviewedSubject } from '../own-api/reviewed-subject.ts';
-import { readRulesReview } from '../own-api/rules-review-body.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import type { BodyLimits } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
+import { createdResponse, type OwnBodyOptions } from './own-api-body.ts';
+import type { FindReviewedSubject } from './reviewed-subject.ts';
+import { readRulesReview } from './rules-review-body.ts';
 
-export interface RulesReviewOptions {
+export interface RulesReviewOptions extends OwnBodyOptions {
   readonly documents: RulesDocuments;
   readonly findSubject: FindReviewedSubject;
-  readonly limits: BodyLimits;
-  readonly clock: Clock;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer<UpstreamResponse> {
@@ -33,9 +31,9 @@ export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer
 
 async function answerReview(
   outgoing: Outgoing,
-  { documents, findSubject, limits, clock }: RulesReviewOptions,
+  { documents, findSubject, responseMemory, ...reading }: RulesReviewOptions,
 ): Promise<UpstreamResponse> {
-  const { selection, subject: asked } = await readRulesReview(outgoing.exchange, limits, clock);
+  const { selection, subject: asked } = await readRulesReview(outgoing, reading);
   const { username, uid, subject, expiresAt } = await findSubject(asked, outgoing);
   const { status } = documents.documentOf(subject, selection, expiresAt);
   const review: AccessRulesReview = {
@@ -45,12 +43,5 @@ async function answerReview(
     spec: selection,
     status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
   };
-  return {
-    status: 201,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-    ],
-    body: Buffer.from(`${JSON.stringify(review)}\n`),
-  };
+  return responseMemory.charged(outgoing.tenant, createdResponse(review));
 }
