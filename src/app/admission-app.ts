@@ -34,10 +34,16 @@ export interface AdmissionApp {
   readiness(): Readiness[];
   /** Reads all files again. */
   reload(): Promise<void>;
-  /** Lets responses end; resolves when everything is closed. */
-  close(): Promise<void>;
+  /**
+   * Lets responses end; resolves when everything is closed. A further call ends the drain.
+   *
+   * @param drain whether requests are accepted for a while
+   */
+  close(drain?: boolean): Promise<void>;
 }
 
+/** Milliseconds for which requests are still accepted, until the API servers have learned of the end. */
+const DRAIN = 5_000;
 /** Milliseconds; API servers wait five seconds for a verdict. */
 const SHUTDOWN_GRACE = 10_000;
 
@@ -88,7 +94,9 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     },
   });
   const shutdown = createShutdown({
+    clock: runtime.clock,
     listener,
+    drain: DRAIN,
     grace: SHUTDOWN_GRACE,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
@@ -101,7 +109,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     metrics,
     readiness: () => readinessOf([shutdown.check]),
     reload: () => reloader.reload(),
-    close: () => shutdown.begin(),
+    close: (drain = false) => shutdown.begin(drain),
   };
 }
 

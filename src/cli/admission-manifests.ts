@@ -234,7 +234,6 @@ function deploymentOf({ bind }: AdmissionConfiguration, namespace: string): obje
                 },
                 livenessProbe: { httpGet: { path: '/livez', port: 'admin' } },
                 readinessProbe: { httpGet: { path: '/readyz', port: 'admin' } },
-                lifecycle: { preStop: { sleep: { seconds: 5 } } },
                 resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } },
                 volumeMounts: [
                   mount('configuration', '/etc/stonegate'),

@@ -59,6 +59,7 @@ export async function serveAdmission(file: string, io: CommandIO): Promise<numbe
 
 async function untilStopped(app: AdmissionApp): Promise<void> {
   process.on('SIGHUP', () => void app.reload());
-  await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));
-  await app.close();
+  await new Promise<void>((resolve) =>
+    onStopSignal(process, (signal) => resolve(app.close(signal === 'SIGTERM'))),
+  );
 }
