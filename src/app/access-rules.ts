@@ -10,12 +10,14 @@ import { RulesCache } from '../access/rules/rules-cache.ts';
 import { createRulesDocuments, type RulesDocuments } from '../access/rules/rules-document.ts';
 import type { Verifier } from '../access/verification.ts';
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
 import { createSelfAccessRulesAnswerer } from '../pipeline/own-api/answer-access-rules.ts';
 import { createRulesReviewAnswerer } from '../pipeline/own-api/answer-rules-review.ts';
 import { createReviewedSubjects } from '../pipeline/own-api/reviewed-subject.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { readRequestInfo } from '../pipeline/request/request-info.ts';
+import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import type { Build } from './build.ts';
@@ -28,9 +30,11 @@ const RULES = new ComponentType<RulesCache>('access rules', { dispose: (cache) =
 
 export interface AccessRulesOptions {
   readonly access: AccessIndex;
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
   readonly subjects: AccessSubjects;
+  readonly responseMemory: ResponseMemory;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export interface ConfiguredAccessRules {
@@ -41,7 +45,7 @@ export interface ConfiguredAccessRules {
 
 export function createAccessRules(
   { loaded, generation, runtime: { clock } }: Build,
-  { access, verifier, stages, subjects }: AccessRulesOptions,
+  { access, verifier, stages, subjects, responseMemory, lifetimes }: AccessRulesOptions,
 ): ConfiguredAccessRules {
   const { access: configuration, server } = loaded.configuration;
   const { namedSets } = configuration;
@@ -55,8 +59,8 @@ export function createAccessRules(
   return {
     source: createAccessSource(documents, subjects, stages.mode),
     answerers: [
-      createSelfAccessRulesAnswerer({ documents, subjects, clock }),
-      createRulesReviewAnswerer({ documents, findSubject, limits, clock }),
+      createSelfAccessRulesAnswerer({ documents, subjects, clock, responseMemory, lifetimes }),
+      createRulesReviewAnswerer({ documents, findSubject, limits, clock, responseMemory }),
     ],
   };
 }

@@ -4,12 +4,14 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
   createNamespacesAnswerer,
   type NamespacesAnswerer,
 } from '../pipeline/namespaces/answer-namespaces.ts';
 import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces/request.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
+import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
 import type { Build } from './build.ts';
@@ -24,6 +26,8 @@ export interface ConfiguredNamespacesOptions {
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
+  readonly responseMemory: ResponseMemory;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export function createConfiguredNamespaces(

@@ -4,20 +4,16 @@
  */
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { withVerification } from '../access/verification.ts';
-import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
+import { isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
   createProtobufBodyAdmission,
   methodAdmission,
 } from '../admission/admission.ts';
-import type { BodyAdmission } from '../admission/body-admission.ts';
-import { createDefinitionScope } from '../admission/definition-scope.ts';
-import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { createAnonymousAccess } from '../authentication/anonymous.ts';
-import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { createConnectCreate } from '../authorization/connect-create.ts';
 import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
 import { createSharedResources } from '../authorization/shared-resources.ts';
@@ -29,6 +25,7 @@ import { DocumentChanges } from '../cache/document-changes.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
@@ -47,7 +44,6 @@ import { parseTrustedProxies } from '../pipeline/request/client-address.ts';
 import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
 import { recheckStreams } from '../pipeline/request/open-stream.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
-import { decodeSubjectReview } from '../pipeline/self-review/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createOwnTenantAnswerer } from '../pipeline/tenants/answer-own-tenant.ts';
@@ -55,10 +51,11 @@ import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
-import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
+import { bodyAdmissions } from './body-admissions.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { createFiltering } from './filtering.ts';
@@ -66,6 +63,7 @@ import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWatchLifetimes } from './watch-lifetimes.ts';
 import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
@@ -102,6 +100,8 @@ export interface PipelineOptions {
   readonly observer: RequestObserver;
   /** Of the process. */
   readonly streams: StreamRegistry;
+  /** Of the process. */
+  readonly responseMemory: ResponseMemory;
   /**
    * Creates what a user's project lacks before the request is forwarded; undefined if that is not
    * configured.
@@ -111,7 +111,7 @@ export interface PipelineOptions {
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
   const { loaded, runtime, generation } = build;
-  const { observer, streams, provisioning } = options;
+  const { observer, streams, responseMemory, provisioning } = options;
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random } = runtime;
   const mode = memoizedMode(createTenancyMode(loaded.configuration));
@@ -192,7 +192,11 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const explain = createExplain({ stages, reviewer, reasonOf });
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
-  const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });
+  const lifetimes = createWatchLifetimes(build);
+  const accessRules =
+    access &&
+    verifier &&
+    createAccessRules(build, { access, verifier, stages, subjects, responseMemory, lifetimes });
   const filtering =
     access &&
     verifier &&
@@ -203,6 +207,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       discovered: discovery,
       mode,
       reviewer,
+      responseMemory,
+      lifetimes,
     });
   const pipeline: Pipeline = {
     ...stages,
@@ -222,7 +228,9 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
-      ...(access && verifier ? [createWhoCan(build, withVerification(access, verifier), mode)] : []),
+      ...(access && verifier
+        ? [createWhoCan(build, withVerification(access, verifier), mode, responseMemory)]
+        : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),
@@ -243,6 +251,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     tunneller: upstream,
     undecided: generation.inFlight,
     streams,
+    responseMemory,
     discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
   };
@@ -270,27 +279,6 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
 /** Whether Stonegate reads the body itself, and sends it on as JSON. */
 function isDecoded(info: RequestInfo): boolean {
   return isSelfReview(info) || isAccessReview(info);
-}
-
-function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
-  const knowsTenants = (tenant: TenantName) => mode.reviewTenant(tenant) !== undefined;
-  const isConfined = (tenant: TenantName) => knowsTenants(tenant) && !mode.isSystem(tenant);
-  return [
-    createAccessReviewsAdmission({
-      knowsTenants,
-      isConfined,
-      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
-    }),
-    ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
-    createRoleBindingsAdmission({
-      isConfined,
-      review({ user, sender, tenant, signal }, attributes) {
-        const home = mode.reviewTenant(tenant);
-        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
-        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
-      },
-    }),
-  ];
 }
 
 /** The path to which a review about the tenant is posted. */

@@ -12,6 +12,7 @@ import { allows, decide, describeGrant, grantsOf } from '../../src/rbac/decide.t
 import { type NamespacesQuestion, namespacesAllowed, visibleNamespaces } from '../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { ruleAllows } from '../../src/rbac/rules.ts';
+import { firstSubjectOf } from '../../src/rbac/subject-match.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { followRBAC } from '../support/kubernetes/follow-rbac.ts';
@@ -75,9 +76,10 @@ function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): 
     role.rules.some((rule) => ruleAllows(rule, question)),
   );
   const clusterWide = granting.filter(({ binding }) => binding.namespace === '');
-  return (clusterWide.length > 0 ? clusterWide : granting).map(
-    (grant) => `RBAC: allowed by ${describeGrant(grant)}`,
-  );
+  return (clusterWide.length > 0 ? clusterWide : granting).flatMap(({ binding }) => {
+    const subject = firstSubjectOf(binding, user);
+    return subject === undefined ? [] : `RBAC: allowed by ${describeGrant({ binding, subject })}`;
+  });
 }
 
 /** The errors in a refusal's reason, in no order. */

@@ -9,7 +9,7 @@ import type { Change } from '../../rbac/change.ts';
 import { allows } from '../../rbac/decide.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser } from '../../rbac/subject-key.ts';
+import { intersects, keysOfUser } from '../../rbac/subject-key.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -36,7 +36,7 @@ export function isConcerned(
   if (change.kind === 'namespace') return change.type !== 'MODIFIED' && change.tenant === tenant;
   if (change.tenant !== cluster.tenant) return false;
   const users = [cluster, other, ...namespaces.values()];
-  return users.some((user) => [...keysOfUser(user)].some((key) => change.subjects.has(key)));
+  return users.some((user) => intersects(keysOfUser(user), change.subjects));
 }
 
 /** Equal for the same namespaces. */

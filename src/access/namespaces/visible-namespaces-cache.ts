@@ -9,6 +9,7 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { groupKey, type SubjectKey } from '../../rbac/subject-key.ts';
 import { whoCan } from '../../rbac/who-can.ts';
+import { valuesOf } from '../rules/by-concern.ts';
 import { fingerprintOf, VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
@@ -100,10 +101,8 @@ export class VisibleNamespacesCache {
     const views = this.#byTenant.get(change.tenant) ?? new Set();
     if (change.kind === 'namespace' && change.type !== 'ADDED')
       return new Set([...views].filter((view) => view.get(change.namespace.name) !== undefined));
-    const concerned = new Set<VisibleNamespaces>();
-    for (const key of change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change))
-      for (const view of this.#byKey.get(key) ?? []) if (views.has(view)) concerned.add(view);
-    return concerned;
+    const keys = change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change);
+    return new Set([...valuesOf(this.#byKey, keys)].filter((view) => views.has(view)));
   }
 
   /** Of the subjects that may get a new namespace. */

@@ -7,13 +7,13 @@ import { INDEXED_RESOURCES, type StoredNamespace } from '../../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
 import {
+  allowedNamespaces,
   isAllowedIn,
   type NamespacesQuestion,
-  namespacesAllowed,
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
+import { intersects, keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
 
 /** A difference in what the user sees. */
 export interface VisibleChange {
@@ -40,15 +40,17 @@ export class VisibleNamespaces {
   readonly keys: ReadonlySet<SubjectKey>;
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
-  readonly #namespaces = new Map<string, StoredNamespace>();
+  readonly #namespaces: Map<string, StoredNamespace>;
   /** Names that the user saw, and no longer sees. */
   readonly #removed = new Set<string>();
   /** The highest revision known when `#removed` was empty. */
   #removedSince: number;
   readonly #listeners = new Set<VisibleListener>();
+  #sorted: readonly StoredNamespace[] | undefined;
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
   #digest: string | undefined;
+  #identity: string | undefined;
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
@@ -57,18 +59,19 @@ export class VisibleNamespaces {
     this.tenant = tenant;
     this.keys = keysOf(subject);
     this.#question = visibleNamespaces(tenant);
-    this.#names = namespacesAllowed(index, subject, this.#question);
+    this.#namespaces = allowedNamespaces(index, subject, this.#question);
     this.#removedSince = highestRevision(index);
-    const { namespaces } = index.objectsOf(tenant);
-    for (const name of this.#names) {
-      const namespace = namespaces.get(name);
-      if (namespace !== undefined) this.#namespaces.set(name, namespace);
-    }
+  }
+
+  /** By name. */
+  get sorted(): readonly StoredNamespace[] {
+    this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
+    return this.#sorted;
   }
 
   /** Sorted. */
   get names(): readonly string[] {
-    this.#names ??= [...this.#namespaces.keys()].sort();
+    this.#names ??= this.sorted.map(({ name }) => name);
     return this.#names;
   }
 
@@ -87,6 +90,12 @@ export class VisibleNamespaces {
       .update(JSON.stringify([fingerprintOf(this.subject), this.names]))
       .digest('base64url');
     return this.#digest;
+  }
+
+  /** Equal for the same user with the same groups. */
+  get identity(): string {
+    this.#identity ??= createHash('sha256').update(fingerprintOf(this.subject)).digest('base64url');
+    return this.#identity;
   }
 
   /** Another number after each change of the user's access, and of each user, in this process. */
@@ -119,9 +128,7 @@ export class VisibleNamespaces {
   }
 
   concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
-    const [fewer, more] = subjects.size < this.keys.size ? [subjects, this.keys] : [this.keys, subjects];
-    for (const key of fewer) if (more.has(key)) return true;
-    return false;
+    return intersects(subjects, this.keys);
   }
 
   /** @returns a function that ends the subscription */
@@ -143,6 +150,7 @@ export class VisibleNamespaces {
       if (known !== undefined) this.#remove(known, revision, 'object');
     } else if (known !== undefined) {
       this.#namespaces.set(name, namespace);
+      this.#sorted = undefined;
       this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
     } else if (type === 'ADDED' && this.covers(name)) this.#add(namespace, revision, 'object');
   }
@@ -156,8 +164,8 @@ export class VisibleNamespaces {
       for (const name of namespaces) this.#evaluate(name, existing, revision, this.covers(name));
       return;
     }
-    const allowed = new Set(namespacesAllowed(this.#index, this.subject, this.#question));
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed]))
+    const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
       this.#evaluate(name, existing, revision, allowed.has(name));
   }
 
@@ -192,6 +200,7 @@ export class VisibleNamespaces {
   }
 
   #forgetNames(): void {
+    this.#sorted = undefined;
     this.#names = undefined;
     this.#digest = undefined;
   }

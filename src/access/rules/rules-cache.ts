@@ -10,8 +10,9 @@ import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser } from '../../rbac/subject-key.ts';
+import { keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
 import { compileAccessRules } from './access-rules.ts';
+import { ByConcern, type Concerns } from './by-concern.ts';
 
 /** Milliseconds after the last use. */
 export const RULES_TTL = 10 * 60_000;
@@ -40,10 +41,14 @@ export interface RulesCacheOptions {
 interface Entry {
   readonly key: string;
   readonly compiled: CompiledRules;
-  /** What changes are about: subjects of the index, and tenants whose namespaces count. */
-  readonly concerns: readonly string[];
+  readonly concerns: Concerns;
   readonly bytes: number;
   usedAt: number;
+}
+
+interface Watch {
+  readonly concerns: Concerns;
+  readonly listener: () => void;
 }
 
 export class RulesCache {
@@ -51,9 +56,12 @@ export class RulesCache {
   #maxBytes: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #concerned = new Map<string, Set<Entry>>();
+  /** Subject or namespaces → what depends on them. */
+  readonly #entriesBy = new ByConcern<Entry>();
+  readonly #watchesBy = new ByConcern<Watch>();
   readonly #unsubscribe: () => void;
   #bytes = 0;
+  #isStopped = false;
 
   constructor(options: RulesCacheOptions) {
     this.#options = options;
@@ -81,19 +89,33 @@ export class RulesCache {
     return known.compiled;
   }
 
-  /** Whether a change may change the rules of the subject, or its named sets. */
-  concerns(change: Change, subject: SubjectByNamespace): boolean {
-    const concerns = new Set(this.#concernsOf(subject));
-    return concernsOf(change).some((concern) => concerns.has(concern));
+  /**
+   * Calls the listener after each change that may change the rules of the subject, or its named sets. A change
+   * that concerns no watch costs the same, however many there are.
+   *
+   * @returns a function that ends the subscription
+   */
+  watch(subject: SubjectByNamespace, listener: () => void): () => void {
+    const watch = { concerns: this.#concernsOf(subject), listener };
+    this.#watchesBy.add(watch);
+    return () => {
+      this.#watchesBy.delete(watch);
+      if (this.#isStopped) this.#leaveIndex();
+    };
   }
 
-  /** Afterwards nothing is cached: an open watch may still ask. */
+  /** Afterwards nothing is cached. Open watches are told of changes until they end. */
   stop(): void {
-    this.#unsubscribe();
+    this.#isStopped = true;
     this.#maxBytes = 0;
     this.#entries.clear();
-    this.#concerned.clear();
+    this.#entriesBy.clear();
     this.#bytes = 0;
+    this.#leaveIndex();
+  }
+
+  #leaveIndex(): void {
+    if (this.#watchesBy.isEmpty) this.#unsubscribe();
   }
 
   #add(key: string, subject: SubjectByNamespace, selection: RulesSelection, now: number): CompiledRules {
@@ -114,7 +136,7 @@ export class RulesCache {
       digest: createHash('sha256').update(text).digest('base64url'),
     };
     const concerns = this.#concernsOf(subject);
-    const bytes = text.length * BYTES_PER_CHARACTER + concerns.length * BYTES_PER_KEY;
+    const bytes = text.length * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
     if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });
     return compiled;
   }
@@ -122,11 +144,7 @@ export class RulesCache {
   #insert(entry: Entry): void {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
-    for (const concern of entry.concerns) {
-      const entries = this.#concerned.get(concern);
-      if (entries === undefined) this.#concerned.set(concern, new Set([entry]));
-      else entries.add(entry);
-    }
+    this.#entriesBy.add(entry);
     for (const oldest of this.#entries.values()) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#remove(oldest);
@@ -136,11 +154,7 @@ export class RulesCache {
   #remove(entry: Entry): void {
     this.#entries.delete(entry.key);
     this.#bytes -= entry.bytes;
-    for (const concern of entry.concerns) {
-      const entries = this.#concerned.get(concern);
-      entries?.delete(entry);
-      if (entries?.size === 0) this.#concerned.delete(concern);
-    }
+    this.#entriesBy.delete(entry);
   }
 
   #expire(now: number): void {
@@ -151,35 +165,21 @@ export class RulesCache {
   }
 
   #changed(change: Change): void {
-    for (const concern of concernsOf(change))
-      for (const entry of this.#concerned.get(concern) ?? []) this.#remove(entry);
+    for (const entry of this.#entriesBy.concernedBy(change)) this.#remove(entry);
+    for (const { listener } of this.#watchesBy.concernedBy(change)) listener();
   }
 
-  #concernsOf(subject: SubjectByNamespace): string[] {
-    const concerns = new Set<string>();
-    for (const user of usersOf(subject))
-      for (const key of keysOfUser(user)) concerns.add(subjectConcern(user.tenant, key));
+  #concernsOf(subject: SubjectByNamespace): Concerns {
+    const { tenant } = subject.cluster;
+    const keys = new Set<SubjectKey>();
+    for (const user of usersOf(subject)) for (const key of keysOfUser(user)) keys.add(key);
     // A new namespace is in a set if the user has the right everywhere.
-    if (this.#options.namedSets.length > 0) concerns.add(namespacesConcern(subject.cluster.tenant));
-    return [...concerns];
+    return { tenant, keys, namespaces: this.#options.namedSets.length > 0 };
   }
 }
 
 function usersOf({ cluster, other, namespaces }: SubjectByNamespace): Set<RBACUser> {
   return new Set([cluster, other, ...namespaces.values()]);
-}
-
-function concernsOf(change: Change): readonly string[] {
-  if (change.kind === 'access') return [...change.subjects].map((key) => subjectConcern(change.tenant, key));
-  return change.type === 'MODIFIED' ? [] : [namespacesConcern(change.tenant)];
-}
-
-function subjectConcern(tenant: string, key: string): string {
-  return `${tenant}/${key}`;
-}
-
-function namespacesConcern(tenant: string): string {
-  return `${tenant}/namespaces`;
 }
 
 /** A digest, since a user may have hundreds of groups. */
