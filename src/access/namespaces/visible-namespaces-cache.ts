@@ -9,7 +9,8 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { groupKey, type SubjectKey } from '../../rbac/subject-key.ts';
 import { whoCan } from '../../rbac/who-can.ts';
-import { fingerprintOf, VisibleNamespaces } from './visible-namespaces.ts';
+import { fingerprintOfSubject, ValuesBySubject } from '../subject-changes.ts';
+import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
 const TTL = 10 * 60_000;
@@ -36,7 +37,7 @@ export class VisibleNamespacesCache {
   readonly #maxEntries: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #byKey = new Map<SubjectKey, Set<VisibleNamespaces>>();
+  readonly #bySubject = new ValuesBySubject<VisibleNamespaces>();
   readonly #byTenant = new Map<string, Set<VisibleNamespaces>>();
   #size = 0;
   #timer: Timer | undefined;
@@ -56,7 +57,7 @@ export class VisibleNamespacesCache {
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
-    const key = JSON.stringify([tenant, fingerprintOf(subject)]);
+    const key = JSON.stringify([tenant, fingerprintOfSubject(subject)]);
     const known = this.#entries.get(key);
     if (known !== undefined) this.#entries.delete(key);
     const entry = known ?? { view: new VisibleNamespaces(this.#index, subject, tenant), usedAt: 0 };
@@ -69,7 +70,7 @@ export class VisibleNamespacesCache {
 
   #begin(view: VisibleNamespaces): void {
     this.#size += sizeOf(view);
-    for (const key of view.keys) addTo(this.#byKey, key, view);
+    this.#bySubject.add(view.tenant, view.keys, view);
     addTo(this.#byTenant, view.tenant, view);
     this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
     this.#timer ??= this.#clock.after(TTL, () => this.#expire());
@@ -78,7 +79,7 @@ export class VisibleNamespacesCache {
   #forget(key: string, { view }: Entry): void {
     this.#entries.delete(key);
     this.#size -= sizeOf(view);
-    for (const subject of view.keys) deleteFrom(this.#byKey, subject, view);
+    this.#bySubject.delete(view.tenant, view.keys, view);
     deleteFrom(this.#byTenant, view.tenant, view);
     if (this.#entries.size > 0) return;
     // Nothing refers to the index of an earlier configuration then.
@@ -96,14 +97,12 @@ export class VisibleNamespacesCache {
     }
   }
 
-  #concernedBy(change: Change): ReadonlySet<VisibleNamespaces> {
-    const views = this.#byTenant.get(change.tenant) ?? new Set();
-    if (change.kind === 'namespace' && change.type !== 'ADDED')
-      return new Set([...views].filter((view) => view.get(change.namespace.name) !== undefined));
-    const concerned = new Set<VisibleNamespaces>();
-    for (const key of change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change))
-      for (const view of this.#byKey.get(key) ?? []) if (views.has(view)) concerned.add(view);
-    return concerned;
+  #concernedBy(change: Change): Iterable<VisibleNamespaces> {
+    const { tenant } = change;
+    if (change.kind === 'access') return this.#bySubject.under(tenant, change.subjects);
+    if (change.type === 'ADDED') return this.#bySubject.under(tenant, this.#keysAllowedIn(change));
+    const { name } = change.namespace;
+    return [...(this.#byTenant.get(tenant) ?? [])].filter((view) => view.get(name) !== undefined);
   }
 
   /** Of the subjects that may get a new namespace. */

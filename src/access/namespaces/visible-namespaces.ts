@@ -13,7 +13,8 @@ import {
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
+import type { SubjectKey } from '../../rbac/subject-key.ts';
+import { concernsKeys, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 
 /** A difference in what the user sees. */
 export interface VisibleChange {
@@ -55,7 +56,7 @@ export class VisibleNamespaces {
     this.#index = index;
     this.subject = subject;
     this.tenant = tenant;
-    this.keys = keysOf(subject);
+    this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
     this.#names = namespacesAllowed(index, subject, this.#question);
     this.#removedSince = highestRevision(index);
@@ -84,7 +85,7 @@ export class VisibleNamespaces {
   /** Of the names, and of whose they are: equal in all replicas that know the same. */
   get digest(): string {
     this.#digest ??= createHash('sha256')
-      .update(JSON.stringify([fingerprintOf(this.subject), this.names]))
+      .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
       .digest('base64url');
     return this.#digest;
   }
@@ -118,10 +119,8 @@ export class VisibleNamespaces {
     return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
   }
 
-  concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
-    const [fewer, more] = subjects.size < this.keys.size ? [subjects, this.keys] : [this.keys, subjects];
-    for (const key of fewer) if (more.has(key)) return true;
-    return false;
+  concerns(change: Pick<AccessChange, 'subjects'>): boolean {
+    return concernsKeys(change, this.keys);
   }
 
   /** @returns a function that ends the subscription */
@@ -203,18 +202,4 @@ export class VisibleNamespaces {
 
 function highestRevision(index: RBACIndex): number {
   return Math.max(0, ...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
-}
-
-function keysOf({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
-  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
-  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
-}
-
-/** Equal for equal subjects, however their groups are ordered. */
-export function fingerprintOf({ cluster, other, namespaces }: SubjectByNamespace): string {
-  const part = ({ tenant, username, groups }: typeof cluster) => [tenant, username, [...groups].sort()];
-  const places = [...namespaces]
-    .sort(([one], [another]) => (one < another ? -1 : 1))
-    .map(([name, user]) => [name, part(user)]);
-  return JSON.stringify([part(cluster), part(other), places]);
 }

@@ -6,11 +6,12 @@ import { createHash } from 'node:crypto';
 import type { AccessRules, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
-import type { Change } from '../../rbac/change.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { Change, NamespaceChange } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser } from '../../rbac/subject-key.ts';
+import type { SubjectKey } from '../../rbac/subject-key.ts';
+import { concernsKeys, fingerprintOfSubject, keysOfSubject, ValuesBySubject } from '../subject-changes.ts';
 import { compileAccessRules } from './access-rules.ts';
 
 /** Milliseconds after the last use. */
@@ -40,8 +41,9 @@ export interface RulesCacheOptions {
 interface Entry {
   readonly key: string;
   readonly compiled: CompiledRules;
-  /** What changes are about: subjects of the index, and tenants whose namespaces count. */
-  readonly concerns: readonly string[];
+  readonly tenant: string;
+  /** Of the user. */
+  readonly keys: ReadonlySet<SubjectKey>;
   readonly bytes: number;
   usedAt: number;
 }
@@ -51,7 +53,7 @@ export class RulesCache {
   #maxBytes: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #concerned = new Map<string, Set<Entry>>();
+  readonly #bySubject = new ValuesBySubject<Entry>();
   readonly #unsubscribe: () => void;
   #bytes = 0;
 
@@ -83,8 +85,11 @@ export class RulesCache {
 
   /** Whether a change may change the rules of the subject, or its named sets. */
   concerns(change: Change, subject: SubjectByNamespace): boolean {
-    const concerns = new Set(this.#concernsOf(subject));
-    return concernsOf(change).some((concern) => concerns.has(concern));
+    const { tenant } = subject.cluster;
+    if (change.tenant !== tenant) return false;
+    return change.kind === 'access'
+      ? concernsKeys(change, keysOfSubject(subject))
+      : this.#mayChangeSets(change);
   }
 
   /** Afterwards nothing is cached: an open watch may still ask. */
@@ -92,7 +97,7 @@ export class RulesCache {
     this.#unsubscribe();
     this.#maxBytes = 0;
     this.#entries.clear();
-    this.#concerned.clear();
+    this.#bySubject.clear();
     this.#bytes = 0;
   }
 
@@ -113,20 +118,16 @@ export class RulesCache {
       isTruncated,
       digest: createHash('sha256').update(text).digest('base64url'),
     };
-    const concerns = this.#concernsOf(subject);
-    const bytes = text.length * BYTES_PER_CHARACTER + concerns.length * BYTES_PER_KEY;
-    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });
+    const keys = keysOfSubject(subject);
+    const bytes = text.length * BYTES_PER_CHARACTER + keys.size * BYTES_PER_KEY;
+    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, tenant, keys, bytes, usedAt: now });
     return compiled;
   }
 
   #insert(entry: Entry): void {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
-    for (const concern of entry.concerns) {
-      const entries = this.#concerned.get(concern);
-      if (entries === undefined) this.#concerned.set(concern, new Set([entry]));
-      else entries.add(entry);
-    }
+    this.#bySubject.add(entry.tenant, entry.keys, entry);
     for (const oldest of this.#entries.values()) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#remove(oldest);
@@ -136,11 +137,7 @@ export class RulesCache {
   #remove(entry: Entry): void {
     this.#entries.delete(entry.key);
     this.#bytes -= entry.bytes;
-    for (const concern of entry.concerns) {
-      const entries = this.#concerned.get(concern);
-      entries?.delete(entry);
-      if (entries?.size === 0) this.#concerned.delete(concern);
-    }
+    this.#bySubject.delete(entry.tenant, entry.keys, entry);
   }
 
   #expire(now: number): void {
@@ -151,49 +148,24 @@ export class RulesCache {
   }
 
   #changed(change: Change): void {
-    for (const concern of concernsOf(change))
-      for (const entry of this.#concerned.get(concern) ?? []) this.#remove(entry);
+    for (const entry of this.#concernedBy(change)) this.#remove(entry);
   }
 
-  #concernsOf(subject: SubjectByNamespace): string[] {
-    const concerns = new Set<string>();
-    for (const user of usersOf(subject))
-      for (const key of keysOfUser(user)) concerns.add(subjectConcern(user.tenant, key));
-    // A new namespace is in a set if the user has the right everywhere.
-    if (this.#options.namedSets.length > 0) concerns.add(namespacesConcern(subject.cluster.tenant));
-    return [...concerns];
+  #concernedBy(change: Change): Iterable<Entry> {
+    if (change.kind === 'access') return this.#bySubject.under(change.tenant, change.subjects);
+    if (!this.#mayChangeSets(change)) return [];
+    return [...this.#entries.values()].filter(({ tenant }) => tenant === change.tenant);
   }
-}
 
-function usersOf({ cluster, other, namespaces }: SubjectByNamespace): Set<RBACUser> {
-  return new Set([cluster, other, ...namespaces.values()]);
-}
-
-function concernsOf(change: Change): readonly string[] {
-  if (change.kind === 'access') return [...change.subjects].map((key) => subjectConcern(change.tenant, key));
-  return change.type === 'MODIFIED' ? [] : [namespacesConcern(change.tenant)];
-}
-
-function subjectConcern(tenant: string, key: string): string {
-  return `${tenant}/${key}`;
-}
-
-function namespacesConcern(tenant: string): string {
-  return `${tenant}/namespaces`;
+  /** A new namespace is in a set if the user has the right everywhere. */
+  #mayChangeSets({ type }: NamespaceChange): boolean {
+    return this.#options.namedSets.length > 0 && type !== 'MODIFIED';
+  }
 }
 
 /** A digest, since a user may have hundreds of groups. */
-function keyOf({ cluster, other, namespaces }: SubjectByNamespace, selection: RulesSelection): string {
+function keyOf(subject: SubjectByNamespace, selection: RulesSelection): string {
   const { verb, apiGroup = null, resource = null, namespace = null } = selection;
-  const facts = [
-    userFacts(cluster),
-    cluster === other ? null : userFacts(other),
-    [...namespaces].map(([name, user]) => [name, userFacts(user)]),
-    [verb, apiGroup, resource, namespace],
-  ];
+  const facts = [fingerprintOfSubject(subject), verb, apiGroup, resource, namespace];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
-}
-
-function userFacts({ tenant, username, groups }: RBACUser): readonly unknown[] {
-  return [tenant, username, groups];
 }
