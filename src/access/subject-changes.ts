@@ -3,23 +3,12 @@
  * changed. Users are compared by what RBAC sees of them.
  */
 import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
-import type { AccessChange } from '../rbac/change.ts';
 import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
 
 /** Under which bindings of the user are found, in any namespace. */
 export function keysOfSubject({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
   if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
   return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
-}
-
-/** Whether the access of a user with these keys may differ after the change. */
-export function concernsKeys(
-  { subjects }: Pick<AccessChange, 'subjects'>,
-  keys: ReadonlySet<SubjectKey>,
-): boolean {
-  const [fewer, more] = subjects.size < keys.size ? [subjects, keys] : [keys, subjects];
-  for (const key of fewer) if (more.has(key)) return true;
-  return false;
 }
 
 /** Equal for equal subjects, however their groups are ordered. */

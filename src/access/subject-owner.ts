@@ -7,7 +7,7 @@ import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-nam
 import type { RBACUser } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { SubjectKey } from '../rbac/subject-key.ts';
+import { type SubjectKey, subjectOfKey } from '../rbac/subject-key.ts';
 import type { SubjectGrant } from '../rbac/who-can.ts';
 import type { NamedScope } from './ports.ts';
 
@@ -93,9 +93,9 @@ export class View {
   }
 
   #isOwn(key: SubjectKey): boolean {
-    const name = key.slice(key.indexOf(':') + 1);
+    const { kind, name } = subjectOfKey(key);
     const { user, namePrefix } = this.viewer;
-    if (key.startsWith('group:')) return user.groups.includes(name) || this.#isOwnGroup(name);
+    if (kind === 'group') return user.groups.includes(name) || this.#isOwnGroup(name);
     if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) return this.#isOwnServiceAccount(name);
     if (name === user.username || !name.includes(':') || name.startsWith('system:')) return true;
     return namePrefix !== undefined && name.startsWith(namePrefix);

@@ -11,6 +11,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
+import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
 import {
   isKnownVerb,
   isNamespaceObject,
@@ -37,6 +38,7 @@ export interface AskedReview {
   readonly people: boolean;
 }
 
+const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
 /** Projects and domains whose people are listed in one review. */
 const MAX_PLACES = 100;
@@ -131,8 +133,9 @@ function mayAct(
   { user: { tenant } }: Viewer,
   { systemTenant }: AccessIndex['index'],
 ): boolean {
-  if (tenant === '' || tenant === systemTenant || !key.startsWith('user:')) return true;
-  return key.startsWith(`user:${tenant}:`) || key.startsWith(`user:${SERVICE_ACCOUNT_PREFIX}`);
+  if (tenant === '' || tenant === systemTenant) return true;
+  const { kind, name } = subjectOfKey(key);
+  return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
 function divide(grants: readonly SubjectGrant[], view: View) {
@@ -140,7 +143,7 @@ function divide(grants: readonly SubjectGrant[], view: View) {
   const others = new Set<string>();
   for (const grant of grants) {
     // The API server does not look at its bindings.
-    if (grant.key === `group:${SYSTEM_MASTERS}`) continue;
+    if (grant.key === SYSTEM_MASTERS_KEY) continue;
     if (view.shows(grant)) shown.push(grant);
     else others.add(grant.key);
   }
@@ -159,7 +162,7 @@ function systemSubjects(
   const { systemTenant } = index;
   if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
   const { grants } = whoCan(index.objectsOf(systemTenant), question, scope);
-  return grants.map(({ key }) => `${systemTenant} ${key}`).filter((key) => !key.endsWith(SYSTEM_MASTERS));
+  return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
 
 function namesOf(
@@ -169,8 +172,8 @@ function namesOf(
   const groups = new Set<string>();
   const serviceAccounts = new Set<string>();
   for (const { key } of grants) {
-    const name = key.slice(key.indexOf(':') + 1);
-    if (key.startsWith('group:')) groups.add(name);
+    const { kind, name } = subjectOfKey(key);
+    if (kind === 'group') groups.add(name);
     else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
     else users.add(name);
   }
@@ -196,9 +199,9 @@ function userNamed(name: string): ObjectName {
 }
 
 function describe({ key, binding, role }: SubjectGrant, view: View, scopes: Scopes | undefined): WhoCanGrant {
-  const name = key.slice(key.indexOf(':') + 1);
-  const displayName = key.startsWith('group:') ? displayNameOf(name, view, scopes) : undefined;
-  const subject = key.startsWith('group:') ? { kind: 'Group', namespace: '', name } : userNamed(name);
+  const { kind, name } = subjectOfKey(key);
+  const displayName = kind === 'group' ? displayNameOf(name, view, scopes) : undefined;
+  const subject = kind === 'group' ? { kind: 'Group', namespace: '', name } : userNamed(name);
   return {
     subject: { ...subject, ...(displayName !== undefined && { displayName }) },
     by: 'binding',

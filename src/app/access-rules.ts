@@ -10,6 +10,7 @@ import { RulesCache } from '../access/rules/rules-cache.ts';
 import { createRulesDocuments, type RulesDocuments } from '../access/rules/rules-document.ts';
 import type { Verifier } from '../access/verification.ts';
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
 import { createSelfAccessRulesAnswerer } from '../pipeline/own-api/answer-access-rules.ts';
 import { createRulesReviewAnswerer } from '../pipeline/own-api/answer-rules-review.ts';
@@ -31,6 +32,7 @@ export interface AccessRulesOptions {
   readonly verifier: Pick<Verifier, 'isSuspended'>;
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
   readonly subjects: AccessSubjects;
+  readonly responseMemory: ResponseMemory;
 }
 
 export interface ConfiguredAccessRules {
@@ -41,7 +43,7 @@ export interface ConfiguredAccessRules {
 
 export function createAccessRules(
   { loaded, generation, runtime: { clock } }: Build,
-  { access, verifier, stages, subjects }: AccessRulesOptions,
+  { access, verifier, stages, subjects, responseMemory }: AccessRulesOptions,
 ): ConfiguredAccessRules {
   const { access: configuration, server } = loaded.configuration;
   const { namedSets } = configuration;
@@ -55,8 +57,8 @@ export function createAccessRules(
   return {
     source: createAccessSource(documents, subjects, stages.mode),
     answerers: [
-      createSelfAccessRulesAnswerer({ documents, subjects, clock }),
-      createRulesReviewAnswerer({ documents, findSubject, limits, clock }),
+      createSelfAccessRulesAnswerer({ documents, subjects, clock, responseMemory }),
+      createRulesReviewAnswerer({ documents, findSubject, limits, clock, responseMemory }),
     ],
   };
 }

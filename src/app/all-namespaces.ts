@@ -6,7 +6,7 @@ import type { Verifier } from '../access/verification.ts';
 import type { AuthorizationMode } from '../api/config-v1alpha1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { createSealingKey } from '../cache/sealing-key.ts';
-import { ByteBudget } from '../lib/byte-budget.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
   type AllNamespacesAnswerer,
   createAllNamespacesAnswerer,
@@ -19,8 +19,6 @@ import { sealingSecrets } from './cache.ts';
 import { ComponentType } from './component.ts';
 import { createOwnUpstream } from './upstream.ts';
 
-/** Memory for the parts of lists that are merged: in all, and of each tenant. */
-const MERGED_BYTES = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 const KEY_BYTES = 32;
 
 const SEALER = new ComponentType<TokenSealer>('sealer of continue tokens', {});
@@ -32,6 +30,7 @@ export interface ConfiguredAllNamespacesOptions {
   readonly discovered: DiscoveryDocuments;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
+  readonly responseMemory: ResponseMemory;
 }
 
 export function createConfiguredAllNamespaces(
@@ -48,7 +47,7 @@ export function createConfiguredAllNamespaces(
     sealer: createTokenSealer(build),
     reviewer: isRBACAlone(authorizers) ? undefined : reviewer,
     maxNamespaces,
-    memory: new ByteBudget(MERGED_BYTES),
+    memory: options.responseMemory,
   });
 }
 

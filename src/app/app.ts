@@ -9,6 +9,7 @@ import { createApiServerProbe } from '../clients/kube-apiserver.ts';
 import { warnOfCertificates } from '../config/certificate-periods.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
+import { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -83,6 +84,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
     startedAt: systemClock.now(),
     streams,
+    responseMemory: new ResponseMemory(),
     portal: configuration.portal && createPortalState(runtime),
     hasWebhook: configuration.webhook !== undefined,
     inForce: () => generations.current,

@@ -4,6 +4,7 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
   createNamespacesAnswerer,
   type NamespacesAnswerer,
@@ -24,6 +25,7 @@ export interface ConfiguredNamespacesOptions {
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
+  readonly responseMemory: ResponseMemory;
 }
 
 export function createConfiguredNamespaces(

@@ -4,6 +4,7 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
 import type { Drops } from '../flowcontrol/ports.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
@@ -25,6 +26,7 @@ export interface ServingProcess {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly streams: StreamRegistry;
+  readonly responseMemory: ResponseMemory;
   /** Undefined if the process was started without a portal. */
   readonly portal: PortalState | undefined;
   /** Whether the process was started with a webhook. */

@@ -5,6 +5,7 @@
 import type { AccessIndex } from '../access/ports.ts';
 import type { WhoCanOptions } from '../access/who-can.ts';
 import { createKeystoneNames } from '../clients/keystone-names.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
 import { createWhoCanAnswerer } from '../pipeline/own-api/answer-who-can.ts';
 import type { UpstreamResponse } from '../pipeline/ports.ts';
@@ -21,11 +22,12 @@ export function createWhoCan(
   build: Build,
   access: AccessIndex,
   mode: TenancyMode,
+  responseMemory: ResponseMemory,
 ): Answerer<UpstreamResponse> {
   const { clock } = build.runtime;
   const { body: bodyTimeout } = build.loaded.configuration.server.timeouts;
   const limits = { bodyBytes: REVIEW_BYTES, bodyTimeout };
-  return createWhoCanAnswerer({ ...whoCanOptions(build, access), mode, clock, limits });
+  return createWhoCanAnswerer({ ...whoCanOptions(build, access), mode, clock, limits, responseMemory });
 }
 
 function whoCanOptions(build: Build, access: AccessIndex): WhoCanOptions {

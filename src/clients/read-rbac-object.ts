@@ -91,6 +91,8 @@ export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean 
     return {
       ...stored,
       resource: 'namespaces',
+      // Bindings have the same text as their namespace: comparing it is comparing two references.
+      name: names.share(stored.name),
       labels: labelsOf(metadata),
       phase: names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
       creationTimestamp: textOf(metadata.creationTimestamp),

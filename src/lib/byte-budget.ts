@@ -7,6 +7,12 @@ export interface ByteBudgetOptions {
   readonly perKey: number;
 }
 
+/** Memory of one holder, which grows and shrinks. */
+export interface Reservation {
+  /** @returns false if there is no room for more: then nothing has changed; never for less */
+  resize(bytes: number): boolean;
+}
+
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
   readonly #keys = new Map<string, number>();
@@ -34,6 +40,19 @@ export class ByteBudget {
       if (released) return;
       released = true;
       this.release(key, bytes);
+    };
+  }
+
+  /** Nothing is reserved yet. */
+  reservation(key: string): Reservation {
+    let held = 0;
+    return {
+      resize: (bytes) => {
+        if (bytes > held && !this.tryReserve(key, bytes - held)) return false;
+        if (bytes < held) this.release(key, held - bytes);
+        held = bytes;
+        return true;
+      },
     };
   }
 

@@ -6,6 +6,7 @@ import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
+import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
@@ -52,6 +53,8 @@ export interface Pipeline extends Stages {
   readonly undecided: InFlightCounter;
   /** Of the process: it outlives a reload. */
   readonly streams: StreamRegistry;
+  /** For what answerers return; of the process. */
+  readonly responseMemory: ResponseMemory;
   /** Called when a request has changed a tenant's discovery; every tenant's if it is undefined. */
   readonly discoveryChanged: (owner: TenantName | undefined) => void;
   readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
@@ -91,7 +94,7 @@ function answer(
   hooks: RelayHooks | undefined,
   from = 0,
 ): Promise<RelayResult> | undefined {
-  const { answerers } = pipeline;
+  const { answerers, responseMemory } = pipeline;
   for (let at = from; at < answerers.length; at += 1) {
     const answered = answerers[at]?.answer(outgoing);
     if (answered === undefined) continue;
@@ -101,29 +104,37 @@ function answer(
           answer(outgoing, pipeline, undecided, hooks, at + 1) ??
           forward(outgoing, pipeline, undecided, hooks)
         );
-      if ('body' in response) return writeResponse(outgoing, response);
+      if ('body' in response) return writeResponse(outgoing, response, responseMemory);
       undecided.release();
-      return writeStream(outgoing, response, hooks);
+      return writeStream(outgoing, response, responseMemory, hooks);
     });
   }
   return undefined;
 }
 
+/** @throws StatusError TenantRateExceeded, ListTooLarge if the body's memory is not accounted for yet */
 function writeResponse(
-  { exchange, auditID }: Outgoing,
-  { status, headers, body, annotations, release }: UpstreamResponse,
+  { exchange, auditID, tenant }: Outgoing,
+  answered: UpstreamResponse,
+  memory: ResponseMemory,
 ): RelayResult {
+  const { status, headers, body, annotations } = answered;
+  const release = answered.release ?? memory.charged(tenant, answered).release;
   const { response } = exchange;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) {
-    release?.();
+    release();
     return { ...result, aborted: true };
   }
   // In a 304 it would be the length of what is not sent.
   const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
-  response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
-  if (release === undefined) response.end(body);
-  else writeAccounted(exchange, body, release);
+  try {
+    response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  writeAccounted(exchange, body, release);
   return { ...result, aborted: false };
 }
 

@@ -182,7 +182,10 @@ export interface UpstreamResponse {
   readonly body: Buffer;
   /** For the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Gives back the memory of the body. To be called once it is written, if it is present. */
+  /**
+   * Gives back the memory of the body, idempotent. To be called once it is written. Absent if it is not
+   * accounted for.
+   */
   readonly release?: () => void;
 }
 

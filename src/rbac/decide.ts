@@ -10,7 +10,8 @@ import type { Question, RBACUser } from './attributes.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
-import { keyOfSubject, keysOfUser, type SubjectKey } from './subject-key.ts';
+import { keysOfUser } from './subject-key.ts';
+import { firstSubjectOf, matches } from './subject-match.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
 /** Members of this group are authorized before RBAC is asked. */
@@ -45,20 +46,35 @@ export type AccessDecision =
 export function decide(index: RBACIndex, user: RBACUser, question: Question): AccessDecision {
   if (user.groups.includes(SYSTEM_MASTERS)) return { decision: 'allow', reason: '', grant: undefined };
   const errors = new Set<string>();
-  if (!isConfinedElsewhere(index, user, question)) {
-    const objects = index.objectsOf(user.tenant);
-    for (const { binding, role, subject } of grantsOf(objects, user, namespaceOf(question), errors)) {
-      const rule = role.rules.findIndex((candidate) => ruleAllows(candidate, question));
-      if (rule < 0) continue;
-      const grant = { binding, subject, role, rule };
-      return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
-    }
-  }
-  return { decision: 'noOpinion', reason: errorReason([...errors]), errors: [...errors] };
+  const allowing = allowingRule(index, user, question, errors);
+  const subject = allowing && firstSubjectOf(allowing.binding, user);
+  if (allowing === undefined || subject === undefined)
+    return { decision: 'noOpinion', reason: errorReason([...errors]), errors: [...errors] };
+  const grant = { ...allowing, subject };
+  return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
 }
 
 export function allows(index: RBACIndex, user: RBACUser, question: Question): boolean {
-  return decide(index, user, question).decision === 'allow';
+  if (user.groups.includes(SYSTEM_MASTERS)) return true;
+  return allowingRule(index, user, question, new Set()) !== undefined;
+}
+
+/** The first rule that allows the request. A role that many bindings refer to is evaluated once. */
+function allowingRule(
+  index: RBACIndex,
+  user: RBACUser,
+  question: Question,
+  errors: Set<string>,
+): (BoundRole & { readonly rule: number }) | undefined {
+  if (isConfinedElsewhere(index, user, question)) return undefined;
+  const refused = new Set<StoredRole>();
+  for (const bound of grantsOf(index.objectsOf(user.tenant), user, namespaceOf(question), errors)) {
+    if (refused.has(bound.role)) continue;
+    const rule = bound.role.rules.findIndex((candidate) => ruleAllows(candidate, question));
+    if (rule >= 0) return { ...bound, rule };
+    refused.add(bound.role);
+  }
+  return undefined;
 }
 
 /** Arktos refuses a tenant's user everything outside the tenant, non-resource requests included. */
@@ -78,7 +94,6 @@ function namespaceOf(question: Question): string {
 export interface BoundRole {
   readonly binding: StoredBinding;
   readonly role: StoredRole;
-  readonly subject: StoredSubject;
 }
 
 /**
@@ -94,39 +109,34 @@ export function* grantsOf(
   namespace: string,
   errors: Set<string>,
 ): Generator<BoundRole> {
-  const keys = keysOfUser(user);
-  yield* grantsIn(objects, keys, '', errors);
-  if (namespace !== '') yield* grantsIn(objects, keys, namespace, errors);
+  yield* grantsIn(objects, user, '', errors);
+  if (namespace !== '') yield* grantsIn(objects, user, namespace, errors);
 }
 
 function* grantsIn(
   objects: TenantObjects,
-  keys: ReadonlySet<SubjectKey>,
+  user: RBACUser,
   namespace: string,
   errors: Set<string>,
 ): Generator<BoundRole> {
-  for (const binding of bindingsOf(objects, keys, namespace)) {
+  for (const binding of bindingsOf(objects, user, namespace)) {
     const role = objects.roleOf(binding);
-    if (role === undefined) {
-      errors.add(missingRole(binding));
-      continue;
-    }
-    const subject = binding.subjects.find((candidate) => matches(candidate, keys, namespace));
-    if (subject !== undefined) yield { binding, role, subject };
+    if (role === undefined) errors.add(missingRole(binding));
+    else yield { binding, role };
   }
 }
 
-function bindingsOf(
-  objects: TenantObjects,
-  keys: ReadonlySet<SubjectKey>,
-  namespace: string,
-): readonly StoredBinding[] {
+/** The cost is that of the user's groups and bindings, however many subjects the bindings have. */
+function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): readonly StoredBinding[] {
+  const keys = keysOfUser(user);
   const inPlace = objects.bindingsIn(namespace);
-  // A namespace often has fewer bindings than a user has groups.
-  if (inPlace.size < keys.size)
-    return [...inPlace.values()]
-      .filter(({ subjects }) => subjects.some((subject) => matches(subject, keys, namespace)))
-      .sort(byName);
+  // A namespace often has fewer subjects than a user has groups.
+  if (haveAtMost(keys.size, inPlace)) {
+    const found: StoredBinding[] = [];
+    for (const binding of inPlace.values())
+      if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
+    return found.sort(byName);
+  }
   const lists: (readonly StoredBinding[])[] = [];
   for (const key of keys) {
     const bindings = inNamespace(objects.bindingsOfSubject(key), namespace);
@@ -137,13 +147,19 @@ function bindingsOf(
   return [...new Set(lists.flat())].sort(byName);
 }
 
-function byName(one: StoredBinding, other: StoredBinding): number {
-  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
+/** Whether the bindings and their subjects are at most that many. */
+function haveAtMost(most: number, bindings: ReadonlyMap<string, StoredBinding>): boolean {
+  if (bindings.size > most) return false;
+  let count = 0;
+  for (const { subjects } of bindings.values()) {
+    count += subjects.length;
+    if (count > most) return false;
+  }
+  return true;
 }
 
-function matches(subject: StoredSubject, keys: ReadonlySet<SubjectKey>, namespace: string): boolean {
-  const key = keyOfSubject(subject, namespace);
-  return key !== undefined && keys.has(key);
+function byName(one: StoredBinding, other: StoredBinding): number {
+  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 
 /** As the API server describes the binding in the reason of a review. */
@@ -179,8 +195,8 @@ export function rulesOf(
   user: RBACUser,
   namespace: string,
   errors: Set<string>,
-): { readonly rule: PolicyRule; readonly grant: Grant }[] {
-  return [...grantsOf(objects, user, namespace, errors)].flatMap(({ binding, role, subject }) =>
-    role.rules.map((rule, at) => ({ rule, grant: { binding, subject, role, rule: at } })),
+): (BoundRole & { readonly rule: PolicyRule })[] {
+  return [...grantsOf(objects, user, namespace, errors)].flatMap((bound) =>
+    bound.role.rules.map((rule) => ({ ...bound, rule })),
   );
 }

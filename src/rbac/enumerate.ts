@@ -3,7 +3,7 @@
  * bindings, not on the number of namespaces.
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { StoredBinding } from '../api/rbac-v1.ts';
+import type { StoredBinding, StoredNamespace } from '../api/rbac-v1.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
@@ -23,21 +23,29 @@ export function visibleNamespaces(tenant: string): NamespacesQuestion {
   return { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '', tenant, name: 'namespace' };
 }
 
-/**
- * The existing namespaces of `question.tenant` in which the subject is allowed, sorted by name.
- */
+/** The existing namespaces of `question.tenant` in which the subject is allowed, sorted by name. */
 export function namespacesAllowed(
   index: RBACIndex,
   subject: SubjectByNamespace,
   question: NamespacesQuestion,
 ): readonly string[] {
+  return [...allowedNamespaces(index, subject, question).keys()].sort();
+}
+
+/** The same by name, in no order. */
+export function allowedNamespaces(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  question: NamespacesQuestion,
+): Map<string, StoredNamespace> {
   const existing = index.objectsOf(question.tenant).namespaces;
-  const allowed: string[] = [];
-  for (const namespace of candidates(index, subject.other, question, existing))
-    if (existing.has(namespace) && !subject.namespaces.has(namespace)) allowed.push(namespace);
-  for (const [namespace, user] of subject.namespaces)
-    if (existing.has(namespace) && isAllowedIn(index, user, question, namespace)) allowed.push(namespace);
-  return allowed.sort();
+  const allowed = candidates(index, subject.other, question, existing);
+  for (const [name, user] of subject.namespaces) {
+    const namespace = existing.get(name);
+    if (namespace !== undefined && isAllowedIn(index, user, question, name)) allowed.set(name, namespace);
+    else allowed.delete(name);
+  }
+  return allowed;
 }
 
 /** Whether the subject is allowed in that one namespace. */
@@ -50,21 +58,21 @@ export function isAllowedIn(
   return allows(index, user, { ...question, namespace, name: name === '' ? '' : namespace });
 }
 
-/** The namespaces in which one user is allowed, without duplicates; they need not exist. */
+/** The existing namespaces in which one user is allowed. */
 function candidates(
   index: RBACIndex,
   user: RBACUser,
   question: NamespacesQuestion,
-  existing: ReadonlyMap<string, unknown>,
-): Iterable<string> {
-  if (user.groups.includes(SYSTEM_MASTERS)) return existing.keys();
-  if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return [];
+  existing: ReadonlyMap<string, StoredNamespace>,
+): Map<string, StoredNamespace> {
+  if (user.groups.includes(SYSTEM_MASTERS)) return new Map(existing);
+  if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return new Map();
   const objects = index.objectsOf(user.tenant);
-  const reach = new Reach(objects, question);
+  const reach = new Reach(objects, question, existing);
   for (const key of keysOfUser(user))
     for (const binding of objects.bindingsOfSubject(key)) {
       reach.add(binding);
-      if (reach.everywhere) return existing.keys();
+      if (reach.everywhere) return new Map(existing);
     }
   return reach.namespaces;
 }
@@ -73,25 +81,35 @@ function candidates(
 class Reach {
   readonly #objects: TenantObjects;
   readonly #question: NamespacesQuestion;
+  readonly #existing: ReadonlyMap<string, StoredNamespace>;
   /** By name: of ClusterRoles, which many bindings refer to. */
   readonly #covered = new Map<string, Coverage>();
-  readonly namespaces = new Set<string>();
+  readonly namespaces = new Map<string, StoredNamespace>();
   everywhere = false;
 
-  constructor(objects: TenantObjects, question: NamespacesQuestion) {
+  constructor(
+    objects: TenantObjects,
+    question: NamespacesQuestion,
+    existing: ReadonlyMap<string, StoredNamespace>,
+  ) {
     this.#objects = objects;
     this.#question = question;
+    this.#existing = existing;
   }
 
   add(binding: StoredBinding): void {
     const { namespace } = binding;
-    // A rule may name the empty name, which is no namespace.
     if (namespace !== '' && this.namespaces.has(namespace)) return;
     const covered = this.#coveredBy(binding);
     if (namespace === '') {
       if (covered === 'all') this.everywhere = true;
-      else for (const name of covered) this.namespaces.add(name);
-    } else if (covered === 'all' || covered.has(namespace)) this.namespaces.add(namespace);
+      else for (const name of covered) this.#addIfExisting(name);
+    } else if (covered === 'all' || covered.has(namespace)) this.#addIfExisting(namespace);
+  }
+
+  #addIfExisting(name: string): void {
+    const namespace = this.#existing.get(name);
+    if (namespace !== undefined) this.namespaces.set(name, namespace);
   }
 
   #coveredBy(binding: StoredBinding): Coverage {

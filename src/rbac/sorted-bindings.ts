@@ -1,6 +1,6 @@
 /**
- * Bindings of one subject in the order of their namespaces and names; ClusterRoleBindings, which have no
- * namespace, come first. An array, since a user in hundreds of groups has few bindings by each.
+ * Bindings of one subject or role in the order of their namespaces and names; ClusterRoleBindings, which have
+ * no namespace, come first. An array, since a user in hundreds of groups has few bindings by each.
  */
 import type { StoredBinding } from '../api/rbac-v1.ts';
 
@@ -8,7 +8,10 @@ export type SortedBindings = readonly StoredBinding[];
 
 /** @param binding that is not among them */
 export function insertBinding(bindings: StoredBinding[], binding: StoredBinding): void {
-  bindings.splice(position(bindings, binding.namespace, binding.name), 0, binding);
+  const last = bindings.at(-1);
+  // A list has them in this order.
+  if (last === undefined || isBefore(last, binding.namespace, binding.name)) bindings.push(binding);
+  else bindings.splice(position(bindings, binding.namespace, binding.name), 0, binding);
 }
 
 export function removeBinding(bindings: StoredBinding[], binding: StoredBinding): void {
@@ -39,4 +42,9 @@ function position(bindings: SortedBindings, namespace: string, name: string): nu
 
 function isBefore(binding: StoredBinding, namespace: string, name: string): boolean {
   return binding.namespace === namespace ? binding.name < name : binding.namespace < namespace;
+}
+
+export function compareBindings(one: StoredBinding, other: StoredBinding): number {
+  if (isBefore(one, other.namespace, other.name)) return -1;
+  return isBefore(other, one.namespace, one.name) ? 1 : 0;
 }

@@ -7,14 +7,32 @@ import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
 
-export type SubjectKey = `user:${string}` | `group:${string}`;
+/**
+ * `user:` and the name of a user; a group is its own key, since users have hundreds. A group whose name looks
+ * like a key has `group:` before it, so no two subjects have one key.
+ */
+export type SubjectKey = string;
+
+const USER = 'user:';
+const GROUP = 'group:';
 
 function userKey(username: string): SubjectKey {
-  return `user:${username}`;
+  return `${USER}${username}`;
 }
 
 export function groupKey(group: string): SubjectKey {
-  return `group:${group}`;
+  return group.startsWith(USER) || group.startsWith(GROUP) ? `${GROUP}${group}` : group;
+}
+
+export interface NamedSubject {
+  readonly kind: 'user' | 'group';
+  readonly name: string;
+}
+
+/** Whose key it is. */
+export function subjectOfKey(key: SubjectKey): NamedSubject {
+  if (key.startsWith(USER)) return { kind: 'user', name: key.slice(USER.length) };
+  return { kind: 'group', name: key.startsWith(GROUP) ? key.slice(GROUP.length) : key };
 }
 
 /** @returns undefined if the subject matches no user */
@@ -34,7 +52,7 @@ export function keyOfSubject(subject: StoredSubject, bindingNamespace: string): 
 }
 
 /** Without duplicates. */
-export function keysOfBinding({ subjects, namespace }: StoredBinding): Set<SubjectKey> {
+export function keysOfBinding({ subjects, namespace }: StoredBinding): ReadonlySet<SubjectKey> {
   const keys = new Set<SubjectKey>();
   for (const subject of subjects) {
     const found = keyOfSubject(subject, namespace);
@@ -45,5 +63,16 @@ export function keysOfBinding({ subjects, namespace }: StoredBinding): Set<Subje
 
 /** Made once for each user object: many questions are about one user. */
 export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeByReference(
-  ({ username, groups }) => new Set([userKey(username), ...groups.map(groupKey)]),
+  ({ username, groups }) => {
+    const keys = new Set<SubjectKey>([userKey(username)]);
+    for (const group of groups) keys.add(groupKey(group));
+    return keys;
+  },
 );
+
+/** Whether both have a key in common. The cost is that of the smaller one. */
+export function intersects(one: ReadonlySet<SubjectKey>, other: ReadonlySet<SubjectKey>): boolean {
+  const [fewer, more] = one.size < other.size ? [one, other] : [other, one];
+  for (const key of fewer) if (more.has(key)) return true;
+  return false;
+}

@@ -14,7 +14,6 @@ import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 
 const NO_BINDINGS: SortedBindings = [];
 const NO_NAMED_BINDINGS: ReadonlyMap<string, StoredBinding> = new Map();
-const NO_BOUND: ReadonlySet<StoredBinding> = new Set();
 
 /** Maps within maps, since putting two names together would cost more than looking both up. */
 export class TenantObjects {
@@ -23,9 +22,10 @@ export class TenantObjects {
   readonly #roles = new NestedMap<StoredRole>();
   /** Namespace → name → binding; a ClusterRoleBinding's namespace is empty. */
   readonly #bindings = new NestedMap<StoredBinding>();
-  readonly #bySubject = new Map<SubjectKey, StoredBinding[]>();
+  /** Most subjects have one binding, which needs no array. */
+  readonly #bySubject = new Map<SubjectKey, StoredBinding | StoredBinding[]>();
   /** Namespace → name of the role → its bindings; a ClusterRole's namespace is empty. */
-  readonly #byRole = new NestedMap<Set<StoredBinding>>();
+  readonly #byRole = new NestedMap<StoredBinding[]>();
 
   get isEmpty(): boolean {
     return this.#namespaces.size === 0 && this.#roles.isEmpty && this.#bindings.isEmpty;
@@ -66,11 +66,12 @@ export class TenantObjects {
   }
 
   bindingsOfSubject(key: SubjectKey): SortedBindings {
-    return this.#bySubject.get(key) ?? NO_BINDINGS;
+    const bindings = this.#bySubject.get(key) ?? NO_BINDINGS;
+    return isOne(bindings) ? [bindings] : bindings;
   }
 
-  bindingsOfRole({ namespace, name }: Pick<StoredRole, 'namespace' | 'name'>): ReadonlySet<StoredBinding> {
-    return this.#byRole.get(namespace, name) ?? NO_BOUND;
+  bindingsOfRole({ namespace, name }: Pick<StoredRole, 'namespace' | 'name'>): SortedBindings {
+    return this.#byRole.get(namespace, name) ?? NO_BINDINGS;
   }
 
   /** Those that refer to a role that does not exist, in no order. */
@@ -97,7 +98,7 @@ export class TenantObjects {
   put(object: StoredObject): void {
     if (object.resource === 'namespaces') this.#namespaces.set(object.name, object);
     else if (isBinding(object)) this.#putBinding(object);
-    else this.#roles.set(object.namespace, object.name, object);
+    else this.#roles.put(object.namespace, object.name, object);
   }
 
   delete(object: StoredObject): void {
@@ -107,43 +108,52 @@ export class TenantObjects {
   }
 
   #putBinding(binding: StoredBinding): void {
-    this.#deleteBinding(binding);
-    this.#bindings.set(binding.namespace, binding.name, binding);
+    const known = this.#bindings.put(binding.namespace, binding.name, binding);
+    if (known !== undefined) this.#unlink(known);
     for (const key of keysOfBinding(binding)) {
       const bindings = this.#bySubject.get(key);
-      if (bindings === undefined) this.#bySubject.set(key, [binding]);
+      if (bindings === undefined) this.#bySubject.set(key, binding);
+      else if (isOne(bindings)) this.#bySubject.set(key, inOrder(bindings, binding));
       else insertBinding(bindings, binding);
     }
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return;
-    const { name } = binding.roleRef;
-    const bound = this.#byRole.get(namespace, name);
-    if (bound === undefined) this.#byRole.set(namespace, name, new Set([binding]));
-    else bound.add(binding);
+    const bound = this.#byRole.get(namespace, binding.roleRef.name);
+    if (bound === undefined) this.#byRole.put(namespace, binding.roleRef.name, [binding]);
+    else insertBinding(bound, binding);
   }
 
   #deleteBinding({ namespace, name }: StoredBinding): void {
     const known = this.#bindings.get(namespace, name);
     if (known === undefined) return;
     this.#bindings.delete(namespace, name);
-    for (const key of keysOfBinding(known)) this.#deleteFromSubject(key, known);
-    const roleNamespace = roleNamespaceOf(known);
-    if (roleNamespace !== undefined) this.#deleteFromRole(roleNamespace, known);
+    this.#unlink(known);
   }
 
-  #deleteFromSubject(key: SubjectKey, binding: StoredBinding): void {
-    const bindings = this.#bySubject.get(key);
-    if (bindings === undefined) return;
-    removeBinding(bindings, binding);
-    if (bindings.length === 0) this.#bySubject.delete(key);
-  }
-
-  #deleteFromRole(namespace: string, binding: StoredBinding): void {
+  #unlink(binding: StoredBinding): void {
+    for (const key of keysOfBinding(binding)) {
+      const bindings = this.#bySubject.get(key);
+      if (bindings === undefined) continue;
+      if (!isOne(bindings)) removeBinding(bindings, binding);
+      if (isOne(bindings) || bindings.length === 0) this.#bySubject.delete(key);
+    }
+    const namespace = roleNamespaceOf(binding);
+    if (namespace === undefined) return;
     const { name } = binding.roleRef;
-    const bound = this.#byRole.get(namespace, name);
-    bound?.delete(binding);
-    if (bound?.size === 0) this.#byRole.delete(namespace, name);
+    const bound = this.#byRole.get(namespace, name) ?? [];
+    removeBinding(bound, binding);
+    if (bound.length === 0) this.#byRole.delete(namespace, name);
   }
+}
+
+function isOne(bindings: StoredBinding | SortedBindings): bindings is StoredBinding {
+  return 'roleRef' in bindings;
+}
+
+function inOrder(one: StoredBinding, other: StoredBinding): StoredBinding[] {
+  const bindings = [one];
+  insertBinding(bindings, other);
+  return bindings;
 }
 
 /** Values by namespace and name. */
@@ -162,10 +172,16 @@ class NestedMap<V> {
     return this.#namespaces.get(namespace)?.get(name);
   }
 
-  set(namespace: string, name: string, value: V): void {
-    const values = this.#namespaces.get(namespace);
-    if (values === undefined) this.#namespaces.set(namespace, new Map([[name, value]]));
-    else values.set(name, value);
+  /** @returns the value that it replaces */
+  put(namespace: string, name: string, value: V): V | undefined {
+    let values = this.#namespaces.get(namespace);
+    if (values === undefined) {
+      values = new Map();
+      this.#namespaces.set(namespace, values);
+    }
+    const known = values.get(name);
+    values.set(name, value);
+    return known;
   }
 
   delete(namespace: string, name: string): void {

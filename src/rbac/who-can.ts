@@ -6,6 +6,7 @@ import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts
 import type { NonResourceQuestion, ResourceQuestion } from './attributes.ts';
 import { missingRole } from './decide.ts';
 import { ruleAllows } from './rules.ts';
+import { compareBindings, type SortedBindings } from './sorted-bindings.ts';
 import { keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
@@ -50,35 +51,45 @@ export function whoCan(
 ): Granted {
   const rules = new RuleOfRole(question);
   const grants: SubjectGrant[] = [];
-  for (const { binding, role } of boundRoles(objects, rules, scope)) {
-    const rule = rules.in(role, binding.namespace, scope);
-    if (rule < 0) continue;
-    for (const { key, subject } of subjectsOf(binding)) grants.push({ key, subject, binding, role, rule });
+  for (const binding of boundBindings(objects, rules, scope)) {
+    const role = objects.roleOf(binding);
+    const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
+    if (role !== undefined && rule >= 0) addGrants(grants, binding, role, rule);
   }
   const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
-  return {
-    grants: inOrder(grants),
-    errors: [...new Set(missing)].sort(),
-  };
+  return { grants, errors: [...new Set(missing)].sort() };
 }
 
-interface BindingOfRule {
-  readonly binding: StoredBinding;
-  readonly role: StoredRole;
-}
-
-function* boundRoles(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<BindingOfRule> {
+/** In the order of the grants: the bindings of a role have it already. */
+function boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope): readonly StoredBinding[] {
   if (scope === 'all') {
-    for (const role of objects.roles)
-      if (rules.mayAllow(role)) for (const binding of objects.bindingsOfRole(role)) yield { binding, role };
-    return;
+    const ofRoles: SortedBindings[] = [];
+    for (const role of objects.roles) {
+      const bindings = objects.bindingsOfRole(role);
+      if (bindings.length > 0 && rules.mayAllow(role)) ofRoles.push(bindings);
+    }
+    return merged(ofRoles);
   }
   const namespaces = scope.namespace === '' ? [''] : ['', scope.namespace];
-  for (const namespace of namespaces)
-    for (const binding of objects.bindingsIn(namespace).values()) {
-      const role = objects.roleOf(binding);
-      if (role !== undefined && rules.mayAllow(role)) yield { binding, role };
-    }
+  return namespaces.flatMap((namespace) => [...objects.bindingsIn(namespace).values()].sort(compareBindings));
+}
+
+/** Sorting finds the sorted parts, so it only merges them. */
+function merged(parts: readonly SortedBindings[]): SortedBindings {
+  const [only = []] = parts;
+  return parts.length <= 1 ? only : parts.flat().sort(compareBindings);
+}
+
+/** Each user and group of the binding once. */
+function addGrants(grants: SubjectGrant[], binding: StoredBinding, role: StoredRole, rule: number): void {
+  const { subjects, namespace } = binding;
+  const seen = subjects.length > 1 ? new Set<SubjectKey>() : undefined;
+  for (const subject of subjects) {
+    const key = keyOfSubject(subject, namespace);
+    if (key === undefined || seen?.has(key)) continue;
+    seen?.add(key);
+    grants.push({ key, subject, binding, role, rule });
+  }
 }
 
 /** Which rule of a role allows the question, found once for each role. */
@@ -120,23 +131,6 @@ function indexOfRule({ rules }: StoredRole, question: WhoCanQuestion): number {
   return rules.findIndex((rule) => ruleAllows(rule, asked));
 }
 
-interface KeyedSubject {
-  readonly key: SubjectKey;
-  readonly subject: StoredSubject;
-}
-
-/** Each user and group once. */
-function subjectsOf({ subjects, namespace }: StoredBinding): readonly KeyedSubject[] {
-  const keyed = subjects.flatMap((subject) => {
-    const key = keyOfSubject(subject, namespace);
-    return key === undefined ? [] : [{ key, subject }];
-  });
-  if (keyed.length < 2) return keyed;
-  const byKey = new Map<SubjectKey, KeyedSubject>();
-  for (const one of keyed) if (!byKey.has(one.key)) byKey.set(one.key, one);
-  return [...byKey.values()];
-}
-
 function* missingIn(
   objects: TenantObjects,
   scope: Scope,
@@ -147,18 +141,6 @@ function* missingIn(
     const isInScope = scope === 'all' || namespace === '' || namespace === scope.namespace;
     if (isInScope && mayTell(binding)) yield missingRole(binding);
   }
-}
-
-/** Sorted namespace by namespace: most have few grants. */
-function inOrder(grants: readonly SubjectGrant[]): readonly SubjectGrant[] {
-  const byNamespace = Map.groupBy(grants, ({ binding }) => binding.namespace);
-  return [...byNamespace.keys()]
-    .sort()
-    .flatMap((namespace) => (byNamespace.get(namespace) ?? []).sort(byName));
-}
-
-function byName({ binding: one }: SubjectGrant, { binding: other }: SubjectGrant): number {
-  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 
 /** Verbs of requests, and those that the API server checks for some resources. */

@@ -12,6 +12,7 @@ import { allows, decide, describeGrant, grantsOf } from '../../src/rbac/decide.t
 import { type NamespacesQuestion, namespacesAllowed, visibleNamespaces } from '../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { ruleAllows } from '../../src/rbac/rules.ts';
+import { firstSubjectOf } from '../../src/rbac/subject-match.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { followRBAC } from '../support/kubernetes/follow-rbac.ts';
@@ -24,6 +25,7 @@ import {
   randomObjects,
   randomQuestion,
   randomUser,
+  UNBOUND,
 } from '../support/kubernetes/random-rbac.ts';
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
@@ -31,7 +33,6 @@ const QUESTIONS = 2_000;
 /** Requests that are open at once. */
 const CONCURRENT = 8;
 const ROUNDS = [0, 1, 2];
-const UNBOUND: RBACUser = { tenant: '', username: 'unbound', groups: [] };
 
 interface Review {
   readonly allowed: boolean;
@@ -75,9 +76,10 @@ function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): 
     role.rules.some((rule) => ruleAllows(rule, question)),
   );
   const clusterWide = granting.filter(({ binding }) => binding.namespace === '');
-  return (clusterWide.length > 0 ? clusterWide : granting).map(
-    (grant) => `RBAC: allowed by ${describeGrant(grant)}`,
-  );
+  return (clusterWide.length > 0 ? clusterWide : granting).flatMap(({ binding }) => {
+    const subject = firstSubjectOf(binding, user);
+    return subject === undefined ? [] : `RBAC: allowed by ${describeGrant({ binding, subject })}`;
+  });
 }
 
 /** The errors in a refusal's reason, in no order. */
@@ -182,7 +184,8 @@ async function compareDecisions(t: Test, kubernetes: Kubernetes, index: RBACInde
     if (difference !== undefined) differences.push(difference);
   });
   t.strictSame(differences.slice(0, 3), [], `${differences.length} of ${asked.length} differ`);
-  t.ok(allowed > asked.length / 50 && allowed < asked.length / 2, `${allowed} were allowed`);
+  // One user in 30 may do everything, one in 10 nothing: so it is whatever the roles and bindings are.
+  t.ok(allowed > 10 && asked.length - allowed > 100, `${allowed} were allowed`);
 }
 
 async function compareNamespaces(t: Test, kubernetes: Kubernetes, index: RBACIndex, seed: number) {

@@ -59,6 +59,15 @@ async function unlessRefused<T>(admit: () => Promise<T>): Promise<T | undefined>
   }
 }
 
+/** Forwarded: chance alone writes a body without any fault too rarely. */
+const ABOUT_CARL = JSON.stringify({
+  kind: 'SubjectAccessReview',
+  spec: {
+    user: 'acme:carl',
+    resourceAttributes: { tenant: 'acme', verb: 'list', resource: 'pods' },
+  },
+});
+
 t.test('a review that is forwarded is about a user of the tenant in the tenant', async (t) => {
   const attributes = objectText({
     tenant: text('acme', 'globex', 'all', 'system', ''),
@@ -105,7 +114,7 @@ t.test('a review that is forwarded is about a user of the tenant in the tenant',
       t.match(laxly(spec, 'user'), /^acme:/);
       if (asked !== undefined) t.equal(laxly(asked, 'tenant'), 'acme');
     }),
-    RUNS,
+    { ...RUNS, examples: [[ABOUT_CARL]] },
   );
   t.ok(forwarded > 0, 'some are');
 });

@@ -5,6 +5,7 @@
 import type { Identity, TenantName } from '../../src/api/identity.ts';
 import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
 import type { StatusResponse } from '../../src/errors/to-status.ts';
+import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
 import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
@@ -127,6 +128,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
       random: systemRandom,
       telemetry: noTelemetry,
     }),
+    responseMemory: new ResponseMemory(),
     discoveryChanged() {},
     writeStatus,
     ...changes,

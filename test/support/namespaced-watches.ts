@@ -1,7 +1,8 @@
 /** Watches of single namespaces at an API server, and a client that reads a merged one. */
 import { PassThrough } from 'node:stream';
 import type { UpstreamStreamer } from '../../src/pipeline/ports.ts';
-import type { AnswerStream, StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
+import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
+import { type ReadStream, readStream } from './answer-stream.ts';
 import { eventually } from './eventually.ts';
 
 export interface OpenWatch {
@@ -73,48 +74,31 @@ export interface WatchClient {
   readonly ended: boolean;
   /** `ADDED a/p1`, `BOOKMARK 5`, `ERROR 410`. */
   readonly events: readonly string[];
+  /** To read slowly. */
+  readonly stream: ReadStream;
   /** As if the client left. */
   leave(): void;
   until(events: readonly string[]): Promise<void>;
 }
 
-export function readWatch(answer: Pick<StreamedAnswer, 'start'>): WatchClient {
-  let text = '';
-  let ended = false;
-  let stop = () => {};
-  function finish(): void {
-    if (ended) return;
-    ended = true;
-    stop();
-  }
-  const stream: AnswerStream = {
-    get closed() {
-      return ended;
-    },
-    write(piece) {
-      if (!ended) text += piece;
-    },
-    end: finish,
-  };
-  stop = answer.start(stream);
-  if (ended) stop();
-  const eventsIn = () =>
-    text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line): WatchEvent => JSON.parse(line))
-      .map(named);
+export function readWatch(
+  answer: Pick<StreamedAnswer, 'start'>,
+  options?: Parameters<typeof readStream>[1],
+): WatchClient {
+  const stream = readStream(answer, options);
+  const eventsIn = () => stream.lines.map((line): WatchEvent => JSON.parse(line)).map(named);
   return {
+    stream,
     get text() {
-      return text;
+      return stream.text;
     },
     get ended() {
-      return ended;
+      return stream.ended;
     },
     get events() {
       return eventsIn();
     },
-    leave: finish,
+    leave: () => stream.leave(),
     until: (events) => eventually(() => JSON.stringify(eventsIn()) === JSON.stringify(events)),
   };
 }

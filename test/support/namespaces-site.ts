@@ -3,6 +3,7 @@ import type { StoredObject } from '../../src/api/rbac-v1.ts';
 import { createSealingKey } from '../../src/cache/sealing-key.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { toStatus } from '../../src/errors/to-status.ts';
+import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createNamespacesAnswerer } from '../../src/pipeline/namespaces/answer-namespaces.ts';
@@ -12,9 +13,11 @@ import {
 } from '../../src/pipeline/namespaces/request.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
+import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
+import { type ReadStream, readStream } from './answer-stream.ts';
 import { keystoneIdentity } from './identities.ts';
 import { outgoingOf } from './outgoing.ts';
 
@@ -46,6 +49,8 @@ export interface NamespacesWatch {
   readonly lines: readonly string[];
   readonly ended: boolean;
   close(): void;
+  /** To read slowly. */
+  readonly stream: ReadStream;
 }
 
 export interface NamespacesSite extends AccessIndexSite {
@@ -53,7 +58,12 @@ export interface NamespacesSite extends AccessIndexSite {
   /** @returns undefined if the request is forwarded */
   get(user: string, query?: string, headers?: HeaderList): Promise<NamespacesReply | undefined>;
   /** Rejects if it is refused or forwarded. */
-  watch(user: string, query?: string, headers?: HeaderList): Promise<NamespacesWatch>;
+  watch(
+    user: string,
+    query?: string,
+    headers?: HeaderList,
+    reading?: Parameters<typeof readStream>[1],
+  ): Promise<NamespacesWatch>;
   readonly answerer: ReturnType<typeof createNamespacesAnswerer>;
 }
 
@@ -83,6 +93,7 @@ export function namespacesSiteOf(
     reviewer: undefined,
     verifier: { isSuspended: () => false, sampleNamespaces() {} },
     sealer: createSealingKey(secret, systemRandom),
+    responseMemory: new ResponseMemory(),
     clock: site.clock,
     random: systemRandom,
     ...options,
@@ -109,46 +120,39 @@ export function namespacesSiteOf(
         return replyOf(status.code, headers, JSON.stringify(status));
       }
     },
-    async watch(user, query = '', headers = []) {
+    async watch(user, query = '', headers = [], reading = undefined) {
       const answer = await ask(user, `watch=1&${query}`, headers);
       if (answer === undefined || 'body' in answer) throw new TypeError('it is no watch');
-      return openWatch(answer.start);
+      return openWatch(answer, reading);
     },
   };
 }
 
 function openWatch(
-  start: (stream: { closed: boolean; write(text: string): void; end(): void }) => () => void,
+  answer: Pick<StreamedAnswer, 'start'>,
+  options?: Parameters<typeof readStream>[1],
 ): NamespacesWatch {
-  const lines: string[] = [];
+  const stream = readStream(answer, options);
   let read = 0;
-  let stop = () => {};
-  const stream = {
-    closed: false,
-    write(text: string) {
-      if (!stream.closed) lines.push(...text.split('\n').filter((line) => line !== ''));
-    },
-    end() {
-      stream.closed = true;
-      stop();
-    },
-  };
-  stop = start(stream);
   return {
-    lines,
+    stream,
+    get lines() {
+      return stream.lines;
+    },
     get events() {
-      return lines.map(eventOf);
+      return stream.lines.map(eventOf);
     },
     get ended() {
-      return stream.closed;
+      return stream.ended;
     },
     async read() {
       await new Promise((resolve) => setImmediate(resolve));
+      const { lines } = stream;
       const events = lines.slice(read).map(eventOf);
       read = lines.length;
       return events.map(({ type, name }) => (name === '' ? type : `${type} ${name}`));
     },
-    close: () => stream.end(),
+    close: () => stream.leave(),
   };
 }
 

@@ -76,6 +76,19 @@ const query = fc.constantFrom(
   '?watch=true&fieldSelector=metadata.name%3Dx',
 );
 
+/** Of a user who tries nothing: enough of these are forwarded, whatever else is drawn. */
+const USUAL = [
+  '/api/v1/pods',
+  '/api/v1/namespaces/ns/pods/p1',
+  '/api/v1/namespaces/ns/pods/p1/exec',
+  '/api/v1/namespaces/ns/pods/p1/log',
+  '/api/v1/watch/namespaces/ns/pods',
+  '/api/v1/tenants/acme/namespaces/ns/pods',
+  '/apis/apps/v1/namespaces/ns/deployments/p1/status',
+  '/apis/apps/v1/tenants/acme/deployments',
+];
+const usual = fc.tuple(fc.constantFrom(...USUAL), query).map(([path, last]) => `${path}${last}`);
+
 /** Mostly paths an API server knows, spiced with traps; now and then anything at all. */
 export const requestTarget: fc.Arbitrary<string> = fc.oneof(
   {
@@ -85,6 +98,7 @@ export const requestTarget: fc.Arbitrary<string> = fc.oneof(
       .map(([first, segments, last]) => `${first}${segments.join('/')}${last}`),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+  { weight: 2, arbitrary: usual },
 );
 
 export const method: fc.Arbitrary<string> = fc.constantFrom(

@@ -9,7 +9,8 @@ import type { Change } from '../../rbac/change.ts';
 import { allows } from '../../rbac/decide.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { concernsKeys, keysOfSubject } from '../subject-changes.ts';
+import { intersects } from '../../rbac/subject-key.ts';
+import { keysOfSubject } from '../subject-changes.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -34,7 +35,7 @@ export function isConcerned(
   { tenant }: AllNamespacesQuestion,
 ): boolean {
   if (change.kind === 'namespace') return change.type !== 'MODIFIED' && change.tenant === tenant;
-  return change.tenant === subject.cluster.tenant && concernsKeys(change, keysOfSubject(subject));
+  return change.tenant === subject.cluster.tenant && intersects(change.subjects, keysOfSubject(subject));
 }
 
 /** Equal for the same namespaces. */

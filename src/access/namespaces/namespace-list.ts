@@ -62,9 +62,9 @@ export function selectPage(
   limit: number,
 ): NamespacePage {
   const namespaces: StoredNamespace[] = [];
-  const { names } = view;
-  for (let at = firstAfter(names, after); at < names.length; at += 1) {
-    const namespace = view.get(names[at] ?? '');
+  const { sorted } = view;
+  for (let at = firstAfter(sorted, after); at < sorted.length; at += 1) {
+    const namespace = sorted[at];
     if (namespace === undefined || !selection.matches(namespace)) continue;
     if (limit > 0 && namespaces.length === limit) return { namespaces, hasMore: true };
     namespaces.push(namespace);
@@ -100,13 +100,13 @@ export async function selectConfirmedPage(
   }
 }
 
-/** The position of the first name behind `after`. */
-function firstAfter(names: readonly string[], after: string): number {
+/** The position of the first one whose name is behind `after`. */
+function firstAfter(sorted: readonly StoredNamespace[], after: string): number {
   let from = 0;
-  let to = after === '' ? 0 : names.length;
+  let to = after === '' ? 0 : sorted.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    if ((names[middle] ?? '') <= after) from = middle + 1;
+    if ((sorted[middle]?.name ?? '') <= after) from = middle + 1;
     else to = middle;
   }
   return from;

@@ -7,14 +7,14 @@ import { INDEXED_RESOURCES, type StoredNamespace } from '../../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
 import {
+  allowedNamespaces,
   isAllowedIn,
   type NamespacesQuestion,
-  namespacesAllowed,
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import type { SubjectKey } from '../../rbac/subject-key.ts';
-import { concernsKeys, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
+import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
+import { fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 
 /** A difference in what the user sees. */
 export interface VisibleChange {
@@ -41,12 +41,13 @@ export class VisibleNamespaces {
   readonly keys: ReadonlySet<SubjectKey>;
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
-  readonly #namespaces = new Map<string, StoredNamespace>();
+  readonly #namespaces: Map<string, StoredNamespace>;
   /** Names that the user saw, and no longer sees. */
   readonly #removed = new Set<string>();
   /** The highest revision known when `#removed` was empty. */
   #removedSince: number;
   readonly #listeners = new Set<VisibleListener>();
+  #sorted: readonly StoredNamespace[] | undefined;
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
   #digest: string | undefined;
@@ -58,18 +59,19 @@ export class VisibleNamespaces {
     this.tenant = tenant;
     this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
-    this.#names = namespacesAllowed(index, subject, this.#question);
+    this.#namespaces = allowedNamespaces(index, subject, this.#question);
     this.#removedSince = highestRevision(index);
-    const { namespaces } = index.objectsOf(tenant);
-    for (const name of this.#names) {
-      const namespace = namespaces.get(name);
-      if (namespace !== undefined) this.#namespaces.set(name, namespace);
-    }
+  }
+
+  /** By name. */
+  get sorted(): readonly StoredNamespace[] {
+    this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
+    return this.#sorted;
   }
 
   /** Sorted. */
   get names(): readonly string[] {
-    this.#names ??= [...this.#namespaces.keys()].sort();
+    this.#names ??= this.sorted.map(({ name }) => name);
     return this.#names;
   }
 
@@ -119,8 +121,8 @@ export class VisibleNamespaces {
     return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
   }
 
-  concerns(change: Pick<AccessChange, 'subjects'>): boolean {
-    return concernsKeys(change, this.keys);
+  concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
+    return intersects(subjects, this.keys);
   }
 
   /** @returns a function that ends the subscription */
@@ -142,6 +144,7 @@ export class VisibleNamespaces {
       if (known !== undefined) this.#remove(known, revision, 'object');
     } else if (known !== undefined) {
       this.#namespaces.set(name, namespace);
+      this.#sorted = undefined;
       this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
     } else if (type === 'ADDED' && this.covers(name)) this.#add(namespace, revision, 'object');
   }
@@ -155,8 +158,8 @@ export class VisibleNamespaces {
       for (const name of namespaces) this.#evaluate(name, existing, revision, this.covers(name));
       return;
     }
-    const allowed = new Set(namespacesAllowed(this.#index, this.subject, this.#question));
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed]))
+    const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
       this.#evaluate(name, existing, revision, allowed.has(name));
   }
 
@@ -191,6 +194,7 @@ export class VisibleNamespaces {
   }
 
   #forgetNames(): void {
+    this.#sorted = undefined;
     this.#names = undefined;
     this.#digest = undefined;
   }

@@ -10,8 +10,8 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change, NamespaceChange } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import type { SubjectKey } from '../../rbac/subject-key.ts';
-import { concernsKeys, fingerprintOfSubject, keysOfSubject, ValuesBySubject } from '../subject-changes.ts';
+import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
+import { fingerprintOfSubject, keysOfSubject, ValuesBySubject } from '../subject-changes.ts';
 import { compileAccessRules } from './access-rules.ts';
 
 /** Milliseconds after the last use. */
@@ -88,7 +88,7 @@ export class RulesCache {
     const { tenant } = subject.cluster;
     if (change.tenant !== tenant) return false;
     return change.kind === 'access'
-      ? concernsKeys(change, keysOfSubject(subject))
+      ? intersects(change.subjects, keysOfSubject(subject))
       : this.#mayChangeSets(change);
   }
 

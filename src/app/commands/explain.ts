@@ -8,6 +8,7 @@ import type { CommandIO } from '../../cli/command.ts';
 import { explain } from '../../cli/explain.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
+import { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
@@ -42,7 +43,11 @@ async function explainWith(
     const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
     generations.replace((generation) => {
       const build = { loaded: withoutSharedCache(loaded), runtime, generation };
-      const { explain: explainRequest } = createPipeline(build, { observer: IGNORED, streams });
+      const { explain: explainRequest } = createPipeline(build, {
+        observer: IGNORED,
+        streams,
+        responseMemory: new ResponseMemory(),
+      });
       return { explainRequest, rights: createOwnRights(build) };
     });
     generations.start();

@@ -4,7 +4,6 @@
  * docs/access.md.
  */
 import { readListOptions } from '../../access/lists/list-options.ts';
-import { isPretty } from '../../access/lists/response-form.ts';
 import { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
@@ -80,18 +79,12 @@ async function answer(outgoing: Outgoing, info: NamespacesInfo, state: Namespace
   const selection = new NamespaceSelection(options, name);
   const request = { outgoing, info, subject, tenant, options, selection };
   if (info.verb === 'watch') return asFiltered(await watchVisible(request, state));
-  const list = await listVisible(request, state);
-  return asFiltered(isPretty(outgoing.exchange.headers, info.rawQuery) ? indented(list) : list);
+  return asFiltered(await listVisible(request, state));
 }
 
 /** Whose namespaces; empty if the API server has no tenants. */
 function tenantOf({ tenant }: Outgoing, info: ResourceRequest, { mode }: NamespacesState): string {
   return info.tenant === '' ? (mode.reviewTenant(tenant) ?? '') : info.tenant;
-}
-
-function indented(response: UpstreamResponse): UpstreamResponse {
-  const list: unknown = JSON.parse(response.body.toString('utf8'));
-  return { ...response, body: Buffer.from(`${JSON.stringify(list, null, 2)}\n`) };
 }
 
 type Asked = Pick<ResourceRequest, 'verb' | 'namespace' | 'name'> & { readonly tenant: string };

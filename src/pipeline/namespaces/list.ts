@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
 import type { ContinueScope } from '../../access/lists/continue-token.ts';
-import { responseForm } from '../../access/lists/response-form.ts';
+import { isPretty, responseForm } from '../../access/lists/response-form.ts';
 import { listText } from '../../access/namespaces/namespace-form.ts';
 import {
   type NamespacePosition,
@@ -24,7 +24,10 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge */
+/**
+ * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge,
+ *   TenantRateExceeded, ListTooLarge
+ */
 export async function listVisible(
   request: NamespacesRequest,
   state: NamespacesState,
@@ -55,14 +58,22 @@ export async function listVisible(
     }),
   };
   const context = { form, now: clock.now(), hasTenants: tenant !== '' };
-  return {
+  const text = listText(page.namespaces, metadata, context);
+  // At once: many requests may have waited for the same, and each makes its list now.
+  const response: UpstreamResponse = {
     status: 200,
     headers: [
       ['Content-Type', JSON_TYPE],
       ['Cache-Control', 'no-cache, private'],
     ],
-    body: Buffer.from(listText(page.namespaces, metadata, context)),
+    body: Buffer.from(isPretty(outgoing.exchange.headers, info.rawQuery) ? indented(text) : text),
   };
+  return state.responseMemory.charged(outgoing.tenant, response);
+}
+
+function indented(text: string): string {
+  const list: unknown = JSON.parse(text);
+  return `${JSON.stringify(list, null, 2)}\n`;
 }
 
 function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {

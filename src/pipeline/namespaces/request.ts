@@ -15,6 +15,7 @@ import type { Verifier } from '../../access/verification.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -32,6 +33,7 @@ export interface FilteredNamespacesOptions {
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
   readonly random: Random;
 }

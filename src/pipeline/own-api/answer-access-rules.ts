@@ -34,7 +34,8 @@ async function answerRules(
   const subject = await options.subjects.subjectOf(outgoing);
   const document = options.documents.documentOf(subject, request.selection, outgoing.identity.expiresAt);
   if (outgoing.info.verb === 'watch') return watchRules(outgoing, request, subject, options);
-  return responseOf(document, outgoing.exchange.headers);
+  // At once: many requests may have waited for the same roles, and each makes its response now.
+  return options.responseMemory.charged(outgoing.tenant, responseOf(document, outgoing.exchange.headers));
 }
 
 function responseOf(document: RulesDocument, requested: HeaderList): UpstreamResponse {

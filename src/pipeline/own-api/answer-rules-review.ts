@@ -4,6 +4,7 @@
  */
 import type { RulesDocuments } from '../../access/rules/rules-document.ts';
 import type { AccessRulesReview } from '../../api/access-rules-v1alpha1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Answerer } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -14,6 +15,7 @@ import { readRulesReview } from './rules-review-body.ts';
 export interface RulesReviewOptions extends OwnBodyOptions {
   readonly documents: RulesDocuments;
   readonly findSubject: FindReviewedSubject;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer<UpstreamResponse> {
@@ -29,7 +31,7 @@ export function createRulesReviewAnswerer(options: RulesReviewOptions): Answerer
 
 async function answerReview(
   outgoing: Outgoing,
-  { documents, findSubject, ...reading }: RulesReviewOptions,
+  { documents, findSubject, responseMemory, ...reading }: RulesReviewOptions,
 ): Promise<UpstreamResponse> {
   const { selection, subject: asked } = await readRulesReview(outgoing, reading);
   const { username, uid, subject, expiresAt } = await findSubject(asked, outgoing);
@@ -41,5 +43,5 @@ async function answerReview(
     spec: selection,
     status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
   };
-  return createdResponse(review);
+  return responseMemory.charged(outgoing.tenant, createdResponse(review));
 }

@@ -6,6 +6,7 @@ import type { Viewer } from '../../access/subject-owner.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
 import { malformed } from '../../admission/body-fields.ts';
 import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { OwnAPIRoute } from '../../tenancy/own-api.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -18,6 +19,7 @@ import { createdResponse, type OwnBodyOptions, optionalString, readOwnSpec } fro
 
 export interface WhoCanAnswererOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createWhoCanAnswerer(options: WhoCanAnswererOptions): Answerer<UpstreamResponse> {
@@ -52,7 +54,7 @@ async function answerReview(
     spec,
     status,
   };
-  return createdResponse(review);
+  return options.responseMemory.charged(outgoing.tenant, createdResponse(review));
 }
 
 const TEXTS = ['verb', 'apiGroup', 'resource', 'subresource', 'name', 'namespace', 'path'] as const;

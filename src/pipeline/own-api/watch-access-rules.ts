@@ -10,6 +10,7 @@ import {
 } from '../../access/rules/rules-document.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -30,6 +31,7 @@ export interface AccessRulesOptions {
   readonly documents: RulesDocuments;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   readonly clock: Clock;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function watchRules(

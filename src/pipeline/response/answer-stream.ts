@@ -1,7 +1,8 @@
 /**
- * A response of Stonegate's own without an end (a watch), written event by event. A client that reads too
- * slowly is disconnected, so that no event waits for it in memory.
+ * A response of Stonegate's own without an end (a watch), written event by event. What its client does not
+ * take counts against the tenant's memory, and a client for which there is no room is disconnected.
  */
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import { fromAbortSignal } from '../../lib/cancellation.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { RelayHooks, RelayResult } from '../ports.ts';
@@ -11,10 +12,23 @@ import type { Outgoing } from '../request-context.ts';
 export interface AnswerStream {
   /** True once the client is gone or the response has ended: nothing more is written. */
   readonly closed: boolean;
+  /** False while the client has not taken what was written: what can wait is written after `onDrain`. */
+  readonly isWritable: boolean;
   /** @param text one or more whole events */
-  write(text: string): void;
+  write(text: string | Buffer): void;
+  /** Calls back once, when the client has taken everything; perhaps never, if the stream ends. */
+  onDrain(callback: () => void): void;
+  /**
+   * What is held for the client in other places, until the next call or the end of the stream. Without room
+   * the client is disconnected.
+   *
+   * @returns false if the stream has ended
+   */
+  holds(bytes: number): boolean;
   /** Ends the response cleanly, so that a client watches on. */
   end(): void;
+  /** Breaks the response off after an unexpected error, which is logged. */
+  fail(error: unknown): void;
 }
 
 export interface StreamedAnswer {
@@ -30,71 +44,144 @@ export interface StreamedAnswer {
   start(stream: AnswerStream): () => void;
 }
 
-/** Bytes that may wait for a slow client. */
-const MAX_WAITING = 4 * 1024 * 1024;
+/** Bytes that may wait for a client without counting against its tenant's memory. */
+const FREE_BYTES = 128 * 1024;
 
 /**
  * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
- * the server stops.
+ * the server stops. Rejects with what `start` throws and what `fail` is called with.
  */
 export function writeStream(
-  { exchange, auditID, stream: opened }: Outgoing,
-  { status, headers, annotations, start }: StreamedAnswer,
+  outgoing: Outgoing,
+  answer: StreamedAnswer,
+  memory: ResponseMemory,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
-  const { response, stopping } = exchange;
+  const { response } = outgoing.exchange;
+  const { status, headers, annotations, start } = answer;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) return Promise.resolve({ ...result, aborted: true });
-  response.writeHead(status, [...headers, ['Audit-Id', auditID]]);
+  response.writeHead(status, [...headers, ['Audit-Id', outgoing.auditID]]);
   hooks?.onHead(status);
-  return new Promise((resolve, reject) => {
-    const client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
-    const ends = [client, ...(opened ? [opened] : []), ...(stopping ? [fromAbortSignal(stopping)] : [])];
-    let isOver = false;
-    let waiting = 0;
-    let stop = () => {};
+  return new WrittenStream(outgoing, memory).run(start).then((aborted) => ({ ...result, aborted }));
+}
 
-    function finish(aborted: boolean): void {
-      if (isOver) return;
-      isOver = true;
-      for (const cancellation of ends) cancellation.offCancel(onCancel);
-      if (!response.closed) {
-        if (aborted) response.destroy();
-        else response.end();
-      }
-      stop();
-      resolve({ ...result, aborted });
-    }
+class WrittenStream implements AnswerStream {
+  readonly #response: Outgoing['exchange']['response'];
+  readonly #client;
+  readonly #ends;
+  readonly #reservation;
+  readonly #over = Promise.withResolvers<boolean>();
+  #isOver = false;
+  /** Bytes written since the client had taken everything. */
+  #waiting = 0;
+  /** Bytes in other places. */
+  #held = 0;
+  #drained: (() => void)[] = [];
+  #stop = () => {};
 
-    const onCancel = () => finish(client.cancelled);
-    const stream: AnswerStream = {
-      get closed() {
-        return isOver;
-      },
-      write(text) {
-        if (isOver) return;
-        if (response.closed) return finish(true);
-        const bytes = Buffer.from(text);
-        if (response.write(bytes)) return;
-        if (waiting === 0)
-          response.onDrain(() => {
-            waiting = 0;
-          });
-        waiting += bytes.length;
-        if (waiting > MAX_WAITING) finish(true);
-      },
-      end: () => finish(false),
-    };
-    for (const cancellation of ends) cancellation.onCancel(onCancel);
+  constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
+    const { stopping } = exchange;
+    this.#response = exchange.response;
+    this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
+    this.#ends = [
+      this.#client,
+      ...(stream ? [stream] : []),
+      ...(stopping ? [fromAbortSignal(stopping)] : []),
+    ];
+    this.#reservation = memory.reservation(tenant);
+  }
+
+  /** @returns whether the client, or a lack of memory, ended it */
+  run(start: StreamedAnswer['start']): Promise<boolean> {
+    for (const end of this.#ends) end.onCancel(this.#onCancel);
     try {
-      const stopped = start(stream);
-      if (isOver) stopped();
-      else stop = stopped;
+      const stop = start(this);
+      if (this.#isOver) stop();
+      else this.#stop = stop;
     } catch (error) {
-      // The head is sent: the caller reports the error, and the client sees the response break off.
-      reject(error);
-      finish(true);
+      this.fail(error);
     }
-    if (ends.some(({ cancelled }) => cancelled)) onCancel();
-  });
+    if (this.#ends.some(({ cancelled }) => cancelled)) this.#onCancel();
+    return this.#over.promise;
+  }
+
+  get closed(): boolean {
+    return this.#isOver;
+  }
+
+  get isWritable(): boolean {
+    return this.#waiting === 0;
+  }
+
+  write(text: string | Buffer): void {
+    if (this.#isOver) return;
+    if (this.#response.closed) {
+      this.#finish(true);
+      return;
+    }
+    const bytes = Buffer.from(text);
+    if (this.#response.write(bytes)) return;
+    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
+    this.#waiting += bytes.length;
+    this.#account();
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.isWritable) queueMicrotask(callback);
+    else this.#drained.push(callback);
+  }
+
+  holds(bytes: number): boolean {
+    if (this.#isOver) return false;
+    this.#held = bytes;
+    this.#account();
+    return !this.#isOver;
+  }
+
+  end(): void {
+    this.#finish(false);
+  }
+
+  /** The response is destroyed by what reports the error. */
+  fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#over.reject(error);
+    this.#close();
+  }
+
+  readonly #onCancel = (): void => this.#finish(this.#client.cancelled);
+
+  #onDrain(): void {
+    if (this.#isOver) return;
+    this.#waiting = 0;
+    this.#account();
+    const callbacks = this.#drained;
+    this.#drained = [];
+    for (const callback of callbacks) callback();
+  }
+
+  #account(): void {
+    const bytes = this.#held + Math.max(0, this.#waiting - FREE_BYTES);
+    if (!this.#reservation.resize(bytes)) this.#finish(true);
+  }
+
+  #finish(aborted: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!this.#response.closed) {
+      if (aborted) this.#response.destroy();
+      else this.#response.end();
+    }
+    this.#over.resolve(aborted);
+    this.#close();
+  }
+
+  #close(): void {
+    for (const end of this.#ends) end.offCancel(this.#onCancel);
+    this.#reservation.resize(0);
+    this.#drained = [];
+    this.#stop();
+  }
 }

@@ -147,7 +147,10 @@ const accountName = fc
   .tuple(fc.constantFrom('n1', 'n2'), fc.constantFrom(...ACCOUNTS))
   .map(([namespace, name]) => `system:serviceaccount:${namespace}:${name}`);
 
-export const randomUser: Arbitrary<RBACUser> = fc.record({
+/** No binding names this user. */
+export const UNBOUND: RBACUser = { tenant: '', username: 'unbound', groups: [] };
+
+const boundUser: Arbitrary<RBACUser> = fc.record({
   tenant: fc.constant(''),
   username: fc.oneof(fc.constantFrom(...USERS), accountName),
   groups: fc.oneof(
@@ -155,6 +158,11 @@ export const randomUser: Arbitrary<RBACUser> = fc.record({
     { weight: 1, arbitrary: fc.constant(['system:masters']) },
   ),
 });
+
+export const randomUser: Arbitrary<RBACUser> = fc.oneof(
+  { weight: 9, arbitrary: boundUser },
+  { weight: 1, arbitrary: fc.constant(UNBOUND) },
+);
 
 const resourceQuestion: Arbitrary<Question> = fc.record({
   verb: fc.constantFrom(...VERBS, 'patch', '*'),

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
+import { ResponseMemory } from '../../../src/flowcontrol/response-memory.ts';
 import type { RelayHooks, RelayResult } from '../../../src/pipeline/ports.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
@@ -49,4 +50,47 @@ t.test('until then it does: a refusal of Stonegate’s own rights is reported to
   t.notOk(await isCollected(reference));
   end({ status: 200, aborted: false });
   await served;
+});
+
+/** Requests whose response Stonegate makes itself, by clients that read nothing. */
+function answering(bytes: number, perKey: number) {
+  const responseMemory = new ResponseMemory({ total: 10 * perKey, perKey });
+  const state = { fails: false };
+  const pipeline = fakePipeline({
+    responseMemory,
+    answerers: [
+      {
+        async answer() {
+          if (state.fails) throw new Error('unexpected');
+          return { status: 200, headers: [], body: Buffer.alloc(bytes) };
+        },
+      },
+    ],
+  });
+  async function request() {
+    const exchange = fakeExchange({ headers: [['Authorization', 'Bearer token']] });
+    const response = Object.create(exchange.response, {
+      write: { value: () => false },
+      onDrain: { value() {} },
+    });
+    await serveRequest({ ...exchange, response }, pipeline);
+    return exchange;
+  }
+  return { responseMemory, request, state };
+}
+
+t.test('responses that Stonegate makes itself count until they are read: beyond the share 429', async (t) => {
+  const { responseMemory, request, state } = answering(100_000, 250_000);
+  const [first, second] = [await request(), await request()];
+  t.equal(responseMemory.reserved, 200_000);
+  const third = await request();
+  t.equal(third.response.status, 429);
+  t.match(third.response.json(), { reason: 'TooManyRequests' });
+  first.leave();
+  t.equal(responseMemory.reserved, 100_000, 'a client that leaves releases its response');
+  t.equal((await request()).response.status, 200);
+  state.fails = true;
+  t.equal((await request()).response.status, 500);
+  second.leave();
+  t.equal(responseMemory.reserved, 100_000);
 });

@@ -4,6 +4,7 @@ import { createRulesDocuments } from '../../../../src/access/rules/rules-documen
 import type { AuthorizationMode } from '../../../../src/api/config-v1alpha1.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { createSelfAccessRulesAnswerer } from '../../../../src/pipeline/own-api/answer-access-rules.ts';
@@ -50,6 +51,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
     verifier: { isSuspended: () => subjects.suspended },
   });
   const answerer = createSelfAccessRulesAnswerer({
+    responseMemory: new ResponseMemory(),
     documents,
     clock,
     subjects: {
@@ -151,6 +153,7 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
     verifier: { isSuspended: () => false },
   });
   const answerer = createSelfAccessRulesAnswerer({
+    responseMemory: new ResponseMemory(),
     documents,
     clock,
     subjects: createAccessSubjects(unscoped),

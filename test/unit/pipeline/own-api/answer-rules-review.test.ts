@@ -4,6 +4,7 @@ import { createRulesDocuments } from '../../../../src/access/rules/rules-documen
 import type { Identity } from '../../../../src/api/identity.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
+import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { refuse } from '../../../../src/pipeline/delivery.ts';
 import { createRulesReviewAnswerer } from '../../../../src/pipeline/own-api/answer-rules-review.ts';
 import { createReviewedSubjects } from '../../../../src/pipeline/own-api/reviewed-subject.ts';
@@ -94,7 +95,13 @@ async function review(
     clock,
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
-  const answerer = createRulesReviewAnswerer({ documents, findSubject, limits, clock });
+  const answerer = createRulesReviewAnswerer({
+    responseMemory: new ResponseMemory(),
+    documents,
+    findSubject,
+    limits,
+    clock,
+  });
   const body = { kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1', spec, ...change };
   const exchange = fakeExchange({
     method: 'POST',

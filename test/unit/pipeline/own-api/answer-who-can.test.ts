@@ -4,6 +4,7 @@ import type { Identity } from '../../../../src/api/identity.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import type { WhoCanStatus } from '../../../../src/api/who-can-v1alpha1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { createWhoCanAnswerer } from '../../../../src/pipeline/own-api/answer-who-can.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
@@ -53,6 +54,7 @@ async function post(body: string, given: Given = {}) {
           isSystem: () => arktos === 'system',
         };
   const answerer = createWhoCanAnswerer({
+    responseMemory: new ResponseMemory(),
     access,
     mode,
     ownUserName: given.ownUserName,
