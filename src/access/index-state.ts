@@ -16,14 +16,17 @@ export const STALE_AFTER = 5 * 60_000;
 export interface IndexStateOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;
-  /** Called if a request waits for a revision: a resource in which nothing changes gives no sign of it. */
-  readonly catchUp?: (revision: number) => void;
+  /**
+   * Called if a request waits for a revision: a resource in which nothing changes gives no sign of it.
+   * Resolves to false if the API server has not reached the revision; it never rejects.
+   */
+  readonly catchUp?: (revision: number) => Promise<boolean>;
 }
 
 export class TrackedIndex implements AccessIndex, FollowedIndex {
   readonly index: RBACIndex;
   readonly #clock: Clock;
-  readonly #catchUp: ((revision: number) => void) | undefined;
+  readonly #catchUp: IndexStateOptions['catchUp'];
   /** Milliseconds since the epoch. */
   readonly #provenAt = new Map<IndexedResource, number>();
   readonly #stopping = new AbortController();
@@ -84,7 +87,9 @@ export class TrackedIndex implements AccessIndex, FollowedIndex {
         resolve(reached);
       }
       for (const end of ends) end.addEventListener('abort', onAbort);
-      this.#catchUp?.(revision);
+      void this.#catchUp?.(revision).then((isReached) => {
+        if (!isReached) finish(false);
+      });
     });
   }
 

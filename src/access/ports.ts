@@ -23,8 +23,9 @@ export interface AccessIndex {
    */
   incompleteReason(): string | undefined;
   /**
-   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, or
-   * if `signal` is aborted or the index stops before. It never rejects.
+   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, at
+   * once if the API server has not reached the revision, or if `signal` is aborted or the index stops before.
+   * It never rejects.
    */
   waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
   /**

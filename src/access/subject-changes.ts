@@ -1,8 +1,10 @@
 /**
  * Whom a change of the RBAC index concerns: the users under whose keys (a user name or a group) a binding has
- * changed. Users are compared by what RBAC sees of them.
+ * changed. The cost of a change is that of its own keys or of all known ones, whichever are fewer, and that
+ * of what it concerns.
  */
 import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
+import type { Change } from '../rbac/change.ts';
 import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
 
 /** Under which bindings of the user are found, in any namespace. */
@@ -23,43 +25,76 @@ function factsOf({ tenant, username, groups }: RBACUser): readonly unknown[] {
   return [tenant, username, [...groups].sort()];
 }
 
-/** Values about users, found by the keys of a change without a look at the others. */
-export class ValuesBySubject<T> {
-  readonly #tenants = new Map<string, Map<SubjectKey, Set<T>>>();
+/** The changes that concern something. */
+export interface Concerns {
+  readonly tenant: string;
+  /** Changes of the access of these. */
+  readonly keys: ReadonlySet<SubjectKey>;
+  /** Also each new and each deleted namespace. */
+  readonly namespaces: boolean;
+}
 
-  /** @param tenant whose bindings count */
-  add(tenant: string, keys: Iterable<SubjectKey>, value: T): void {
-    const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
-    this.#tenants.set(tenant, byKey);
+interface OfTenant<T> {
+  readonly byKey: Map<SubjectKey, Set<T>>;
+  readonly byNamespaces: Set<T>;
+}
+
+export class ByConcern<T extends { readonly concerns: Concerns }> {
+  readonly #tenants = new Map<string, OfTenant<T>>();
+
+  get isEmpty(): boolean {
+    return this.#tenants.size === 0;
+  }
+
+  add(value: T): void {
+    const { tenant, keys, namespaces } = value.concerns;
+    let known = this.#tenants.get(tenant);
+    if (known === undefined) {
+      known = { byKey: new Map(), byNamespaces: new Set() };
+      this.#tenants.set(tenant, known);
+    }
+    if (namespaces) known.byNamespaces.add(value);
     for (const key of keys) {
-      const values = byKey.get(key);
-      if (values === undefined) byKey.set(key, new Set([value]));
+      const values = known.byKey.get(key);
+      if (values === undefined) known.byKey.set(key, new Set([value]));
       else values.add(value);
     }
   }
 
-  /** @param keys as it was added */
-  delete(tenant: string, keys: Iterable<SubjectKey>, value: T): void {
-    const byKey = this.#tenants.get(tenant);
-    if (byKey === undefined) return;
+  delete(value: T): void {
+    const { tenant, keys } = value.concerns;
+    const known = this.#tenants.get(tenant);
+    if (known === undefined) return;
+    known.byNamespaces.delete(value);
     for (const key of keys) {
-      const values = byKey.get(key);
+      const values = known.byKey.get(key);
       values?.delete(value);
-      if (values?.size === 0) byKey.delete(key);
+      if (values?.size === 0) known.byKey.delete(key);
     }
-    if (byKey.size === 0) this.#tenants.delete(tenant);
-  }
-
-  /** A copy: the values may be deleted while it is read. */
-  under(tenant: string, keys: Iterable<SubjectKey>): Set<T> {
-    const byKey = this.#tenants.get(tenant);
-    const found = new Set<T>();
-    if (byKey !== undefined)
-      for (const key of keys) for (const value of byKey.get(key) ?? []) found.add(value);
-    return found;
+    if (known.byKey.size === 0 && known.byNamespaces.size === 0) this.#tenants.delete(tenant);
   }
 
   clear(): void {
     this.#tenants.clear();
   }
+
+  /** A copy, so that each may be deleted meanwhile. */
+  concernedBy(change: Change): ReadonlySet<T> {
+    const known = this.#tenants.get(change.tenant);
+    if (known === undefined) return new Set();
+    if (change.kind === 'namespace') return new Set(change.type === 'MODIFIED' ? [] : known.byNamespaces);
+    return valuesOf(known.byKey, change.subjects);
+  }
+}
+
+/** The values of the keys, without duplicates. */
+export function valuesOf<T>(
+  byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>,
+  keys: ReadonlySet<SubjectKey>,
+): Set<T> {
+  const values = new Set<T>();
+  if (byKey.size < keys.size) {
+    for (const [key, some] of byKey) if (keys.has(key)) for (const value of some) values.add(value);
+  } else for (const key of keys) for (const value of byKey.get(key) ?? []) values.add(value);
+  return values;
 }

@@ -5,9 +5,8 @@
 import type { VerificationSource } from '../access/ports.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
-import { readRevision } from '../clients/read-rbac-object.ts';
+import { readCurrentRevision } from '../clients/list-pages.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import type { Question } from '../rbac/attributes.ts';
 import { toTenantName } from '../tenancy/tenant-name.ts';
@@ -21,7 +20,7 @@ export interface VerificationSourceOptions {
 
 export function createVerificationSource(options: VerificationSourceOptions): VerificationSource {
   const { reviewer, fetcher, hasTenants } = options;
-  const target = `/api/v1/${hasTenants ? 'tenants/all/' : ''}namespaces?limit=1`;
+  const path = `/api/v1/${hasTenants ? 'tenants/all/' : ''}namespaces`;
   return {
     async review({ username, groups }, question, signal) {
       const user = { username, uid: '', groups, extra: {} };
@@ -30,24 +29,13 @@ export function createVerificationSource(options: VerificationSourceOptions): Ve
       return reviewed.allowed ? 'allowed' : 'notAllowed';
     },
     async revision(signal) {
-      const { status, body } = await fetcher.fetch(
-        {
-          account: STONEGATE_ACCOUNT,
-          sender: { kind: 'stonegate' },
-          method: 'GET',
-          target,
-          headers: [['Accept', 'application/json']],
-        },
-        signal,
-      );
-      if (status !== 200) throw unusable(`its status was ${status}`);
       try {
-        const list: unknown = JSON.parse(body.toString('utf8'));
-        return readRevision(
-          isJSONObject(list) && isJSONObject(list.metadata) ? list.metadata.resourceVersion : undefined,
-        );
+        return await readCurrentRevision(fetcher, path, signal);
       } catch (cause) {
-        throw unusable(cause);
+        if (cause instanceof StatusError) throw cause;
+        throw new StatusError('UpstreamUnavailable', "the API server's list of namespaces is unusable", {
+          cause,
+        });
       }
     },
   };
@@ -61,8 +49,4 @@ function attributesOf(question: Question): AccessAttributes {
     resourceAttributes:
       tenant === '' ? resourceAttributes : { ...resourceAttributes, tenant: toTenantName(tenant) },
   };
-}
-
-function unusable(cause: unknown): StatusError {
-  return new StatusError('UpstreamUnavailable', "the API server's list of namespaces is unusable", { cause });
 }

@@ -51,6 +51,23 @@ export async function listPages(
   throw new ListExpired(`the list expired ${ATTEMPTS} times before it was complete`);
 }
 
+/**
+ * The API server's revision now: that of a list without a resourceVersion, which is consistent.
+ *
+ * @param path of the list, without a query
+ * @throws as `listPages`
+ */
+export async function readCurrentRevision(
+  fetcher: UpstreamFetcher,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const response = await fetchPage(() => fetcher, `${path}?limit=1`, signal);
+  if (response === 'tooLarge') throw new UnexpectedStatus(413);
+  if (response.status !== 200) throw new UnexpectedStatus(response.status);
+  return readRevision(readPage(response).revision);
+}
+
 /** @returns undefined if the API server has forgotten the revision of the list */
 async function listOnce(
   fetcher: () => UpstreamFetcher,

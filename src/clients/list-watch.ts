@@ -7,29 +7,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndexedResource, StoredObject } from '../api/rbac-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { Backoff } from '../lib/backoff.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pause } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { IndexListReason, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import { CatchUp } from './catch-up.ts';
-import { listPages, UnexpectedStatus } from './list-pages.ts';
-import { FailureLog, failureOf, ListNeeded, WatchSilent } from './list-watch-failure.ts';
+import { listPages, readCurrentRevision, UnexpectedStatus } from './list-pages.ts';
+import { FailureLog, failureOf, ListNeeded } from './list-watch-failure.ts';
 import { MalformedObject, type RBACReader, type WrittenObject } from './read-rbac-object.ts';
 import { readEvent, readLines, type WatchEvent } from './watch-events.ts';
-import { type Deadline, Watchdog } from './watchdog.ts';
+import { WatchLiveness } from './watch-liveness.ts';
+import { Watchdog } from './watchdog.ts';
 
-/** Milliseconds in which a watch proves itself; kube-apiserver sends a bookmark every minute. */
-export const FIRST_PROOF = 75_000;
-/** Milliseconds between two lists, if the API server sends no bookmarks. */
-export const LIST_INTERVAL = 60_000;
-/** Milliseconds without a byte, if the API server sends bookmarks. */
-export const SILENCE = 90_000;
-/** Seconds after which the API server ends a watch; by chance, up to twice as long. */
-const WATCH_SECONDS = 300;
-/** Without bookmarks, since kube-apiserver sends one shortly before the end. */
-const PROBING_SECONDS = 58;
 const RETRY = { first: 1_000, longest: 30_000 };
 /** Milliseconds that a watch lasts before a failure counts as the first one again. */
 const STABLE = 10_000;
@@ -37,8 +27,6 @@ const STABLE = 10_000;
 const SHORTEST_WATCH = 1_000;
 /** A resource with more objects catches up by a short watch. */
 const LISTED_AT_ONCE = 2_500;
-/** kube-apiserver sends a bookmark two seconds before the end of a watch. */
-const SHORT_WATCH_SECONDS = 3;
 
 export interface ListWatchOptions {
   readonly resource: IndexedResource;
@@ -61,16 +49,12 @@ export class ListWatch {
   readonly #options: ListWatchOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  readonly #catchingUp: CatchUp;
+  readonly #liveness: WatchLiveness;
   readonly #failures: FailureLog;
   /** Why the resource is listed before it is watched. */
   #listFor: IndexListReason | undefined = 'start';
-  /** Whether the API server sends bookmarks. */
-  #bookmarks: 'unknown' | 'sent' | 'missing' = 'unknown';
-  /** All in milliseconds since the epoch. */
-  #provenAt = 0;
-  #watchingSince = 0;
-  /** Whether the next watch is to end soon, with a bookmark. */
+  /** Through which the resource is to prove soon that it is complete; 0 if nothing is asked. */
+  #asked = 0;
   #isShort = false;
   #watchdog: Watchdog | undefined;
 
@@ -78,19 +62,19 @@ export class ListWatch {
     this.#options = options;
     this.#backoff = new Backoff({ ...RETRY, random: options.random });
     this.#failures = new FailureLog(options);
-    this.#catchingUp = new CatchUp(options.clock, (revision) => this.#proveThrough(revision));
+    this.#liveness = new WatchLiveness(options);
   }
 
   /** Ends after `stop`. It never rejects. */
   async run(): Promise<void> {
-    const { clock } = this.#options;
     while (!this.#stopping.signal.aborted) {
       try {
+        const isListed = this.#listFor !== undefined;
         if (this.#listFor !== undefined) await this.#list(this.#listFor);
-        this.#watchingSince = clock.now();
-        await this.#watch();
-        if (this.#isListDue()) this.#listFor = 'no-bookmarks';
-        else if (clock.now() - this.#watchingSince < SHORTEST_WATCH) await this.#pause();
+        this.#liveness.began();
+        await this.#watch(isListed);
+        if (this.#liveness.isListDue) this.#listFor = 'no-bookmarks';
+        else if (this.#liveness.lasted < SHORTEST_WATCH) await this.#pause();
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
         if (!this.#isPlanned(error)) await this.#pause();
@@ -103,32 +87,42 @@ export class ListWatch {
     this.#watchdog?.end(new Reconnection());
   }
 
-  /** Lets the resource prove soon that it is complete through the revision. */
-  catchUp(revision: number): void {
-    this.#catchingUp.request(revision);
+  /**
+   * Lets the resource prove soon that it is complete through the revision, which the API server has reached:
+   * by a list, or, if it is large, by a watch that ends soon, with a bookmark.
+   */
+  prove(revision: number): void {
+    const { index, resource } = this.#options;
+    const reached = index.revisionOf(resource);
+    if (reached === undefined || reached >= revision) return;
+    this.#asked = Math.max(this.#asked, revision);
+    if (this.#watchdog === undefined) return;
+    if (this.#isListedAtOnce) this.#watchdog.end(new ListNeeded('requested'));
+    // A short watch is never cut: cut again and again, it would prove nothing.
+    else if (this.#liveness.mayHaveBookmarks && !this.#isShort) this.reconnect();
+  }
+
+  /** Lists the resource anew if it is beyond the revision: the API server's storage was restored to it. */
+  listAnewIfAbove(revision: number): void {
+    const { index, resource } = this.#options;
+    if ((index.revisionOf(resource) ?? 0) <= revision) return;
+    this.#listFor ??= 'restored';
+    this.#watchdog?.end(new ListNeeded('restored'));
   }
 
   stop(): void {
     this.#stopping.abort();
-    this.#catchingUp.stop();
   }
 
-  #proveThrough(revision: number): void {
+  get #isListedAtOnce(): boolean {
     const { index, resource, listedAtOnce = LISTED_AT_ONCE } = this.#options;
-    const reached = index.revisionOf(resource);
-    if (reached === undefined || reached >= revision) return;
-    if (this.#watchdog === undefined) this.catchUp(revision);
-    else if (index.countOf(resource) <= listedAtOnce) this.#watchdog.end(new ListNeeded('requested'));
-    else if (this.#bookmarks !== 'missing') {
-      this.#isShort = true;
-      this.reconnect();
-    }
+    return index.countOf(resource) <= listedAtOnce;
   }
 
   async #list(reason: IndexListReason): Promise<void> {
-    const { resource, path, index, upstream, telemetry, clock } = this.#options;
+    const { resource, path, index, upstream, telemetry } = this.#options;
     telemetry.indexListed(resource, reason);
-    this.#watchingSince = clock.now();
+    this.#liveness.began();
     let objects: StoredObject[] = [];
     const pages = {
       restart: () => {
@@ -138,10 +132,14 @@ export class ListWatch {
         for (const item of items) this.#readItem(item, objects);
       },
     };
-    const revision = await listPages(upstream, path, pages, this.#stopping.signal);
+    this.#listFor = undefined;
+    this.#asked = 0;
+    const revision = await listPages(upstream, path, pages, this.#stopping.signal).catch((error: unknown) => {
+      this.#listFor ??= reason;
+      throw error;
+    });
     const steps = index.replaceInSteps(resource, objects, revision);
     while (steps.next().done !== true) await nextTurn();
-    this.#listFor = undefined;
     this.#proved();
   }
 
@@ -156,19 +154,16 @@ export class ListWatch {
     }
   }
 
-  /** Resolves if the API server ends the watch in good order. */
-  async #watch(): Promise<void> {
-    const { resource, path, index, upstream, clock } = this.#options;
-    const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${index.revisionOf(resource)}&timeoutSeconds=${this.#seconds()}`;
-    const watchdog = new Watchdog(clock, (touchedAt) => this.#deadline(touchedAt));
+  /** Resolves if the API server ends the watch in good order. @param isListed by the list just before */
+  async #watch(isListed: boolean): Promise<void> {
+    const { upstream, clock } = this.#options;
+    this.#isShort = this.#takeAsked();
+    const watchdog = new Watchdog(clock, (touchedAt) => this.#liveness.deadline(touchedAt));
     this.#watchdog = watchdog;
     const signal = AbortSignal.any([this.#stopping.signal, watchdog.signal]);
     try {
-      const isShort = this.#isShort;
-      this.#isShort = false;
-      // A consistent list lets the API server's own cache learn of the present revision.
-      if (isShort) await upstream().fetch({ ...REQUEST, method: 'GET', target: `${path}?limit=1` }, signal);
-      const { status, body } = await upstream().stream({ ...REQUEST, target: `${path}?${query}` }, signal);
+      if (!isListed) await this.#checkRevision(signal);
+      const { status, body } = await upstream().stream({ ...REQUEST, target: this.#target() }, signal);
       if (status !== 200) {
         body.destroy();
         throw new UnexpectedStatus(status);
@@ -178,14 +173,34 @@ export class ListWatch {
       throw watchdog.signal.aborted ? watchdog.signal.reason : error;
     } finally {
       this.#watchdog = undefined;
+      this.#isShort = false;
       watchdog.stop();
     }
   }
 
-  #seconds(): number {
-    if (this.#isShort) return SHORT_WATCH_SECONDS;
-    if (this.#bookmarks === 'missing') return PROBING_SECONDS;
-    return WATCH_SECONDS + Math.floor(this.#options.random.fraction() * WATCH_SECONDS);
+  /** @returns whether the watch is to end soon, with a bookmark */
+  #takeAsked(): boolean {
+    const { index, resource } = this.#options;
+    const isAsked = this.#asked > (index.revisionOf(resource) ?? 0);
+    this.#asked = 0;
+    if (isAsked && this.#isListedAtOnce) throw new ListNeeded('requested');
+    return isAsked && this.#liveness.mayHaveBookmarks;
+  }
+
+  /**
+   * A watch from a revision that the API server has not reached, after a backup was restored, would be silent.
+   * The list lets the API server's own cache learn of the present revision, too.
+   */
+  async #checkRevision(signal: AbortSignal): Promise<void> {
+    const { index, resource, path, upstream } = this.#options;
+    const reached = index.revisionOf(resource) ?? 0;
+    if ((await readCurrentRevision(upstream(), path, signal)) < reached) throw new ListNeeded('restored');
+  }
+
+  #target(): string {
+    const { path, index, resource } = this.#options;
+    const seconds = this.#liveness.seconds(this.#isShort);
+    return `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${index.revisionOf(resource)}&timeoutSeconds=${seconds}`;
   }
 
   #apply(event: WatchEvent): void {
@@ -196,7 +211,8 @@ export class ListWatch {
         this.#change(event.kind, reader.read(resource, event.object));
         return;
       case 'bookmark':
-        this.#bookmarks = 'sent';
+        if (event.revision < (index.revisionOf(resource) ?? 0)) throw new ListNeeded('restored');
+        this.#liveness.bookmarkReceived();
         index.progress(resource, event.revision);
         this.#proved();
         return;
@@ -220,30 +236,9 @@ export class ListWatch {
   }
 
   #proved(): void {
-    const { clock, onProof } = this.#options;
-    this.#provenAt = clock.now();
-    onProof();
+    this.#liveness.proved();
+    this.#options.onProof();
     this.#failures.recovered();
-  }
-
-  #isListDue(): boolean {
-    const age = this.#options.clock.now() - this.#provenAt;
-    return this.#bookmarks === 'missing' && age >= PROBING_SECONDS * 1_000 - 5_000;
-  }
-
-  /** @returns when the watch ends unless something arrives, and how */
-  #deadline(touchedAt: number): Deadline {
-    switch (this.#bookmarks) {
-      case 'sent':
-        return { at: touchedAt + SILENCE, error: new WatchSilent() };
-      case 'unknown':
-        return {
-          at: Math.max(this.#provenAt, this.#watchingSince) + FIRST_PROOF,
-          error: new ListNeeded('no-bookmarks'),
-        };
-      case 'missing':
-        return { at: this.#provenAt + LIST_INTERVAL, error: new ListNeeded('no-bookmarks') };
-    }
   }
 
   /** @returns whether the next attempt follows at once */
@@ -252,7 +247,7 @@ export class ListWatch {
     if (error instanceof Reconnection) return true;
     if (error instanceof ListNeeded) {
       this.#listFor = error.reason;
-      if (error.reason === 'no-bookmarks') this.#bookmarks = 'missing';
+      if (error.reason === 'no-bookmarks') this.#liveness.bookmarksMissing();
       return error.reason === 'no-bookmarks' || error.reason === 'requested';
     }
     const failure = failureOf(error);
@@ -261,26 +256,15 @@ export class ListWatch {
       return false;
     }
     if (failure === 'garbage') this.#listFor ??= 'garbage';
-    // Bookmarks may have ceased for good.
-    if (failure === 'silent') this.#bookmarks = 'unknown';
+    if (failure === 'silent') this.#liveness.wasSilent();
     telemetry.indexFailed(resource, failure);
     this.#failures.report(error);
     return false;
   }
 
   #pause(): Promise<void> {
-    const { clock } = this.#options;
-    if (clock.now() - this.#watchingSince >= STABLE) this.#backoff.reset();
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const timer = clock.after(this.#backoff.next(), finish);
-      function finish(): void {
-        timer.cancel();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      }
-      signal.addEventListener('abort', finish);
-    });
+    if (this.#liveness.lasted >= STABLE) this.#backoff.reset();
+    return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }
 

@@ -10,6 +10,8 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
+import { CatchUp } from './catch-up.ts';
+import { readCurrentRevision } from './list-pages.ts';
 import { ListWatch } from './list-watch.ts';
 import { createRBACReader } from './read-rbac-object.ts';
 
@@ -31,8 +33,13 @@ export interface RBACWatches {
   start(): void;
   /** Ends the watches that are open and resumes them at once, with the present upstream. */
   reconnect(): void;
-  /** Lets each resource prove that it is complete through the revision, although nothing in it changes. */
-  catchUp(revision: number): void;
+  /**
+   * Lets each resource prove that it is complete through the revision, although nothing in it changes. It
+   * never rejects.
+   *
+   * @returns false if the API server has not reached the revision
+   */
+  catchUp(revision: number): Promise<boolean>;
   /** Resolves when all requests have ended. */
   stop(): Promise<void>;
 }
@@ -50,6 +57,24 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
         onProof: () => tracked.proved(resource),
       }),
   );
+  const { index } = tracked;
+  const unsubscribe = index.subscribe({
+    restored(revision) {
+      for (const watch of watches) watch.listAnewIfAbove(revision);
+    },
+  });
+  const catchUp = new CatchUp({
+    clock: options.clock,
+    async currentRevision(signal) {
+      const known = index.revision;
+      const current = await readCurrentRevision(options.upstream(), pathOf('namespaces', hasTenants), signal);
+      if (current < known) for (const watch of watches) watch.listAnewIfAbove(current);
+      return current;
+    },
+    prove(revision) {
+      for (const watch of watches) watch.prove(revision);
+    },
+  });
   let running: Promise<unknown> = Promise.resolve();
   return {
     start() {
@@ -58,10 +83,10 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
     reconnect() {
       for (const watch of watches) watch.reconnect();
     },
-    catchUp(revision) {
-      for (const watch of watches) watch.catchUp(revision);
-    },
+    catchUp: (revision) => catchUp.request(revision),
     async stop() {
+      unsubscribe();
+      catchUp.stop();
       for (const watch of watches) watch.stop();
       await running;
     },

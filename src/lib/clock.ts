@@ -24,6 +24,20 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves after `milliseconds`, or as soon as the signal is aborted. */
+export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = clock.after(milliseconds, finish);
+    function finish(): void {
+      timer.cancel();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    }
+    signal.addEventListener('abort', finish);
+  });
+}
+
 /**
  * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy
  * would find the time over although the response has arrived. So pending I/O is read first, and `cancel`

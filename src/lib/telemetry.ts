@@ -36,7 +36,14 @@ export type VerificationResult =
   | 'dropped';
 
 /** Why a resource of the RBAC index was listed; `docs/metrics.md` explains each. */
-export type IndexListReason = 'start' | 'expired' | 'no-bookmarks' | 'requested' | 'garbage' | 'disorder';
+export type IndexListReason =
+  | 'start'
+  | 'expired'
+  | 'no-bookmarks'
+  | 'requested'
+  | 'garbage'
+  | 'disorder'
+  | 'restored';
 export type IndexFailure = 'unreachable' | 'refused' | 'status' | 'silent' | 'garbage';
 
 /** The RBAC index at one moment. */

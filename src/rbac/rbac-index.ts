@@ -86,18 +86,29 @@ export class RBACIndex {
     revision: number,
   ): Generator<void, void> {
     const isFirst = !this.#revisions.has(resource);
-    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
-    const gone = new Set(this.#all(resource));
+    const isRestored = revision < (this.#revisions.get(resource) ?? 0);
+    if (isRestored) this.#goBack(resource, revision);
+    const gone = new Set<StoredObject>();
     let handled = 0;
-    for (const object of objects) {
-      const known = this.#tenants.get(object.tenant)?.find(object);
-      if (known !== undefined) gone.delete(known);
-      if (known === undefined || known.uid !== object.uid || known.revision !== object.revision)
-        this.#put(known, object, isFirst);
+    for (const object of this.#all(resource)) {
+      gone.add(object);
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
-    for (const object of gone) this.#delete(object, revision);
+    for (const object of objects) {
+      const known = this.#tenants.get(object.tenant)?.find(object);
+      if (known !== undefined) gone.delete(known);
+      // After a restore the same revision may be that of another change.
+      const isChanged = isRestored || known?.uid !== object.uid || known.revision !== object.revision;
+      if (isChanged) this.#put(known, object, isFirst);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
+    }
+    for (const object of gone) {
+      this.#delete(object, revision);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
+    }
     this.progress(resource, revision);
   }
 

@@ -35,7 +35,14 @@ type CatchUp = (index: RBACIndex, revision: number) => void;
 
 function siteOf(index: RBACIndex, catchUp: CatchUp = () => {}): AccessIndexSite {
   const clock = createFakeClock();
-  const access = new TrackedIndex({ index, clock, catchUp: (revision) => catchUp(index, revision) });
+  const access = new TrackedIndex({
+    index,
+    clock,
+    async catchUp(revision) {
+      catchUp(index, revision);
+      return true;
+    },
+  });
   const prove = () => {
     for (const resource of INDEXED_RESOURCES) access.proved(resource);
   };

@@ -31,6 +31,10 @@ export interface ScriptedAPI {
   readonly tracked: TrackedIndex;
   readonly watches: OpenWatch[];
   readonly lists: string[];
+  /** How often the present revision was asked for. */
+  readonly probes: number;
+  /** The revision that the next probes tell; without one, that of the index. */
+  tellRevision(revision: number | Error): void;
   readonly log: readonly { readonly level: string; readonly fields: LogFields; readonly message: string }[];
   /** `reason` of each list, and `failure` of each failure. */
   readonly counted: string[];
@@ -44,7 +48,7 @@ export interface ScriptedAPI {
   elapse(milliseconds: number): Promise<void>;
   start(): void;
   reconnect(): void;
-  catchUp(revision: number): void;
+  prove(revision: number): void;
   stop(): Promise<void>;
 }
 
@@ -72,9 +76,18 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
   };
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 
+  let told: number | Error | undefined;
+  let probes = 0;
+  const probed = () => {
+    probes += 1;
+    if (told instanceof Error) throw told;
+    const revision = String(told ?? index.revisionOf(resource) ?? 1);
+    return { status: 200, headers: [], body: Buffer.from(bodyOf({ items: [], revision })) };
+  };
   const upstream: UpstreamFetcher & UpstreamStreamer = {
     async fetch({ target }, signal) {
       signal.throwIfAborted();
+      if (target.endsWith('?limit=1')) return probed();
       lists.push(target);
       const [response = 500, ...rest] = script;
       if (rest.length > 0) script = rest;
@@ -130,6 +143,12 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
     tracked,
     watches,
     lists,
+    get probes() {
+      return probes;
+    },
+    tellRevision(revision) {
+      told = revision;
+    },
     log,
     counted,
     listWith(...responses) {
@@ -152,7 +171,7 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
       running = listWatch.run();
     },
     reconnect: () => listWatch.reconnect(),
-    catchUp: (revision) => listWatch.catchUp(revision),
+    prove: (revision) => listWatch.prove(revision),
     async stop() {
       listWatch.stop();
       await running;

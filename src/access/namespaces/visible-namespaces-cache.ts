@@ -9,7 +9,7 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { groupKey, type SubjectKey } from '../../rbac/subject-key.ts';
 import { whoCan } from '../../rbac/who-can.ts';
-import { fingerprintOfSubject, ValuesBySubject } from '../subject-changes.ts';
+import { fingerprintOfSubject, valuesOf } from '../subject-changes.ts';
 import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
@@ -37,7 +37,7 @@ export class VisibleNamespacesCache {
   readonly #maxEntries: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #bySubject = new ValuesBySubject<VisibleNamespaces>();
+  readonly #byKey = new Map<SubjectKey, Set<VisibleNamespaces>>();
   readonly #byTenant = new Map<string, Set<VisibleNamespaces>>();
   #size = 0;
   #timer: Timer | undefined;
@@ -70,7 +70,7 @@ export class VisibleNamespacesCache {
 
   #begin(view: VisibleNamespaces): void {
     this.#size += sizeOf(view);
-    this.#bySubject.add(view.tenant, view.keys, view);
+    for (const key of view.keys) addTo(this.#byKey, key, view);
     addTo(this.#byTenant, view.tenant, view);
     this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
     this.#timer ??= this.#clock.after(TTL, () => this.#expire());
@@ -79,7 +79,7 @@ export class VisibleNamespacesCache {
   #forget(key: string, { view }: Entry): void {
     this.#entries.delete(key);
     this.#size -= sizeOf(view);
-    this.#bySubject.delete(view.tenant, view.keys, view);
+    for (const subject of view.keys) deleteFrom(this.#byKey, subject, view);
     deleteFrom(this.#byTenant, view.tenant, view);
     if (this.#entries.size > 0) return;
     // Nothing refers to the index of an earlier configuration then.
@@ -97,12 +97,12 @@ export class VisibleNamespacesCache {
     }
   }
 
-  #concernedBy(change: Change): Iterable<VisibleNamespaces> {
-    const { tenant } = change;
-    if (change.kind === 'access') return this.#bySubject.under(tenant, change.subjects);
-    if (change.type === 'ADDED') return this.#bySubject.under(tenant, this.#keysAllowedIn(change));
-    const { name } = change.namespace;
-    return [...(this.#byTenant.get(tenant) ?? [])].filter((view) => view.get(name) !== undefined);
+  #concernedBy(change: Change): ReadonlySet<VisibleNamespaces> {
+    const views = this.#byTenant.get(change.tenant) ?? new Set();
+    if (change.kind === 'namespace' && change.type !== 'ADDED')
+      return new Set([...views].filter((view) => view.get(change.namespace.name) !== undefined));
+    const keys = change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change);
+    return new Set([...valuesOf(this.#byKey, keys)].filter((view) => views.has(view)));
   }
 
   /** Of the subjects that may get a new namespace. */

@@ -51,6 +51,7 @@ export class VisibleNamespaces {
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
   #digest: string | undefined;
+  #identity: string | undefined;
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
@@ -90,6 +91,12 @@ export class VisibleNamespaces {
       .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
       .digest('base64url');
     return this.#digest;
+  }
+
+  /** Equal for the same user with the same groups. */
+  get identity(): string {
+    this.#identity ??= createHash('sha256').update(fingerprintOf(this.subject)).digest('base64url');
+    return this.#identity;
   }
 
   /** Another number after each change of the user's access, and of each user, in this process. */

@@ -7,6 +7,9 @@ import type { AccessRule, AccessRules } from '../../api/access-rules-v1alpha1.ts
 export const MATRIX_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const;
 type MatrixVerb = (typeof MATRIX_VERBS)[number];
 
+/** Verbs without a column, and names, in one row: a row for each kind would repeat those of a wildcard. */
+const MAX_SHOWN = 50;
+
 /** `named`: for some objects only. */
 export type MatrixCell = 'all' | 'named' | 'none';
 
@@ -34,13 +37,14 @@ export interface MatrixGroup {
  */
 export function accessMatrix(rules: AccessRules): readonly MatrixGroup[] {
   const { everywhere, cluster, namespaces, otherNamespaces } = rules;
+  const common = new RulesByKind(everywhere);
   const group = (scope: MatrixGroup['scope'], own: readonly AccessRule[], names: readonly string[] = []) => ({
     scope,
     names,
-    rows: rowsOf(own, scope === 'everywhere' ? own : [...own, ...everywhere]),
+    rows: rowsOf(own, [new RulesByKind(own), common]),
   });
   return [
-    group('everywhere', everywhere),
+    { scope: 'everywhere' as const, names: [], rows: rowsOf(everywhere, [common]) },
     group('cluster', cluster),
     ...namespaces.map((entry) => group('namespaces', entry.rules, entry.names)),
     group('otherNamespaces', otherNamespaces),
@@ -51,13 +55,13 @@ export function accessMatrix(rules: AccessRules): readonly MatrixGroup[] {
  * @param shown rules that have rows
  * @param counted rules that count in these rows
  */
-function rowsOf(shown: readonly AccessRule[], counted: readonly AccessRule[]): readonly MatrixRow[] {
+function rowsOf(shown: readonly AccessRule[], counted: readonly RulesByKind[]): readonly MatrixRow[] {
   const rows = new Map<string, MatrixRow>();
   for (const { apiGroups, resources } of shown)
     for (const apiGroup of apiGroups)
       for (const resource of resources) {
         const kind = kindOf(apiGroup, resource);
-        if (!rows.has(kind)) rows.set(kind, rowOf(kind, covering(counted, apiGroup, resource)));
+        if (!rows.has(kind)) rows.set(kind, rowOf(kind, counted, apiGroup, resource));
       }
   return [...rows.values()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
 }
@@ -68,24 +72,62 @@ function kindOf(apiGroup: string, resource: string): string {
   return [`${name}.${apiGroup}`, ...subresource].join('/');
 }
 
-function covering(rules: readonly AccessRule[], apiGroup: string, resource: string): readonly AccessRule[] {
-  const [, subresource] = resource.split('/');
-  const wider = ['*', resource, ...(subresource === undefined ? [] : [`*/${subresource}`])];
-  return rules.filter(
-    ({ apiGroups, resources }) =>
-      (apiGroups.includes('*') || apiGroups.includes(apiGroup)) &&
-      wider.some((one) => resources.includes(one)),
-  );
+/** Verbs and names that rules grant for one API group and resource, which may be wildcards. */
+interface Granted {
+  readonly verbs: Map<string, 'all' | 'named'>;
+  readonly names: Set<string>;
 }
 
-function rowOf(kind: string, rules: readonly AccessRule[]): MatrixRow {
+/** Found by look-up: a row does not cost the number of rules. */
+class RulesByKind {
+  /** API group → resource. */
+  readonly #granted = new Map<string, Map<string, Granted>>();
+
+  constructor(rules: readonly AccessRule[]) {
+    for (const rule of rules)
+      for (const apiGroup of rule.apiGroups)
+        for (const resource of rule.resources) add(this.#at(apiGroup, resource), rule);
+  }
+
+  /** What rules grant for the kind, by its name and by wildcards. */
+  covering(apiGroup: string, resource: string): readonly Granted[] {
+    const [, subresource] = resource.split('/');
+    const resources = new Set(['*', resource, ...(subresource === undefined ? [] : [`*/${subresource}`])]);
+    return [...new Set(['*', apiGroup])].flatMap((group) =>
+      [...resources].flatMap((wider) => this.#granted.get(group)?.get(wider) ?? []),
+    );
+  }
+
+  #at(apiGroup: string, resource: string): Granted {
+    const resources = this.#granted.get(apiGroup) ?? new Map<string, Granted>();
+    this.#granted.set(apiGroup, resources);
+    const granted = resources.get(resource) ?? { verbs: new Map(), names: new Set() };
+    resources.set(resource, granted);
+    return granted;
+  }
+}
+
+function add(granted: Granted, { verbs = [], resourceNames }: AccessRule): void {
+  for (const verb of verbs)
+    if (resourceNames === undefined) granted.verbs.set(verb, 'all');
+    else if (!granted.verbs.has(verb)) granted.verbs.set(verb, 'named');
+  // More are not shown.
+  for (const name of resourceNames ?? []) if (granted.names.size <= MAX_SHOWN) granted.names.add(name);
+}
+
+function rowOf(kind: string, counted: readonly RulesByKind[], apiGroup: string, resource: string): MatrixRow {
+  const granted = counted.flatMap((rules) => rules.covering(apiGroup, resource));
   const cellOf = (verb: string): MatrixCell => {
-    const allowing = rules.filter(({ verbs = [] }) => verbs.includes('*') || verbs.includes(verb));
-    if (allowing.length === 0) return 'none';
-    return allowing.some(({ resourceNames }) => resourceNames === undefined) ? 'all' : 'named';
+    const cells = granted.flatMap(({ verbs }) => [verbs.get('*'), verbs.get(verb)]);
+    return cells.includes('all') ? 'all' : cells.includes('named') ? 'named' : 'none';
   };
   const columns: ReadonlySet<string> = new Set(MATRIX_VERBS);
-  const others = rules.flatMap(({ verbs = [] }) => verbs).filter((verb) => !columns.has(verb));
+  const others = new Set<string>();
+  const names = new Set<string>();
+  for (const { verbs, names: more } of granted) {
+    for (const verb of verbs.keys()) if (!columns.has(verb) && others.size <= MAX_SHOWN) others.add(verb);
+    for (const name of more) names.add(name);
+  }
   return {
     kind,
     cells: {
@@ -97,7 +139,13 @@ function rowOf(kind: string, rules: readonly AccessRule[]): MatrixRow {
       patch: cellOf('patch'),
       delete: cellOf('delete'),
     },
-    otherVerbs: [...new Set(others)].sort(),
-    names: [...new Set(rules.flatMap(({ resourceNames = [] }) => resourceNames))].sort(),
+    otherVerbs: shown(others),
+    names: shown(names),
   };
+}
+
+/** Sorted. */
+function shown(values: ReadonlySet<string>): readonly string[] {
+  const sorted = [...values].sort();
+  return sorted.length <= MAX_SHOWN ? sorted : [...sorted.slice(0, MAX_SHOWN), '…'];
 }

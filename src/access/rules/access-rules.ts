@@ -10,7 +10,7 @@ import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { inNamespace } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { RuleSet } from './rule-set.ts';
+import { MAX_WEIGHT, RuleSet } from './rule-set.ts';
 
 const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 
@@ -63,6 +63,8 @@ class Compiler {
   readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly set: RuleSet }>();
   readonly #ofCluster = new Map<RBACUser, RuleSet>();
   #isTruncated = false;
+  /** Of all sets together. */
+  #weight = 0;
 
   constructor(index: RBACIndex, selection: RulesSelection) {
     this.#index = index;
@@ -88,11 +90,9 @@ class Compiler {
 
   /** Each namespace that has rules of its own, or a user of its own. */
   *namespaces(subject: SubjectByNamespace): Generator<{ readonly names: readonly string[]; set: RuleSet }> {
-    for (const [user, names] of this.#placesOf(subject)) {
-      const objects = this.#index.objectsOf(user.tenant);
+    for (const [user, places] of this.#placesOf(subject)) {
       const alike = new Map<string, { readonly names: string[]; readonly roles: ReadonlySet<StoredRole> }>();
-      for (const name of names) {
-        const roles = rolesIn(objects, user, name);
+      for (const [name, roles] of places) {
         const key = [...roles]
           .map((role) => this.#rulesOf(role).id)
           .sort((one, other) => one - other)
@@ -101,28 +101,36 @@ class Compiler {
         if (known === undefined) alike.set(key, { names: [name], roles });
         else known.names.push(name);
       }
-      for (const { names, roles } of alike.values()) {
-        const set = new RuleSet();
-        set.addAll(this.clusterRules(user));
-        for (const role of roles) set.addAll(this.#rulesOf(role).set);
-        if (set.isTruncated) this.#isTruncated = true;
-        yield { names, set };
-      }
+      for (const { names, roles } of alike.values()) yield { names, set: this.#together(user, roles) };
     }
   }
 
-  #placesOf(subject: SubjectByNamespace): Map<RBACUser, string[]> {
+  /** Empty beyond the bound: the namespaces must be named, or the rules of other namespaces would count. */
+  #together(user: RBACUser, roles: ReadonlySet<StoredRole>): RuleSet {
+    const set = new RuleSet();
+    if (this.#weight > MAX_WEIGHT) this.#isTruncated = true;
+    else {
+      set.addAll(this.clusterRules(user));
+      for (const role of roles) set.addAll(this.#rulesOf(role).set);
+      this.#weight += set.weight;
+    }
+    if (set.isTruncated) this.#isTruncated = true;
+    return set;
+  }
+
+  /** The roles of each user in each namespace. */
+  #placesOf(subject: SubjectByNamespace): Map<RBACUser, Map<string, ReadonlySet<StoredRole>>> {
     const { namespace: only } = this.#selection;
-    const places = new Map<RBACUser, string[]>();
+    const { other } = subject;
     const isOfOther = (name: string) =>
       name !== '' && !subject.namespaces.has(name) && (only === undefined || name === only);
-    const ofOther = boundNamespaces(this.#index.objectsOf(subject.other.tenant), subject.other);
-    places.set(subject.other, [...ofOther].filter(isOfOther));
+    const ofOther = rolesByNamespace(this.#index.objectsOf(other.tenant), other, isOfOther);
+    const places = new Map([[other, ofOther]]);
     for (const [name, user] of subject.namespaces) {
       if (only !== undefined && name !== only) continue;
-      const known = places.get(user);
-      if (known === undefined) places.set(user, [name]);
-      else known.push(name);
+      const known = places.get(user) ?? new Map<string, Set<StoredRole>>();
+      places.set(user, known);
+      known.set(name, rolesIn(this.#index.objectsOf(user.tenant), user, name));
     }
     return places;
   }
@@ -139,7 +147,7 @@ class Compiler {
 }
 
 /** @param namespace empty for those of ClusterRoleBindings; else those of RoleBindings alone */
-function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): ReadonlySet<StoredRole> {
+function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): Set<StoredRole> {
   const roles = new Set<StoredRole>();
   for (const key of keysOfUser(user))
     for (const binding of inNamespace(objects.bindingsOfSubject(key), namespace)) {
@@ -149,9 +157,20 @@ function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): Rea
   return roles;
 }
 
-function boundNamespaces(objects: TenantObjects, user: RBACUser): ReadonlySet<string> {
-  const names = new Set<string>();
+/** In one pass over the user's bindings, since a user may have hundreds of groups in thousands of namespaces. */
+function rolesByNamespace(
+  objects: TenantObjects,
+  user: RBACUser,
+  isWanted: (namespace: string) => boolean,
+): Map<string, Set<StoredRole>> {
+  const places = new Map<string, Set<StoredRole>>();
   for (const key of keysOfUser(user))
-    for (const { namespace } of objects.bindingsOfSubject(key)) names.add(namespace);
-  return names;
+    for (const binding of objects.bindingsOfSubject(key)) {
+      if (!isWanted(binding.namespace)) continue;
+      const roles = places.get(binding.namespace) ?? new Set();
+      places.set(binding.namespace, roles);
+      const role = objects.roleOf(binding);
+      if (role !== undefined) roles.add(role);
+    }
+  return places;
 }

@@ -7,11 +7,10 @@ import type { AccessRules, RulesSelection } from '../../api/access-rules-v1alpha
 import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import type { Change, NamespaceChange } from '../../rbac/change.ts';
+import type { Change } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
-import { fingerprintOfSubject, keysOfSubject, ValuesBySubject } from '../subject-changes.ts';
+import { ByConcern, type Concerns, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 import { compileAccessRules } from './access-rules.ts';
 
 /** Milliseconds after the last use. */
@@ -41,11 +40,14 @@ export interface RulesCacheOptions {
 interface Entry {
   readonly key: string;
   readonly compiled: CompiledRules;
-  readonly tenant: string;
-  /** Of the user. */
-  readonly keys: ReadonlySet<SubjectKey>;
+  readonly concerns: Concerns;
   readonly bytes: number;
   usedAt: number;
+}
+
+interface Watch {
+  readonly concerns: Concerns;
+  readonly listener: () => void;
 }
 
 export class RulesCache {
@@ -53,9 +55,12 @@ export class RulesCache {
   #maxBytes: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #bySubject = new ValuesBySubject<Entry>();
+  /** Subject or namespaces → what depends on them. */
+  readonly #entriesBy = new ByConcern<Entry>();
+  readonly #watchesBy = new ByConcern<Watch>();
   readonly #unsubscribe: () => void;
   #bytes = 0;
+  #isStopped = false;
 
   constructor(options: RulesCacheOptions) {
     this.#options = options;
@@ -83,22 +88,33 @@ export class RulesCache {
     return known.compiled;
   }
 
-  /** Whether a change may change the rules of the subject, or its named sets. */
-  concerns(change: Change, subject: SubjectByNamespace): boolean {
-    const { tenant } = subject.cluster;
-    if (change.tenant !== tenant) return false;
-    return change.kind === 'access'
-      ? intersects(change.subjects, keysOfSubject(subject))
-      : this.#mayChangeSets(change);
+  /**
+   * Calls the listener after each change that may change the rules of the subject, or its named sets. A change
+   * that concerns no watch costs the same, however many there are.
+   *
+   * @returns a function that ends the subscription
+   */
+  watch(subject: SubjectByNamespace, listener: () => void): () => void {
+    const watch = { concerns: this.#concernsOf(subject), listener };
+    this.#watchesBy.add(watch);
+    return () => {
+      this.#watchesBy.delete(watch);
+      if (this.#isStopped) this.#leaveIndex();
+    };
   }
 
-  /** Afterwards nothing is cached: an open watch may still ask. */
+  /** Afterwards nothing is cached. Open watches are told of changes until they end. */
   stop(): void {
-    this.#unsubscribe();
+    this.#isStopped = true;
     this.#maxBytes = 0;
     this.#entries.clear();
-    this.#bySubject.clear();
+    this.#entriesBy.clear();
     this.#bytes = 0;
+    this.#leaveIndex();
+  }
+
+  #leaveIndex(): void {
+    if (this.#watchesBy.isEmpty) this.#unsubscribe();
   }
 
   #add(key: string, subject: SubjectByNamespace, selection: RulesSelection, now: number): CompiledRules {
@@ -118,16 +134,16 @@ export class RulesCache {
       isTruncated,
       digest: createHash('sha256').update(text).digest('base64url'),
     };
-    const keys = keysOfSubject(subject);
-    const bytes = text.length * BYTES_PER_CHARACTER + keys.size * BYTES_PER_KEY;
-    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, tenant, keys, bytes, usedAt: now });
+    const concerns = this.#concernsOf(subject);
+    const bytes = text.length * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
+    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });
     return compiled;
   }
 
   #insert(entry: Entry): void {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
-    this.#bySubject.add(entry.tenant, entry.keys, entry);
+    this.#entriesBy.add(entry);
     for (const oldest of this.#entries.values()) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#remove(oldest);
@@ -137,7 +153,7 @@ export class RulesCache {
   #remove(entry: Entry): void {
     this.#entries.delete(entry.key);
     this.#bytes -= entry.bytes;
-    this.#bySubject.delete(entry.tenant, entry.keys, entry);
+    this.#entriesBy.delete(entry);
   }
 
   #expire(now: number): void {
@@ -148,18 +164,15 @@ export class RulesCache {
   }
 
   #changed(change: Change): void {
-    for (const entry of this.#concernedBy(change)) this.#remove(entry);
+    for (const entry of this.#entriesBy.concernedBy(change)) this.#remove(entry);
+    for (const { listener } of this.#watchesBy.concernedBy(change)) listener();
   }
 
-  #concernedBy(change: Change): Iterable<Entry> {
-    if (change.kind === 'access') return this.#bySubject.under(change.tenant, change.subjects);
-    if (!this.#mayChangeSets(change)) return [];
-    return [...this.#entries.values()].filter(({ tenant }) => tenant === change.tenant);
-  }
-
-  /** A new namespace is in a set if the user has the right everywhere. */
-  #mayChangeSets({ type }: NamespaceChange): boolean {
-    return this.#options.namedSets.length > 0 && type !== 'MODIFIED';
+  #concernsOf(subject: SubjectByNamespace): Concerns {
+    const { tenant } = subject.cluster;
+    const keys = keysOfSubject(subject);
+    // A new namespace is in a set if the user has the right everywhere.
+    return { tenant, keys, namespaces: this.#options.namedSets.length > 0 };
   }
 }
 

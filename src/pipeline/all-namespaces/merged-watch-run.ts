@@ -200,8 +200,13 @@ export class MergedWatchRun {
     this.#after(this.#options.random.fraction() * SPREAD, () => this.#expireNow());
   }
 
+  /** The event after which a client lists again. */
+  get expired(): string {
+    return `${EXPIRED}\n`;
+  }
+
   #expireNow(): void {
-    this.#stream?.write(`${EXPIRED}\n`);
+    this.#stream?.write(this.expired);
     this.#stream?.end();
   }
 
@@ -212,7 +217,10 @@ export class MergedWatchRun {
 
   #recheckLater(): void {
     this.#after(RECHECK, () => {
-      void this.#recheck().then(() => this.#recheckLater());
+      this.#recheck().then(
+        () => this.#recheckLater(),
+        () => this.#expire(),
+      );
     });
   }
 

@@ -86,6 +86,7 @@ export async function mergedWatch(
           run.stop();
         };
       },
+      expired: () => run.expired,
     };
   } catch (error) {
     end();

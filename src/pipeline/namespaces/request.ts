@@ -8,6 +8,7 @@ import { ChangeLog } from '../../access/namespaces/change-log.ts';
 import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
 import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import { ServedUsers } from '../../access/namespaces/served-users.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
 import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
@@ -44,6 +45,7 @@ export interface NamespacesMemory {
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
   readonly created: CreatedNamespaces;
+  readonly served: ServedUsers;
   /** Another in each process. */
   readonly instance: string;
 }
@@ -53,9 +55,11 @@ export function createNamespacesMemory(
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
-    changes: new ChangeLog({ index, clock, stopped }),
+    changes,
+    served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock),
     created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),

@@ -91,7 +91,7 @@ class RulesWatch {
 
   start(): void {
     const { documents, clock } = this.#options;
-    const { access, cache } = documents;
+    const { access } = documents;
     if (access.stopped.aborted) {
       this.#stream.end();
       return;
@@ -99,11 +99,7 @@ class RulesWatch {
     // It may throw, so it comes before what has to be given back.
     const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
-    this.#unsubscribe = access.index.subscribe({
-      changed: (change) => {
-        if (cache.concerns(change, this.#subject)) this.#refreshIn(COALESCE);
-      },
-    });
+    this.#follow();
     const { timeoutSeconds } = this.#request;
     const longest = Math.min(LONGEST, (timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000);
     this.#end = clock.after(longest, () => this.#stream.end());
@@ -120,6 +116,12 @@ class RulesWatch {
   }
 
   readonly #onStopped = () => this.#stream.end();
+
+  #follow(): void {
+    this.#unsubscribe();
+    const { cache } = this.#options.documents;
+    this.#unsubscribe = cache.watch(this.#subject, () => this.#refreshIn(COALESCE));
+  }
 
   #refreshIn(milliseconds: number): void {
     if (this.#isOver) return;
@@ -140,7 +142,11 @@ class RulesWatch {
     this.#isRefreshing = true;
     try {
       this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
-      if (!this.#isOver) this.#show(this.#document());
+      if (!this.#isOver) {
+        // The user may have other groups now.
+        this.#follow();
+        this.#show(this.#document());
+      }
     } catch (error) {
       // The document that the client has runs out; after anything else it asks again, and learns why.
       if (!(error instanceof StatusError)) this.#stream.end();

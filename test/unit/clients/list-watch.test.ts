@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { STALE_AFTER } from '../../../src/access/index-state.ts';
-import { FIRST_PROOF, LIST_INTERVAL, SILENCE } from '../../../src/clients/list-watch.ts';
+import { FIRST_PROOF, LIST_INTERVAL, SILENCE } from '../../../src/clients/watch-liveness.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -410,18 +410,12 @@ t.test('a resource in which nothing changes proves on request that it is complet
   const api = await started(t);
   await api.watch(1);
   api.listWith({ items: [], revision: '90' });
-  api.catchUp(85);
-  api.catchUp(80);
-  await api.elapse(1_000);
+  api.prove(85);
+  api.prove(80);
   t.equal((await api.watch(2)).query.get('resourceVersion'), '90');
   t.same(api.counted, ['start', 'requested']);
-  api.catchUp(90);
-  await api.elapse(1_000);
+  api.prove(90);
   t.equal(api.lists.length, 2, 'it is complete through it already');
-  for (let request = 0; request < 50; request += 1) api.catchUp(1e9 + request);
-  await api.elapse(1_000);
-  await api.watch(3);
-  t.equal(api.lists.length, 3, 'many requests are one');
 });
 
 t.test('a large resource proves it by a short watch, which ends with a bookmark', async (t) => {
@@ -431,15 +425,75 @@ t.test('a large resource proves it by a short watch, which ends with a bookmark'
   api.listWith({ items });
   api.start();
   await api.watch(1);
-  api.catchUp(85);
-  await api.elapse(1_000);
+  api.prove(85);
   const short = await api.watch(2);
   t.equal(short.query.get('timeoutSeconds'), '3');
-  t.same(api.lists, ['/things?limit=500', '/things?limit=1']);
+  t.same(api.lists, ['/things?limit=500']);
+  t.equal(api.probes, 1, "the API server's own cache learns of the present revision");
   short.send(bookmark(86));
   await eventually(() => api.index.revisionOf('namespaces') === 86);
   api.clock.advance(1_000);
   short.end();
   t.equal((await api.watch(3)).query.get('timeoutSeconds'), '450');
   t.same(api.counted, ['start']);
+});
+
+t.test('a short watch is never cut: further requests have to wait for its bookmark', async (t) => {
+  const api = scriptedAPI({ listedAtOnce: 1 });
+  t.teardown(() => api.stop());
+  api.listWith({ items: [ns('a', 3), ns('b', 4)] });
+  api.start();
+  await api.watch(1);
+  api.prove(85);
+  const short = await api.watch(2);
+  for (let revision = 86; revision < 200; revision += 1) api.prove(revision);
+  short.send(added('c', 150));
+  await eventually(() => names(api).includes('c'));
+  t.notOk(short.body.destroyed);
+  t.equal(api.watches.length, 2);
+  api.clock.advance(3_000);
+  short.end();
+  t.equal((await api.watch(3)).query.get('timeoutSeconds'), '3', 'the latest of them is proved next');
+});
+
+t.test('a watch is resumed only if the API server has reached its revision', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  first.send(bookmark(500));
+  await eventually(() => api.index.revisionOf('namespaces') === 500);
+  api.tellRevision(60);
+  api.listWith({ items: [ns('a', 3)], revision: '60' });
+  api.clock.advance(5_000);
+  first.end();
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['a'], 'a backup was restored: what it has counts');
+  t.same(api.counted, ['start', 'restored']);
+});
+
+t.test('an API server that does not tell its revision is tried again', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  api.tellRevision(DOWN);
+  first.breakOff();
+  await api.elapse(A_WHILE);
+  await eventually(() => api.counted.length === 3);
+  t.same(api.counted, ['start', 'unreachable', 'unreachable']);
+  api.tellRevision(10);
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '10');
+  t.equal(api.lists.length, 1);
+});
+
+t.test('a bookmark of an earlier revision: the storage was restored from a backup', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  first.send(bookmark(500));
+  await eventually(() => api.index.revisionOf('namespaces') === 500);
+  api.listWith({ items: [ns('a', 3)], revision: '60' });
+  first.send(bookmark(61));
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['a']);
+  t.same(api.counted, ['start', 'restored']);
 });

@@ -1,6 +1,6 @@
 /** The decisions of Kubernetes' RBAC authorizer, from the index. */
 import t from 'tap';
-import { decide } from '../../../src/rbac/decide.ts';
+import { allows, decide } from '../../../src/rbac/decide.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
@@ -202,4 +202,59 @@ t.test('D118: an aggregated role grants what the controller has filled in, and n
     );
   t.equal(decide(sum([]), alice, question('get', 'pods')).decision, 'noOpinion');
   t.equal(decide(sum([rule('get', 'pods')]), alice, question('get', 'pods')).decision, 'allow');
+});
+
+t.test('a decision does not look at the subjects of bindings, however many they are', async (t) => {
+  let reads = 0;
+  const counted = (name: string) => ({
+    get kind() {
+      reads += 1;
+      return 'Group';
+    },
+    name,
+    namespace: '',
+  });
+  const subjects = Array.from({ length: 5_000 }, (_, at) => counted(`team-${at}`));
+  const reader = clusterRole('reader', [rule('get', 'pods')]);
+  const bindings = ['b1', 'b2', 'b3'].map((name) => ({
+    ...roleBinding('ns1', name, 'ClusterRole/reader', []),
+    subjects,
+  }));
+  const index = indexOf(reader, ...bindings);
+  const member = rbacUser('alice', ['team-4999', 'system:authenticated']);
+  reads = 0;
+  t.ok(allows(index, member, question('get', 'pods', 'ns1')));
+  t.notOk(allows(index, member, question('delete', 'pods', 'ns1')));
+  t.notOk(allows(index, rbacUser('bob', []), question('get', 'pods', 'ns1')));
+  t.equal(reads, 0);
+  const grants = () => decide(index, member, question('get', 'pods', 'ns1'));
+  t.match(grants(), { grant: { subject: { name: 'team-4999' } } });
+  reads = 0;
+  t.match(grants(), { reason: /to Group "team-4999"/ });
+  t.ok(reads <= 5, `${reads} subjects are read for the reason`);
+});
+
+t.test('a user and a group are never taken for each other, whatever their names are', async (t) => {
+  const all = clusterRole('all', EVERYTHING);
+  const mayDelete = (name: string, groups: readonly string[], ...subjects: ReturnType<typeof user>[]) =>
+    allows(
+      indexOf(all, clusterRoleBinding('b', 'ClusterRole/all', subjects)),
+      rbacUser(name, [...groups]),
+      question('delete', 'secrets', 'a'),
+    );
+  // Both ways to find bindings: by the bindings of the place, and by the keys of the user.
+  const others = Array.from({ length: 5 }, (_, at) => user(`other-${at}`));
+  for (const more of [[], others]) {
+    t.notOk(mayDelete('x', ['user:alice'], user('alice'), ...more));
+    t.notOk(mayDelete('alice', ['x'], group('user:alice'), ...more));
+    t.notOk(mayDelete('x', ['group:devs'], group('devs'), ...more));
+    t.notOk(mayDelete('x', ['devs'], group('group:devs'), ...more));
+    t.notOk(mayDelete('x', ['user:a'], group('group:user:a'), ...more));
+    t.ok(mayDelete('x', ['user:alice'], group('user:alice'), ...more));
+    t.ok(mayDelete('x', ['group:devs'], group('group:devs'), ...more));
+    t.ok(mayDelete('user:alice', [], user('user:alice'), ...more));
+    t.ok(mayDelete('system:serviceaccount:a:b', [], serviceAccount('b', 'a'), ...more));
+    t.notOk(mayDelete('system:serviceaccount:a:bb', [], serviceAccount('b', 'a'), ...more));
+    t.notOk(mayDelete('system:serviceaccount:ab:b', [], serviceAccount('b:b', 'a'), ...more));
+  }
 });

@@ -226,3 +226,25 @@ t.test('a long list is taken over in steps, and counts at its end', async (t) =>
   t.equal(index.countOf('namespaces'), 1_199);
   t.equal(index.countOf('roles'), 0);
 });
+
+t.test('a list with very many changes or deletions leaves the process time for other work', async (t) => {
+  const many = Array.from({ length: 2_000 }, (_, at) => namespace(`n${at}`));
+  const index = indexOf(...many);
+  const steps = index.replaceInSteps('namespaces', many.slice(0, 1), nextRevision());
+  const left = () => index.countOf('namespaces');
+  const most = { deleted: 0 };
+  for (let before = left(); steps.next().done !== true; before = left())
+    most.deleted = Math.max(most.deleted, before - left());
+  t.equal(left(), 1);
+  t.ok(most.deleted <= 500, `${most.deleted} in one step`);
+});
+
+t.test('after a restore an object of the same revision may be another', async (t) => {
+  const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]));
+  const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
+  index.put(binding);
+  index.progress('rolebindings', nextRevision());
+  index.replace('rolebindings', [{ ...binding, subjects: [user('bob')] }], binding.revision);
+  t.strictSame(visible(index), []);
+  t.strictSame(visible(index, rbacUser('bob')), ['a']);
+});

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { StoredObject } from '../../../src/api/rbac-v1.ts';
 import type { RBACUser } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
+import { groupKey, subjectOfKey } from '../../../src/rbac/subject-key.ts';
 import { isKnownVerb, type Scope, type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
 import { questions, rbacObjects } from '../../support/random-rbac.ts';
 import {
@@ -33,9 +34,7 @@ function ask(
 function listed(objects: readonly StoredObject[], question: WhoCanQuestion, scope: Scope) {
   const { grants, errors } = whoCan(indexOf(...objects).objectsOf(''), question, scope);
   return {
-    grants: grants.map(
-      ({ key, binding }) => `${binding.namespace || '*'} ${key.slice(key.indexOf(':') + 1)}`,
-    ),
+    grants: grants.map(({ key, binding }) => `${binding.namespace || '*'} ${subjectOfKey(key).name}`),
     errors,
   };
 }
@@ -160,7 +159,8 @@ t.test('D132: a role that is missing is told, beside the subjects found', async 
 
 /** A user who is exactly this subject. */
 function userWithKey(key: string): RBACUser {
-  return key.startsWith('user:') ? rbacUser(key.slice(5)) : rbacUser('x:none', [key.slice(6)]);
+  const { kind, name } = subjectOfKey(key);
+  return kind === 'user' ? rbacUser(name) : rbacUser('x:none', [name]);
 }
 
 const NAMESPACES = ['a', 'b', 'c'];
@@ -168,7 +168,7 @@ const KEYS = [
   ...['u1', 'u2', 'u3', 'system:serviceaccount:a:bot', 'system:serviceaccount:b:bot'].map(
     (name) => `user:${name}`,
   ),
-  ...['g1', 'g2', 'g3', 'g4'].map((name) => `group:${name}`),
+  ...['g1', 'g2', 'g3', 'g4'].map(groupKey),
 ];
 
 t.test('a subject is listed if and only if a user who is exactly this subject is allowed', async () => {
