@@ -29,7 +29,7 @@ const RULES = new ComponentType<RulesCache>('access rules', { dispose: (cache) =
 
 export interface AccessRulesOptions {
   readonly access: AccessIndex;
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
   readonly subjects: AccessSubjects;
   readonly responseMemory: ResponseMemory;

@@ -188,8 +188,8 @@ export class ListWatch {
   }
 
   /**
-   * A watch from a revision that the API server has not reached, after a backup was restored, would be silent.
-   * The list lets the API server's own cache learn of the present revision, too.
+   * A watch from a revision that the API server has not reached would be silent: a backup was restored.
+   * The list also lets the API server's own cache learn of the present revision.
    */
   async #checkRevision(signal: AbortSignal): Promise<void> {
     const { index, resource, path, upstream } = this.#options;

@@ -11,6 +11,7 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { AccessIndex } from '../ports.ts';
 import type { Verifier } from '../verification.ts';
 import type { RulesCache } from './rules-cache.ts';
+import { sampledRule } from './sampled-rule.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
@@ -40,7 +41,7 @@ export interface RulesDocumentsOptions {
   readonly access: AccessIndex;
   readonly cache: RulesCache;
   /** Tells whether the index and the API server disagree about a user. */
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
   /** As the operator states them. */
   readonly authorizers: readonly AuthorizationMode[];
   readonly clock: Clock;
@@ -59,6 +60,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
+      verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
       const doubt = verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC;
       const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
       const { tenant } = subject.cluster;

@@ -48,7 +48,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
     cache,
     authorizers,
     clock,
-    verifier: { isSuspended: () => subjects.suspended },
+    verifier: { isSuspended: () => subjects.suspended, sampleOne() {} },
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
@@ -150,7 +150,7 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
     cache,
     authorizers: STATED,
     clock,
-    verifier: { isSuspended: () => false },
+    verifier: { isSuspended: () => false, sampleOne() {} },
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
