@@ -95,7 +95,7 @@ export class VisibleNamespaces {
 
   /** Equal for the same user with the same groups. */
   get identity(): string {
-    this.#identity ??= createHash('sha256').update(fingerprintOf(this.subject)).digest('base64url');
+    this.#identity ??= createHash('sha256').update(fingerprintOfSubject(this.subject)).digest('base64url');
     return this.#identity;
   }
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fingerprintOfSubject, keysOfSubject, ValuesBySubject } from '../../../src/access/subject-changes.ts';
+import { ByConcern, fingerprintOfSubject, keysOfSubject } from '../../../src/access/subject-changes.ts';
 import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { groupKey, intersects, keysOfUser, type SubjectKey } from '../../../src/rbac/subject-key.ts';
 
@@ -47,26 +47,27 @@ t.test('users are equal if RBAC cannot tell them apart', async (t) => {
   );
 });
 
-t.test(
-  'values are found by each key of their user, in their tenant only, until they are deleted',
-  async (t) => {
-    const values = new ValuesBySubject<string>();
-    const keys = [userKey('alice'), groupKey('dev')] as const;
-    values.add('acme', keys, 'of alice');
-    values.add('acme', [userKey('bob'), groupKey('dev')], 'of bob');
-    values.add('globex', keys, 'of globex');
-    t.same([...values.under('acme', [groupKey('dev')])], ['of alice', 'of bob']);
-    t.same(
-      [...values.under('acme', [userKey('alice'), groupKey('dev'), groupKey('qa')])],
-      ['of alice', 'of bob'],
-    );
-    t.same([...values.under('globex', [userKey('bob')])], []);
-    values.delete('acme', keys, 'of alice');
-    values.delete('initech', keys, 'of alice');
-    t.same([...values.under('acme', keys)], ['of bob']);
-    for (const value of values.under('globex', keys)) values.delete('globex', keys, value);
-    t.same([...values.under('globex', keys)], [], 'deleted while they are read');
-    values.clear();
-    t.same([...values.under('acme', [groupKey('dev')])], []);
-  },
-);
+t.test('values are found by each key of their user, in their tenant only, until deleted', async (t) => {
+  const valueOf = (name: string, tenant: string, ...keys: SubjectKey[]) => ({
+    name,
+    concerns: { tenant, keys: new Set(keys), namespaces: false },
+  });
+  const alice = valueOf('alice', 'acme', userKey('alice'), groupKey('dev'));
+  const bob = valueOf('bob', 'acme', userKey('bob'), groupKey('dev'));
+  const other = valueOf('other', 'globex', userKey('alice'), groupKey('dev'));
+  const values = new ByConcern<typeof alice>();
+  for (const value of [alice, bob, other]) values.add(value);
+  const names = (tenant: string, ...keys: SubjectKey[]) => {
+    const change = { kind: 'access', tenant, revision: 1, namespaces: new Set('') } as const;
+    const found = values.concernedBy({ ...change, subjects: new Set(keys) });
+    return [...found].map(({ name }) => name).sort();
+  };
+  t.same(names('acme', groupKey('dev')), ['alice', 'bob']);
+  t.same(names('acme', userKey('alice'), groupKey('dev'), groupKey('a'), groupKey('b')), ['alice', 'bob']);
+  t.same(names('globex', userKey('bob')), []);
+  values.delete(alice);
+  t.same(names('acme', userKey('alice'), groupKey('dev')), ['bob']);
+  values.delete(bob);
+  values.delete(other);
+  t.ok(values.isEmpty);
+});
