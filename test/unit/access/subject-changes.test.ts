@@ -48,13 +48,13 @@ t.test('users are equal if RBAC cannot tell them apart', async (t) => {
 });
 
 t.test('values are found by each key of their user, in their tenant only, until deleted', async (t) => {
-  const valueOf = (name: string, tenant: string, ...keys: SubjectKey[]) => ({
+  const about = (name: string, tenant: string, ...keys: SubjectKey[]) => ({
     name,
     concerns: { tenant, keys: new Set(keys), namespaces: false },
   });
-  const alice = valueOf('alice', 'acme', userKey('alice'), groupKey('dev'));
-  const bob = valueOf('bob', 'acme', userKey('bob'), groupKey('dev'));
-  const other = valueOf('other', 'globex', userKey('alice'), groupKey('dev'));
+  const alice = about('alice', 'acme', userKey('alice'), groupKey('dev'));
+  const bob = about('bob', 'acme', userKey('bob'), groupKey('dev'));
+  const other = about('other', 'globex', userKey('alice'), groupKey('dev'));
   const values = new ByConcern<typeof alice>();
   for (const value of [alice, bob, other]) values.add(value);
   const names = (tenant: string, ...keys: SubjectKey[]) => {
