@@ -17,6 +17,7 @@ import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import type { Build } from './build.ts';
 import { createFiltering, type Filtering } from './filtering.ts';
+import { createWatchLifetimes } from './watch-lifetimes.ts';
 import { createWhoCan } from './who-can.ts';
 
 export interface AccessFeaturesOptions {
@@ -43,10 +44,11 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
   const { mode } = stages;
   const { hideForbidden } = build.loaded.configuration.authorization;
   const verifier = createAccessVerifier(build, access, reviewer);
-  const rules = createAccessRules(build, { ...options, verifier });
+  const lifetimes = createWatchLifetimes(build);
+  const rules = createAccessRules(build, { ...options, verifier, lifetimes });
   const verified = withVerification(access, verifier);
   return {
-    filtering: createFiltering(build, { ...options, mode, verifier }),
+    filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
     answerers: [createWhoCan(build, verified, mode, responseMemory), ...rules.answerers],
     hiding: hideForbidden ? createForbiddenHiding(createHiddenObjects(access, verifier), mode) : undefined,
     source: rules.source,

@@ -5,7 +5,8 @@
 
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
-import { type NameConfirmation, startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
@@ -22,8 +23,6 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** As the API server ends watches: after this time and up to as much again. */
-const MIN_TIMEOUT = 30 * 60_000;
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
 /** Milliseconds between two looks at roles that are looked up. */
@@ -35,7 +34,7 @@ export async function watchVisible(
   state: NamespacesState,
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
-  const { access, clock, random, changes } = state;
+  const { access, clock, changes, lifetimes } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
@@ -59,7 +58,7 @@ export async function watchVisible(
         stream.end();
         return () => {};
       }
-      const usual = MIN_TIMEOUT * (1 + random.fraction());
+      const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
       const stop = startNamespaceWatch(stream, {
         access,
         view,
@@ -72,11 +71,10 @@ export async function watchVisible(
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
-        // As for the API server, 0 is no time.
-        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
+        finished();
         stopRechecks();
         stop();
       };
