@@ -72,6 +72,8 @@ export interface Telemetry {
     kind: 'TokenReview' | 'SubjectAccessReview' | 'other',
     result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
   ): void;
+  /** The admission webhook answered a review, could not, or refused to read it. */
+  admissionReview(result: 'allowed' | 'warned' | 'denied' | 'error' | 'limited'): void;
   provisioned(run: ProvisioningRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
@@ -91,6 +93,7 @@ export const noTelemetry: Telemetry = {
   backendCall() {},
   unknownCredentialLimited() {},
   webhookReview() {},
+  admissionReview() {},
   provisioned() {},
   streamEnded() {},
   accessVerified() {},

@@ -10,6 +10,7 @@ t.test('names, types and labels', async (t) => {
   metrics.backendCall('keystone', 'ok', 1);
   metrics.unknownCredentialLimited('source');
   metrics.webhookReview('TokenReview', 'allowed');
+  metrics.admissionReview('allowed');
   metrics.provisioned({
     trigger: 'periodic',
     result: 'ok',
