@@ -63,6 +63,7 @@ import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWatchLifetimes } from './watch-lifetimes.ts';
 import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
@@ -191,8 +192,11 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const explain = createExplain({ stages, reviewer, reasonOf });
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
+  const lifetimes = createWatchLifetimes(build);
   const accessRules =
-    access && verifier && createAccessRules(build, { access, verifier, stages, subjects, responseMemory });
+    access &&
+    verifier &&
+    createAccessRules(build, { access, verifier, stages, subjects, responseMemory, lifetimes });
   const filtering =
     access &&
     verifier &&
@@ -204,6 +208,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       mode,
       reviewer,
       responseMemory,
+      lifetimes,
     });
   const pipeline: Pipeline = {
     ...stages,

@@ -33,7 +33,7 @@ import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
   extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
-    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger'> {
+    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'lifetimes'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
@@ -128,10 +128,11 @@ function permittedNow(
   outgoing: Outgoing,
   opened: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  { access, subjects }: AllNamespacesOptions,
+  { access, subjects, verifier }: AllNamespacesOptions,
 ): PermittedNamespaces {
   let subject = opened;
   return {
+    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject.cluster),
     isConcernedBy: (change) => isConcerned(change, subject, question),
     now() {
       const names = permittedNamespaces(access.index, subject, question);

@@ -5,7 +5,8 @@
 
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
-import { type NameConfirmation, startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
 import { fingerprintOf, type VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
@@ -21,8 +22,6 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** As the API server ends watches: after this time and up to as much again. */
-const MIN_TIMEOUT = 30 * 60_000;
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
 /** Milliseconds between two looks at roles that are looked up. */
@@ -34,7 +33,7 @@ export async function watchVisible(
   state: NamespacesState,
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
-  const { access, clock, random, changes } = state;
+  const { access, clock, changes, lifetimes } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
@@ -58,7 +57,7 @@ export async function watchVisible(
         stream.end();
         return () => {};
       }
-      const usual = MIN_TIMEOUT * (1 + random.fraction());
+      const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
       const stop = startNamespaceWatch(stream, {
         access,
         view,
@@ -71,11 +70,10 @@ export async function watchVisible(
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
-        // As for the API server, 0 is no time.
-        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
+        finished();
         stopRechecks();
         stop();
       };
