@@ -9,6 +9,8 @@ import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedBody } from './body-admission.ts';
 import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
+import { ObjectReader } from './object-reader.ts';
+import type { Violation } from './violation.ts';
 
 export interface DefinitionScopeOptions {
   /** Whether the tenant may act in every other: its definitions are the operator's. */
@@ -21,6 +23,8 @@ const RESOURCE = 'customresourcedefinitions';
 const MAX_BYTES = 3 * 1024 * 1024;
 /** Characters of a JSON pointer; none in a definition comes near. */
 const MAX_POINTER = 4_096;
+const SCOPE_RULE =
+  'custom resources of scope "Cluster" would be shared by all tenants, use another scope instead';
 const ALLOWED: ReadonlySet<unknown> = new Set(['Namespaced', 'Tenant']);
 /** Directives that only order or shorten lists. */
 const LIST_DIRECTIVES = /^\$(?:setElementOrder|deleteFromPrimitiveList)\//;
@@ -30,7 +34,7 @@ export function createDefinitionScope({ isSystem }: DefinitionScopeOptions): Bod
     name: 'definition-scope',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
-    concerns: (info, tenant) => info.apiGroup === GROUP && info.resource === RESOURCE && !isSystem(tenant),
+    concerns: (info, tenant) => isDefinition(info.apiGroup, info.resource) && !isSystem(tenant),
     admit(body, { info }) {
       if (!keepsScope(body)) throw refused(info.name);
       return undefined;
@@ -49,6 +53,20 @@ function keepsScope({ format, content }: InspectedBody): boolean {
       if (!Array.isArray(content)) throw malformed('the patch is no list');
       return content.every((operation) => operationKeepsScope(objectOf(operation, 'an operation')));
   }
+}
+
+/** Of a definition that is about to be stored in a tenant. */
+export function definitionScopeViolations(definition: unknown): Violation[] {
+  const violations: Violation[] = [];
+  const spec = new ObjectReader(definition, '', violations).object('spec');
+  const value = spec.value('scope');
+  if (ALLOWED.has(value)) return violations;
+  const path = spec.pathOf('scope');
+  return [...violations, { rule: 'definitionScope', path, value, message: `${path}: ${SCOPE_RULE}` }];
+}
+
+export function isDefinition(group: string, resource: string): boolean {
+  return group === GROUP && resource === RESOURCE;
 }
 
 /** An absent scope is refused as well: v1 has no default for it. */

@@ -3,6 +3,7 @@
  * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
  * explains every field.
  */
+import type { AdmissionConfiguration } from './config-admission-v1alpha1.ts';
 import type {
   AuthenticationConfiguration,
   CredentialFiles,
@@ -10,6 +11,7 @@ import type {
   SecretSource,
 } from './config-authentication-v1alpha1.ts';
 
+export type * from './config-admission-v1alpha1.ts';
 export type * from './config-authentication-v1alpha1.ts';
 
 export interface TLSFiles {
@@ -132,11 +134,6 @@ export interface PortalOIDCConfiguration {
   readonly kubectlRedirectURI?: string;
 }
 
-interface RateLimit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
-
 export interface PortalConfiguration {
   /** `host:port`. */
   readonly bind: string;
@@ -158,7 +155,9 @@ export interface PortalConfiguration {
     readonly defaultDomain?: string;
   };
   readonly sessionLifetime: Milliseconds;
-  readonly signInLimits: { readonly perSource: RateLimit; readonly perUser: RateLimit };
+  readonly signInLimits: Readonly<
+    Record<'perSource' | 'perUser', { readonly perSecond: number; readonly burst: number }>
+  >;
 }
 
 /** The modes of kube-apiserver's `--authorization-mode`. */
@@ -208,6 +207,8 @@ export interface StonegateConfiguration {
   readonly portal?: PortalConfiguration;
   /** Absent: no such listener. */
   readonly webhook?: WebhookConfiguration;
+  /** Absent: no such listener. */
+  readonly admission?: AdmissionConfiguration;
   /** `-` is standard output. */
   readonly audit: { readonly file: string };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
@@ -289,4 +290,10 @@ export interface WebhookConfiguration {
   readonly sync?: WebhookSource;
   /** Time between two reads of a ConfigMap. */
   readonly configMapInterval: Milliseconds;
+}
+
+/** All that a process needs which serves only the admission webhook: no credential and no other server. */
+export interface AdmissionProcessConfiguration
+  extends Pick<StonegateConfiguration, 'tenancy' | 'admin' | 'log'> {
+  readonly admission: AdmissionConfiguration;
 }

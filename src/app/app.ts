@@ -7,7 +7,13 @@ import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
 import { warnOfCertificates } from '../config/certificate-periods.ts';
-import type { LoadedConfiguration, LoadSources, Watched } from '../config/load.ts';
+import {
+  type LoadedConfiguration,
+  type LoadSources,
+  loadConfiguration,
+  type Watched,
+} from '../config/load.ts';
+import { referencesOf } from '../config/references.ts';
 import { createReloader } from '../config/reload.ts';
 import { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
@@ -42,6 +48,8 @@ export interface App {
   readonly portalAddress: AddressInfo | undefined;
   /** Undefined without a webhook. */
   readonly webhookAddress: AddressInfo | undefined;
+  /** Undefined without an admission webhook. */
+  readonly admissionAddress: AddressInfo | undefined;
   readonly metrics: Metrics;
   /** How many generations and components are not disposed. */
   readonly counts: Generations<Serving>['counts'];
@@ -70,7 +78,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger,
     telemetry: metrics,
   };
-  warnOfCertificates(loaded, runtime);
+  warnOfCertificates(referencesOf(configuration), loaded, runtime);
   onStep(`opening audit.file ${configuration.audit.file}`);
   const audit = await createAuditFile({
     ...runtime,
@@ -135,14 +143,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger.setLevel(next.configuration.log.level);
     warn();
     warnOfRestart(configuration, next.configuration, logger);
-    warnOfCertificates(next, runtime);
+    warnOfCertificates(referencesOf(next.configuration), next, runtime);
   }
 
   function warn(): void {
     for (const warning of generations.current.warnings) logger.warn({}, warning);
   }
 
-  const reloader = createReloader({ ...runtime, file, sources, watched, apply });
+  const reloader = createReloader({ ...runtime, file, load: loadConfiguration, sources, watched, apply });
   const shutdown = createShutdown({
     listener: listeners,
     drain: configuration.server.drain,
@@ -162,6 +170,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     address: listeners.api,
     portalAddress: listeners.portal,
     webhookAddress: listeners.webhook,
+    admissionAddress: listeners.admission,
     metrics,
     get counts() {
       return generations.counts;
@@ -195,6 +204,7 @@ function needsRestart({
   audit,
   portal,
   webhook,
+  admission,
 }: StonegateConfiguration): Readonly<Record<string, unknown>> {
   return {
     'server.bind': server.bind,
@@ -210,5 +220,6 @@ function needsRestart({
     'audit.file': audit.file,
     'portal.bind': portal?.bind,
     'webhook.bind': webhook?.bind,
+    'admission.bind': admission?.bind,
   };
 }

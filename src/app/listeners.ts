@@ -1,5 +1,5 @@
 /**
- * The listeners of one process: the API's, and those of the portal and the webhook at addresses of their
+ * The listeners of one process: the API's, and those of the portal and the webhooks at addresses of their
  * own. Their addresses stay as they were at the start; certificates and what they serve follow the
  * configuration in force.
  */
@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { createListener, type Listener } from '../server/listener.ts';
+import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
+import { ADMISSION_LISTENER, admissionTLS } from './admission.ts';
 import type { RuntimeDependencies } from './build.ts';
 import type { Serving } from './serving.ts';
 
@@ -18,6 +19,8 @@ export interface Listeners {
   readonly portal: AddressInfo | undefined;
   /** Undefined if the process was started without a webhook. */
   readonly webhook: AddressInfo | undefined;
+  /** Undefined if the process was started without an admission webhook. */
+  readonly admission: AddressInfo | undefined;
   /**
    * Prepares the certificates of a configuration.
    *
@@ -49,18 +52,18 @@ export async function createListeners(
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
-  const { server, portal, webhook } = loaded.configuration;
+  const { server, portal, webhook, admission } = loaded.configuration;
   const { timeouts, limits } = server;
   const opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
 
   async function open(
-    options: { readonly bind: string; readonly http2: boolean },
+    options: Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>,
     tlsOf: TLSOf,
     serve: (exchange: Exchange) => Promise<void>,
   ): Promise<Listener> {
     const tls = tlsOf(loaded);
     if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
-    const listener = await createListener({ ...runtime, ...options, timeouts, limits, tls, serve });
+    const listener = await createListener({ ...runtime, timeouts, limits, ...options, tls, serve });
     opened.push({ listener, tlsOf });
     return listener;
   }
@@ -84,10 +87,17 @@ export async function createListeners(
       (await open({ bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
         (serving().webhook ?? notConfigured('webhook'))(exchange),
       ));
+    onStep('listening at admission.bind');
+    const admissionListener =
+      admission &&
+      (await open({ bind: admission.bind, ...ADMISSION_LISTENER }, admissionTLS, async (exchange) =>
+        (serving().admission ?? notConfigured('admission webhook'))(exchange),
+      ));
     return {
       api: api.address,
       portal: portalListener?.address,
       webhook: webhookListener?.address,
+      admission: admissionListener?.address,
       prepareTLS(next) {
         const prepared = opened.map(({ listener, tlsOf }) => {
           const tls = tlsOf(next);

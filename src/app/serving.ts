@@ -9,6 +9,7 @@ import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
+import { createConfiguredAdmission } from './admission.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
@@ -40,6 +41,8 @@ export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'clear'>, 
   readonly portal: Serve | undefined;
   /** Undefined if the configuration has no webhook. */
   readonly webhook: Serve | undefined;
+  /** Undefined if the configuration has no admission webhook. */
+  readonly admission: Serve | undefined;
   readonly checks: readonly ReadinessCheck[];
   readonly drops: Drops;
   /** What the operator should know of this configuration. */
@@ -56,6 +59,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const webhook = process.hasWebhook
     ? createConfiguredWebhook(build, stages.mode, process.inForce)
     : undefined;
+  const admission = createConfiguredAdmission(build);
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     serve: pipeline.serve,
@@ -63,6 +67,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
+    admission: admission && counted(admission, inFlight),
     checks: [
       pipeline.authentication,
       ...(indexReadiness ? [indexReadiness] : []),

@@ -1,8 +1,14 @@
 /**
  * The tenancy mode of a configuration.
  */
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { StonegateConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
+import {
+  arktosAdmission,
+  type SystemAccounts,
+  sharedAdmission,
+  type TenantAdmission,
+} from '../tenancy/admission-tenants.ts';
 import { createArktosMode } from '../tenancy/arktos.ts';
 import { createSharedMode } from '../tenancy/shared.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
@@ -18,5 +24,18 @@ export function createTenancyMode({ tenancy, authentication, access }: Stonegate
         filtersResponses: access.index && access.selfReviews !== 'none',
         reservedNamePrefixes: usernamePrefixesOf(authentication),
       });
+  }
+}
+
+/** Whose an object under admission is. It needs nothing but `tenancy`. */
+export function createTenantAdmission(
+  { mode, systemTenant }: TenancyConfiguration,
+  system: SystemAccounts,
+): TenantAdmission {
+  switch (mode) {
+    case 'arktos':
+      return arktosAdmission(systemTenant, system);
+    case 'shared':
+      return sharedAdmission(system);
   }
 }

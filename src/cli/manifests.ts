@@ -19,6 +19,7 @@ import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
+import { admissionManifests } from './admission-manifests.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import {
@@ -40,6 +41,8 @@ Prints the ClusterRole, its binding and the place of the credential, for: kubect
   --constrained            grant only constrained impersonation (shared mode, Kubernetes 1.36 or newer)
   --provisioner            instead, what provisioning needs (stonegate/stonegate-provisioner, stonegate-provisioner)
   --help                   this text
+
+stonegate manifests admission prints what the admission webhook needs: see its own --help.
 
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
@@ -69,9 +72,10 @@ export function manifests(
   io: CommandIO,
   sources: LoadSources = systemSources,
 ): Promise<number> {
+  if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
-      throw new UsageError('expected: manifests rbac');
+      throw new UsageError('expected: manifests rbac, or manifests admission');
     if ((values.config === undefined) === (values.mode === undefined)) {
       throw new UsageError('expected either --config or --mode');
     }

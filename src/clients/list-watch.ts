@@ -105,9 +105,12 @@ export class ListWatch {
   /** Lists the resource anew if it is beyond the revision: the API server's storage was restored to it. */
   listAnewIfAbove(revision: number): void {
     const { index, resource } = this.#options;
-    if ((index.revisionOf(resource) ?? 0) <= revision) return;
-    this.#listFor ??= 'restored';
-    this.#watchdog?.end(new ListNeeded('restored'));
+    if ((index.revisionOf(resource) ?? 0) > revision) this.listAnew('restored');
+  }
+
+  listAnew(reason: IndexListReason): void {
+    this.#listFor ??= reason;
+    this.#watchdog?.end(new ListNeeded(reason));
   }
 
   stop(): void {
@@ -188,8 +191,8 @@ export class ListWatch {
   }
 
   /**
-   * A watch from a revision that the API server has not reached, after a backup was restored, would be silent.
-   * The list lets the API server's own cache learn of the present revision, too.
+   * A watch from a revision that the API server has not reached would be silent: a backup was restored.
+   * The list also lets the API server's own cache learn of the present revision.
    */
   async #checkRevision(signal: AbortSignal): Promise<void> {
     const { index, resource, path, upstream } = this.#options;

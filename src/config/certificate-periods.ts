@@ -9,17 +9,25 @@ import type { Logger } from '../lib/logger.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
-import { referencesOf } from './references.ts';
+import { type Reference, referencesOf } from './references.ts';
 
 /**
  * @param now milliseconds since the epoch
  * @returns a problem for each certificate in a `certFile` chain that is not valid now
  */
 export function certificatesOutOfPeriod(
-  { configuration, file }: LoadedConfiguration,
+  { configuration, file }: Pick<LoadedConfiguration, 'configuration' | 'file'>,
   now: number,
 ): Problem[] {
-  return referencesOf(configuration).flatMap(({ path, source, kind }) => {
+  return outOfPeriodAmong(referencesOf(configuration), file, now);
+}
+
+function outOfPeriodAmong(
+  references: readonly Reference[],
+  file: LoadedConfiguration['file'],
+  now: number,
+): Problem[] {
+  return references.flatMap(({ path, source, kind }) => {
     if (kind !== 'certificate' || !('fromFile' in source)) return [];
     return certificateBlocks(file(source.fromFile)).flatMap((block, index) => {
       const fault = outOfPeriod(new X509Certificate(block), now);
@@ -66,12 +74,13 @@ export function certificatesOfOtherTenants({ configuration, file }: LoadedConfig
   });
 }
 
-/** Logs a warning for each of them, at start and after every reload. */
+/** Logs a warning for each certificate that is not valid, at start and after every reload. */
 export function warnOfCertificates(
-  loaded: LoadedConfiguration,
+  references: readonly Reference[],
+  { file }: Pick<LoadedConfiguration, 'file'>,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): void {
-  for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {
+  for (const { path, message } of outOfPeriodAmong(references, file, clock.now())) {
     logger.warn({ field: path, problem: message }, 'a certificate is not valid at the moment');
   }
 }

@@ -12,7 +12,7 @@ import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
 import { parseWithAuthenticationFile } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
-import { pairsOf, type Reference, referencesOf } from './references.ts';
+import { type Pair, pairsOf, type Reference, referencesOf } from './references.ts';
 import { staticUsersOf } from './static-users.ts';
 
 export interface LoadedConfiguration {
@@ -46,8 +46,8 @@ export interface LoadedConfiguration {
 export type Watched = ReadonlyMap<string, string>;
 
 /** Files are watched even if the configuration is invalid, because the fix may be in a file that it names. */
-export type LoadResult =
-  | { readonly ok: true; readonly loaded: LoadedConfiguration; readonly watched: Watched }
+export type LoadResult<Loaded = LoadedConfiguration> =
+  | { readonly ok: true; readonly loaded: Loaded; readonly watched: Watched }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly watched: Watched };
 
 export interface LoadSources {
@@ -104,7 +104,7 @@ export async function loadConfiguration(
   const found = { contents, failures, env: sources.env };
   const findings = [
     ...references.flatMap((reference) => checkReference(reference, found)),
-    ...checkPairs(readable, contents),
+    ...checkPairs(pairsOf(readable), contents),
     ...checkStaticUsers(readable, contents),
     ...checkWebhookFiles(readable, (file) => contents.get(file)),
   ];
@@ -114,14 +114,14 @@ export async function loadConfiguration(
   return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };
 }
 
-interface ReadFiles {
+export interface ReadFiles {
   readonly contents: ReadonlyMap<string, Buffer | undefined>;
   /** File name → why it could not be read. */
   readonly failures: ReadonlyMap<string, string>;
   readonly env: LoadSources['env'];
 }
 
-function checkReference(
+export function checkReference(
   { path, source, kind }: Reference,
   { contents, failures, env }: ReadFiles,
 ): Finding[] {
@@ -137,8 +137,8 @@ function checkReference(
   return [{ path, message }];
 }
 
-function checkPairs(configuration: StonegateConfiguration, contents: ReadFiles['contents']): Finding[] {
-  return pairsOf(configuration).flatMap(({ path, certFile, keyFile }) => {
+export function checkPairs(pairs: readonly Pair[], contents: ReadFiles['contents']): Finding[] {
+  return pairs.flatMap(({ path, certFile, keyFile }) => {
     const certificate = contents.get(certFile);
     const key = contents.get(keyFile);
     if (certificate === undefined || key === undefined) return [];

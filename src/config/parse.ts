@@ -83,7 +83,8 @@ function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Documen
   return configuration;
 }
 
-function locator(lineOf: (path: Path) => number | undefined) {
+/** Adds path and line to findings. */
+export function locator(lineOf: (path: Path) => number | undefined) {
   return (findings: readonly Finding[]): Problem[] =>
     findings.map(({ path, message, elsewhere }) => {
       if (elsewhere !== undefined) return elsewhere;

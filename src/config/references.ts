@@ -3,6 +3,7 @@
  * this list.
  */
 import type {
+  AdmissionConfiguration,
   CredentialFiles,
   KeystoneConfiguration,
   PortalConfiguration,
@@ -41,7 +42,7 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, bindings, cache, portal, webhook } = configuration;
+  const { server, upstream, authentication, bindings, cache, portal, webhook, admission } = configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -74,10 +75,18 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ),
     ...(portal === undefined ? [] : portalReferences(portal)),
     ...(webhook === undefined ? [] : webhookReferences(webhook)),
+    ...(admission === undefined ? [] : admissionReferences(admission)),
   ];
 }
 
-export function pairsOf({ server, upstream, bindings, portal, webhook }: StonegateConfiguration): Pair[] {
+export function pairsOf({
+  server,
+  upstream,
+  bindings,
+  portal,
+  webhook,
+  admission,
+}: StonegateConfiguration): Pair[] {
   const { credential } = upstream;
   const provisioner = bindings.credential;
   return [
@@ -88,7 +97,20 @@ export function pairsOf({ server, upstream, bindings, portal, webhook }: Stonega
       : []),
     ...(portal === undefined ? [] : [{ path: ['portal', 'tls', 'keyFile'], ...portal.tls }]),
     ...(webhook === undefined ? [] : [{ path: ['webhook', 'tls', 'keyFile'], ...webhook.tls }]),
+    ...(admission === undefined ? [] : [admissionPair(admission)]),
   ];
+}
+
+export function admissionPair({ tls }: AdmissionConfiguration): Pair {
+  return { path: ['admission', 'tls', 'keyFile'], certFile: tls.certFile, keyFile: tls.keyFile };
+}
+
+export function admissionReferences({ tls }: AdmissionConfiguration): Reference[] {
+  return files(['admission', 'tls'], {
+    certFile: [tls.certFile, 'certificate'],
+    keyFile: [tls.keyFile, 'key'],
+    clientCAFile: [tls.clientCAFile, 'ca'],
+  });
 }
 
 function credentialFiles(credential: CredentialFiles): Files {

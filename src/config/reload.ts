@@ -5,18 +5,14 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import {
-  type LoadedConfiguration,
-  type LoadResult,
-  type LoadSources,
-  loadConfiguration,
-  type Watched,
-} from './load.ts';
+import type { LoadedConfiguration, LoadResult, LoadSources, Watched } from './load.ts';
 import { formatProblem } from './problem.ts';
 import { watchFiles } from './watch.ts';
 
-export interface ReloaderOptions {
+export interface ReloaderOptions<Loaded> {
   readonly file: string;
+  /** Reads and checks the file, and all files that it names. */
+  readonly load: (file: string, sources: LoadSources) => Promise<LoadResult<Loaded>>;
   readonly sources: LoadSources;
   /** The files as they were loaded at the start. */
   readonly watched: Watched;
@@ -24,7 +20,7 @@ export interface ReloaderOptions {
    * Brings a valid configuration into force. If it throws, the error is logged and the last configuration
    * stays.
    */
-  readonly apply: (loaded: LoadedConfiguration) => void | Promise<void>;
+  readonly apply: (loaded: Loaded) => void | Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -40,7 +36,9 @@ export interface Reloader {
   close(): void;
 }
 
-export function createReloader(options: ReloaderOptions): Reloader {
+export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'>>(
+  options: ReloaderOptions<Loaded>,
+): Reloader {
   const { logger, telemetry } = options;
   const logged = new Set<string>();
   let running: Promise<void> | undefined;
@@ -72,7 +70,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
 
   async function run(): Promise<void> {
     try {
-      const result = await loadConfiguration(options.file, options.sources);
+      const result = await options.load(options.file, options.sources);
       watch.expect(result.watched);
       await use(result);
     } catch (error) {
@@ -80,7 +78,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
     }
   }
 
-  async function use(result: LoadResult): Promise<void> {
+  async function use(result: LoadResult<Loaded>): Promise<void> {
     if (closed) return;
     if (!result.ok) {
       refuse(result.problems.map(formatProblem));

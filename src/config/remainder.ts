@@ -173,6 +173,7 @@ export const CONFIGURATION_STAND_INS = {
     oidc: [{ name: NAME, issuer: 'https://stand-in.invalid', clientID: NAME, displayName: NAME }],
   },
   webhook: { tls: TLS },
+  admission: { tls: { certFile: FILE, keyFile: FILE } },
 };
 
 /** Without version and kind: the fields of another kind of file are unknown. */

@@ -19,6 +19,7 @@ import {
   url,
 } from './fields.ts';
 import { accessSchema, authorizationSchema } from './schema-access.ts';
+import { admissionSchema } from './schema-admission.ts';
 import { authenticationSchema } from './schema-authentication.ts';
 import { bindingsSchema } from './schema-bindings.ts';
 import { portalSchema } from './schema-portal.ts';
@@ -240,6 +241,9 @@ export function configurationSchema(resolve: (name: string) => string) {
     webhook: webhookSchema(file)
       .exactOptional()
       .describe("A webhook for an API server's reviews that replaces k8s-keystone-auth. Off without it."),
+    admission: admissionSchema(file)
+      .exactOptional()
+      .describe('A webhook that refuses what tenants may not create. Off without it.'),
     audit: z
       .strictObject({
         file: z

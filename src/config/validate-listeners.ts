@@ -1,5 +1,5 @@
 /**
- * Rules for the listeners of Stonegate, the portal and the webhook: separate addresses, a separate host name
+ * Rules for the listeners of Stonegate, the portal and the webhooks: separate addresses, a separate host name
  * for the portal, and sign-in methods that the API accepts.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
@@ -116,7 +116,7 @@ function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
 export function validateWebhook(configuration: StonegateConfiguration): Finding[] {
   const { webhook, authentication, tenancy } = configuration;
   if (webhook === undefined) return [];
-  const findings = validateAddress(configuration, webhook.bind);
+  const findings = validateAddress(configuration, 'webhook', webhook.bind);
   if (authentication.keystone === undefined) {
     findings.push({
       path: ['authentication', 'keystone'],
@@ -133,13 +133,28 @@ export function validateWebhook(configuration: StonegateConfiguration): Finding[
   return findings;
 }
 
-function validateAddress({ server, admin, portal }: StonegateConfiguration, bind: string): Finding[] {
-  const others = { 'server.bind': server.bind, 'admin.bind': admin.bind, 'portal.bind': portal?.bind };
+export function validateAdmissionAddress(configuration: StonegateConfiguration): Finding[] {
+  const { admission } = configuration;
+  return admission === undefined ? [] : validateAddress(configuration, 'admission', admission.bind);
+}
+
+/** A listener's address is not that of a listener before it. */
+function validateAddress(
+  { server, admin, portal, webhook }: StonegateConfiguration,
+  name: 'webhook' | 'admission',
+  bind: string,
+): Finding[] {
+  const others = {
+    'server.bind': server.bind,
+    'admin.bind': admin.bind,
+    'portal.bind': portal?.bind,
+    ...(name === 'admission' && { 'webhook.bind': webhook?.bind }),
+  };
   return Object.entries(others)
     .filter(([, other]) => other === bind && !bind.endsWith(':0'))
-    .map(([name]) => ({
-      path: ['webhook', 'bind'],
-      message: `expected another address than ${name}, ${bind}`,
-      because: [name.split('.')],
+    .map(([other]) => ({
+      path: [name, 'bind'],
+      message: `expected another address than ${other}, ${bind}`,
+      because: [other.split('.')],
     }));
 }

@@ -5,9 +5,10 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
 import { validateAccess } from './validate-access.ts';
+import { validateAdmission } from './validate-admission.ts';
 import { validateBindings } from './validate-bindings.ts';
 import { validateIssuers } from './validate-issuers.ts';
-import { validatePortal, validateWebhook } from './validate-listeners.ts';
+import { validateAdmissionAddress, validatePortal, validateWebhook } from './validate-listeners.ts';
 import { validatePrefixes, validateTenants } from './validate-names.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
@@ -25,6 +26,8 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
     ...validateWebhook(configuration),
+    ...validateAdmissionAddress(configuration),
+    ...validateAdmission(configuration),
   ];
 }
 

@@ -39,6 +39,7 @@ export const CODES = {
   ListOptionsInvalid: { http: 422, reason: 'Invalid' },
   CredentialRateExceeded: { http: 429, reason: 'TooManyRequests' },
   TenantRateExceeded: { http: 429, reason: 'TooManyRequests' },
+  AdmissionRateExceeded: { http: 429, reason: 'TooManyRequests' },
   StreamLimitExceeded: { http: 429, reason: 'TooManyRequests' },
   HeadersTooLarge: { http: 431, reason: 'RequestHeaderFieldsTooLarge' },
   InternalError: { http: 500, reason: 'InternalError' },

@@ -43,13 +43,16 @@ export type IndexListReason =
   | 'requested'
   | 'garbage'
   | 'disorder'
-  | 'restored';
+  | 'restored'
+  | 'left-out';
 export type IndexFailure = 'unreachable' | 'refused' | 'status' | 'silent' | 'garbage';
 
 /** The RBAC index at one moment. */
 export interface IndexMeasures {
   readonly synced: boolean;
   readonly revision: number;
+  /** Tenants, or namespaces, of which objects are left out. */
+  readonly leftOut: number;
   readonly resources: readonly {
     readonly resource: string;
     readonly objects: number;
@@ -69,6 +72,8 @@ export interface Telemetry {
     kind: 'TokenReview' | 'SubjectAccessReview' | 'other',
     result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
   ): void;
+  /** The admission webhook answered a review, could not, or refused to read it. */
+  admissionReview(result: 'allowed' | 'warned' | 'denied' | 'error' | 'limited'): void;
   provisioned(run: ProvisioningRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
@@ -88,6 +93,7 @@ export const noTelemetry: Telemetry = {
   backendCall() {},
   unknownCredentialLimited() {},
   webhookReview() {},
+  admissionReview() {},
   provisioned() {},
   streamEnded() {},
   accessVerified() {},

@@ -93,6 +93,12 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'result'],
     registers,
   });
+  const admissions = new Counter({
+    name: 'stonegate_admission_reviews_total',
+    help: 'Reviews that API servers posted to the admission webhook, by result.',
+    labelNames: ['result'],
+    registers,
+  });
   const provisioning = createProvisioningMetrics(registers, now);
   const index = createIndexMetrics(registers);
   const ended = new Counter({
@@ -130,6 +136,7 @@ export function createMetrics(now: () => number): Metrics {
     backendCall: (name, result, seconds) => backend.observe(seconds, name, result),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
+    admissionReview: (result) => admissions.inc({ result }),
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,

@@ -9,6 +9,8 @@ export interface RBACUser {
   readonly tenant: string;
   readonly username: string;
   readonly groups: readonly string[];
+  /** Stonegate's tenant of the user, if it is known. It decides nothing. */
+  readonly home?: string;
 }
 
 export interface ResourceQuestion {

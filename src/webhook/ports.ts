@@ -1,5 +1,5 @@
 /**
- * The interfaces the webhook needs from outside.
+ * The interfaces the webhooks need from outside.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
@@ -36,4 +36,24 @@ export interface Live<T> {
 export interface ProjectSync {
   /** Creates missing objects in the background. Never throws; failures are logged. */
   request(member: ProjectMember): void;
+}
+
+export interface ReviewedAdmission {
+  /** The response, as JSON. */
+  readonly body: string;
+  readonly result: 'allowed' | 'warned' | 'denied';
+  /** For the log: nothing of the object but its name. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** @throws StatusError BodyMalformed for what is no AdmissionReview */
+export type AdmissionReviewer = (body: Uint8Array) => ReviewedAdmission;
+
+export interface ReviewLimits {
+  /**
+   * @param source address of the client
+   * @param bytes that the review may use in memory
+   * @throws StatusError AdmissionRateExceeded; and what `work` throws
+   */
+  enter<T>(source: string, bytes: number, work: () => Promise<T>): Promise<T>;
 }

@@ -3,16 +3,13 @@
  * serves them. A refusal is thrown and becomes a Status: the API server treats every response except 2xx as
  * an error and does not cache it.
  */
-import { JSON_TYPE } from '../api/meta-v1.ts';
-import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { bodyType } from '../pipeline/request/body-type.ts';
-import { readBody } from '../pipeline/request/read-body.ts';
 import type { AccessPolicy, Live } from './ports.ts';
+import { postedBody, sendReview } from './posted-review.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
 import type { TokenReviewHandler } from './token-review.ts';
 
@@ -45,7 +42,9 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
   return async (exchange) => {
     let kind: Review['kind'] | 'other' = 'other';
     try {
-      const review = readReview(await bodyOf(exchange, options));
+      const review = readReview(
+        await postedBody(exchange, { ...options, bodyBytes: REVIEW_BYTES, what: 'a review' }),
+      );
       kind = review.kind;
       const { body, result, fields } = await respond(review, exchange, options);
       const auditID = random.uuid();
@@ -54,7 +53,7 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
         { auditID, kind, result, ...fields },
         'webhook: reviewed',
       );
-      send(exchange, body, auditID);
+      sendReview(exchange, body, auditID);
     } catch (error) {
       telemetry.webhookReview(kind, 'error');
       throw error;
@@ -99,34 +98,4 @@ function decide(
   }
   if (policy.current.allows(spec)) return { allowed: true, reason: 'allowed by the Keystone policy' };
   return { allowed: false, reason: 'no entry of the Keystone policy allows it' };
-}
-
-/** @throws StatusError NotFound, MethodNotAllowed, MediaTypeUnsupported, BodyTooLarge, BodyTimeout */
-async function bodyOf(exchange: Exchange, { path, bodyTimeout, clock }: WebhookOptions): Promise<Buffer> {
-  const { target, method, headers } = exchange;
-  const [requested] = target.split('?', 1);
-  if (requested !== path) {
-    throw new StatusError('NotFound', 'the server could not find the requested resource');
-  }
-  if (method !== 'POST') {
-    throw new StatusError(
-      'MethodNotAllowed',
-      'the server does not allow this method on the requested resource',
-      { allow: ['POST'] },
-    );
-  }
-  bodyType(headers, [[JSON_TYPE, 'json']]);
-  return readBody(exchange, { bodyBytes: REVIEW_BYTES, bodyTimeout, what: 'a review' }, clock);
-}
-
-function send({ response }: Exchange, body: string, auditID: string): void {
-  if (response.closed || response.headersSent) return;
-  const bytes = Buffer.from(body);
-  response.writeHead(200, [
-    ['Content-Type', JSON_TYPE],
-    ['Content-Length', String(bytes.length)],
-    ['Cache-Control', 'no-store'],
-    ['Audit-Id', auditID],
-  ]);
-  response.end(bytes);
 }

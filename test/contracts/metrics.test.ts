@@ -10,6 +10,7 @@ t.test('names, types and labels', async (t) => {
   metrics.backendCall('keystone', 'ok', 1);
   metrics.unknownCredentialLimited('source');
   metrics.webhookReview('TokenReview', 'allowed');
+  metrics.admissionReview('allowed');
   metrics.provisioned({
     trigger: 'periodic',
     result: 'ok',
@@ -22,6 +23,7 @@ t.test('names, types and labels', async (t) => {
   metrics.indexFailed('roles', 'silent');
   metrics.indexInForce(() => ({
     synced: true,
+    leftOut: 0,
     revision: 1,
     resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
   }));

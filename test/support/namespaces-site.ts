@@ -1,4 +1,5 @@
 /** Filtered namespaces as a user sees them, from an RBAC index that the test fills. */
+import type { Identity } from '../../src/api/identity.ts';
 import type { StoredObject } from '../../src/api/rbac-v1.ts';
 import { createSealingKey } from '../../src/cache/sealing-key.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -14,6 +15,7 @@ import {
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
 import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
+import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
@@ -54,12 +56,12 @@ export interface NamespacesWatch {
 }
 
 export interface NamespacesSite extends AccessIndexSite {
-  outgoing(user: string, target: string, headers?: HeaderList, method?: string): Outgoing;
+  outgoing(user: string | Identity, target: string, headers?: HeaderList, method?: string): Outgoing;
   /** @returns undefined if the request is forwarded */
-  get(user: string, query?: string, headers?: HeaderList): Promise<NamespacesReply | undefined>;
+  get(user: string | Identity, query?: string, headers?: HeaderList): Promise<NamespacesReply | undefined>;
   /** Rejects if it is refused or forwarded. */
   watch(
-    user: string,
+    user: string | Identity,
     query?: string,
     headers?: HeaderList,
     reading?: Parameters<typeof readStream>[1],
@@ -95,12 +97,20 @@ export function namespacesSiteOf(
     sealer: createSealingKey(secret, systemRandom),
     responseMemory: new ResponseMemory(),
     clock: site.clock,
-    random: systemRandom,
+    lifetimes: new WatchLifetimes({
+      clock: site.clock,
+      random: systemRandom,
+      replaced: new AbortController().signal,
+    }),
     ...options,
   });
   const outgoing: NamespacesSite['outgoing'] = (user, target, headers = [], method = 'GET') =>
-    outgoingOf(tenancy, keystoneIdentity(user), { target, headers, method });
-  const ask = async (user: string, query: string, headers: HeaderList) => {
+    outgoingOf(tenancy, typeof user === 'string' ? keystoneIdentity(user) : user, {
+      target,
+      headers,
+      method,
+    });
+  const ask = async (user: string | Identity, query: string, headers: HeaderList) => {
     const target = query.startsWith('/') ? query : `/api/v1/namespaces${query === '' ? '' : `?${query}`}`;
     return answerer.answer(outgoing(user, target, headers));
   };

@@ -9,8 +9,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { AccessIndex } from '../ports.ts';
-import type { Verifier } from '../verification.ts';
+import { LEFT_OUT, type Verifier } from '../verification.ts';
 import type { RulesCache } from './rules-cache.ts';
+import { sampledRule } from './sampled-rule.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
@@ -40,7 +41,7 @@ export interface RulesDocumentsOptions {
   readonly access: AccessIndex;
   readonly cache: RulesCache;
   /** Tells whether the index and the API server disagree about a user. */
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
   /** As the operator states them. */
   readonly authorizers: readonly AuthorizationMode[];
   readonly clock: Clock;
@@ -59,7 +60,10 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
-      const doubt = verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC;
+      verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
+      const isPartial = access.index.isPartialFor(subject.cluster);
+      const suspended = isPartial ? LEFT_OUT : DISAGREEMENT;
+      const doubt = verifier.isSuspended(subject.cluster) ? suspended : outsideRBAC;
       const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);

@@ -3,6 +3,7 @@
  * with its wording, and with the path of each field that violates them.
  * https://kubernetes.io/docs/concepts/security/pod-security-admission/
  */
+import { NEWEST_POD_SECURITY_MINOR } from '../../api/admission-v1.ts';
 import { MALFORMED } from '../object-reader.ts';
 import type { PodPart } from '../pod-part.ts';
 import type { Violation } from '../violation.ts';
@@ -61,14 +62,15 @@ export interface PodSecurityResult {
   readonly forbiddenDetails: readonly string[];
 }
 
-const NEWEST_MINOR = 36;
 const VERSION = /^v1\.(0|[1-9][0-9]?)$/;
 
 /** @returns undefined for what is no version of the standards, or one that is not known yet */
 export function podSecurityVersion(name: string): PodSecurityVersion | undefined {
-  if (name === 'latest') return { name, minor: NEWEST_MINOR };
+  if (name === 'latest') return { name, minor: NEWEST_POD_SECURITY_MINOR };
   const [, minor] = VERSION.exec(name) ?? [];
-  return minor === undefined || Number(minor) > NEWEST_MINOR ? undefined : { name, minor: Number(minor) };
+  return minor === undefined || Number(minor) > NEWEST_POD_SECURITY_MINOR
+    ? undefined
+    : { name, minor: Number(minor) };
 }
 
 /** In the order of messages: by level, then by id. */

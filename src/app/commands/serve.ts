@@ -23,13 +23,16 @@ import { type App, createApp } from '../app.ts';
 import { countBuffersWithHeap } from '../garbage-collection.ts';
 import { startFailure } from '../start-failure.ts';
 import { exitAtOnce, StartLimit } from '../start-limit.ts';
+import { serveAdmission } from './serve-admission.ts';
 
-const USAGE = `Usage: stonegate serve --config FILE
+const USAGE = `Usage: stonegate serve --config FILE [--only admission]
 
 Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT, or a second signal, skips that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
-  --config FILE   the configuration
-  --help          this text
+  --config FILE      the configuration
+  --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
+                     admission, admin and log are read
+  --help             this text
 
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
@@ -50,10 +53,12 @@ interface Started {
  * @param argv what follows `serve`
  */
 export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
-  const options = { config: { type: 'string' } } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file }, positionals) => {
+  const options = { config: { type: 'string' }, only: { type: 'string' } } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, only }, positionals) => {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
     if (file === undefined) throw new UsageError('--config FILE is required');
+    if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
+    if (only !== undefined) return serveAdmission(file, io);
     const logger = createLogger('info');
     const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
     limit.begin(`reading ${file} and the files it names`);
@@ -127,11 +132,12 @@ async function startApp({ limit, ...started }: Started): Promise<App> {
   return app;
 }
 
-function addressesOf({ address, portalAddress, webhookAddress }: App): object {
+function addressesOf({ address, portalAddress, webhookAddress, admissionAddress }: App): object {
   return {
     address,
     ...(portalAddress && { portal: portalAddress }),
     ...(webhookAddress && { webhook: webhookAddress }),
+    ...(admissionAddress && { admission: admissionAddress }),
   };
 }
 

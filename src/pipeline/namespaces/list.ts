@@ -50,6 +50,7 @@ export async function listVisible(
       : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
           state.confirmed.confirm(view, names, review),
         );
+  state.served.listed(view, revision);
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
     resourceVersion: String(revision),

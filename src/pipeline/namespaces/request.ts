@@ -8,6 +8,7 @@ import { ChangeLog } from '../../access/namespaces/change-log.ts';
 import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
 import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import { ServedUsers } from '../../access/namespaces/served-users.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
 import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
@@ -23,6 +24,7 @@ import { visibleNamespaces } from '../../rbac/enumerate.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
+import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 
 export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
@@ -33,9 +35,9 @@ export interface FilteredNamespacesOptions {
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
+  readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** What is known of the users and of the changes: it lives as long as the index. */
@@ -44,6 +46,7 @@ export interface NamespacesMemory {
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
   readonly created: CreatedNamespaces;
+  readonly served: ServedUsers;
   /** Another in each process. */
   readonly instance: string;
 }
@@ -53,9 +56,11 @@ export function createNamespacesMemory(
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
-    changes: new ChangeLog({ index, clock, stopped }),
+    changes,
+    served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock),
     created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),

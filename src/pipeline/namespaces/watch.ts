@@ -5,11 +5,15 @@
 
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
-import { type NameConfirmation, startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Timer } from '../../lib/clock.ts';
 import type { Change } from '../../rbac/change.ts';
-import type { StreamedAnswer } from '../response/answer-stream.ts';
+import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
 import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
@@ -19,10 +23,10 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** As the API server ends watches: after this time and up to as much again. */
-const MIN_TIMEOUT = 30 * 60_000;
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
+/** Milliseconds between two looks at roles that are looked up. */
+const RECHECK = 60_000;
 
 /** @throws StatusError RequestMalformed, NotAcceptable, ResourceVersionTooLarge */
 export async function watchVisible(
@@ -30,7 +34,7 @@ export async function watchVisible(
   state: NamespacesState,
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
-  const { access, clock, random, changes } = state;
+  const { access, clock, changes, lifetimes } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
@@ -54,8 +58,8 @@ export async function watchVisible(
         stream.end();
         return () => {};
       }
-      const usual = MIN_TIMEOUT * (1 + random.fraction());
-      return startNamespaceWatch(stream, {
+      const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
+      const stop = startNamespaceWatch(stream, {
         access,
         view,
         selection,
@@ -67,11 +71,56 @@ export async function watchVisible(
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
-        // As for the API server, 0 is no time.
-        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
       });
+      const stopRechecks = recheckUser(stream, view, request, state);
+      return () => {
+        finished();
+        stopRechecks();
+        stop();
+      };
     },
+    // With other groups the client would go on with the namespaces of before.
+    expired: () => expiredEvent(resourceVersion, access.index.revision),
   };
+}
+
+/**
+ * Groups that depend on the namespace are looked up again from time to time; other groups are as old as the
+ * stream's credential, which is validated again elsewhere. If Keystone cannot be asked, they count as
+ * unchanged.
+ *
+ * @returns ends it
+ */
+function recheckUser(
+  stream: AnswerStream,
+  view: VisibleNamespaces,
+  { outgoing, options: { resourceVersion = 0 } }: NamespacesRequest,
+  { subjects, clock, access }: NamespacesState,
+): () => void {
+  if (outgoing.proven.assignmentsOf === undefined) return () => {};
+  let timer: Timer;
+  const expire = () => {
+    stream.write(expiredEvent(resourceVersion, access.index.revision));
+    stream.end();
+  };
+  const later = () => {
+    timer = clock.after(RECHECK, () => {
+      subjects.subjectOf(outgoing).then(
+        (subject) => {
+          if (stream.closed) return;
+          if (fingerprintOfSubject(subject) === fingerprintOfSubject(view.subject)) later();
+          else expire();
+        },
+        (error: unknown) => {
+          if (stream.closed) return;
+          if (error instanceof StatusError && error.code === 'KeystoneUnavailable') later();
+          else expire();
+        },
+      );
+    });
+  };
+  later();
+  return () => timer.cancel();
 }
 
 /** @throws StatusError as the reviews do */
@@ -97,8 +146,11 @@ function beginning(
   view: VisibleNamespaces,
 ): 'all' | readonly Change[] | undefined {
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
-  if (sendInitialEvents ?? resourceVersion === 0) return 'all';
-  if (resourceVersion === 0) return [];
+  if (resourceVersion === 0 || sendInitialEvents === true) {
+    state.served.listed(view, state.access.index.revision);
+    return (sendInitialEvents ?? true) ? 'all' : [];
+  }
+  if (state.served.mayHaveChanged(view, resourceVersion)) return undefined;
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
 }
 

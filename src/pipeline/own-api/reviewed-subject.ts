@@ -67,7 +67,12 @@ async function ofToken(
 function ofName(asked: NamedSubject, caller: Outgoing, mode: TenancyMode): FoundSubject {
   const { username, groups } = asked;
   const tenant = mode.isSystem(caller.tenant) ? tenantIn(username) : ownTenant(asked, caller, mode);
-  const subject = uniformSubject({ tenant: mode.reviewTenant(tenant) ?? '', username, groups });
+  const subject = uniformSubject({
+    tenant: mode.reviewTenant(tenant) ?? '',
+    username,
+    groups,
+    home: tenant,
+  });
   return { username, uid: '', subject, expiresAt: Number.POSITIVE_INFINITY };
 }
 

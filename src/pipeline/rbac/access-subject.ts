@@ -41,7 +41,8 @@ export function createAccessSubjects(stages: AccessSubjectStages): AccessSubject
   const { mode, roles, upstreamRights } = stages;
 
   function rbacUser(user: UserInfo, { tenant }: AskedUser): RBACUser {
-    return { tenant: mode.reviewTenant(tenant) ?? '', username: user.username, groups: user.groups };
+    const { username, groups } = user;
+    return { tenant: mode.reviewTenant(tenant) ?? '', username, groups, home: tenant };
   }
 
   /** @returns undefined if the request has the same user in every namespace */

@@ -34,7 +34,8 @@ export function createForbiddenHiding(
       if (!info.isResourceRequest || info.name === '' || info.longRunning !== undefined) return undefined;
       if (!VERBS.has(info.verb) || isWorkload(info) || exchange.upgrade !== undefined) return undefined;
       const home = reviewTenant(tenant) ?? '';
-      const who: RBACUser = { tenant: home, username: user.username, groups: user.groups };
+      const { username, groups } = user;
+      const who: RBACUser = { tenant: home, username, groups, home: tenant };
       const { verb, apiGroup, resource, subresource, namespace, name } = info;
       const inTenant = info.tenant === '' ? home : info.tenant;
       const question: ResourceQuestion = {

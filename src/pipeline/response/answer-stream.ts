@@ -42,10 +42,16 @@ export interface StreamedAnswer {
    * @returns called once when the stream has ended, for whatever reason
    */
   start(stream: AnswerStream): () => void;
+  /**
+   * The last event if Stonegate ends the stream because the user's access has ended or may have changed: it
+   * says that the client cannot go on from what it has.
+   */
+  readonly expired?: () => string;
 }
 
 /** Bytes that may wait for a client without counting against its tenant's memory. */
 const FREE_BYTES = 128 * 1024;
+const PIECE = 64 * 1024;
 
 /**
  * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
@@ -58,17 +64,18 @@ export function writeStream(
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
   const { response } = outgoing.exchange;
-  const { status, headers, annotations, start } = answer;
+  const { status, headers, annotations } = answer;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) return Promise.resolve({ ...result, aborted: true });
   response.writeHead(status, [...headers, ['Audit-Id', outgoing.auditID]]);
   hooks?.onHead(status);
-  return new WrittenStream(outgoing, memory).run(start).then((aborted) => ({ ...result, aborted }));
+  return new WrittenStream(outgoing, memory).run(answer).then((aborted) => ({ ...result, aborted }));
 }
 
 class WrittenStream implements AnswerStream {
   readonly #response: Outgoing['exchange']['response'];
   readonly #client;
+  readonly #opened: Outgoing['stream'];
   readonly #ends;
   readonly #reservation;
   readonly #over = Promise.withResolvers<boolean>();
@@ -79,10 +86,12 @@ class WrittenStream implements AnswerStream {
   #held = 0;
   #drained: (() => void)[] = [];
   #stop = () => {};
+  #expired: StreamedAnswer['expired'];
 
   constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
     const { stopping } = exchange;
     this.#response = exchange.response;
+    this.#opened = stream;
     this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
     this.#ends = [
       this.#client,
@@ -93,7 +102,8 @@ class WrittenStream implements AnswerStream {
   }
 
   /** @returns whether the client, or a lack of memory, ended it */
-  run(start: StreamedAnswer['start']): Promise<boolean> {
+  run({ start, expired }: Pick<StreamedAnswer, 'start' | 'expired'>): Promise<boolean> {
+    this.#expired = expired;
     for (const end of this.#ends) end.onCancel(this.#onCancel);
     try {
       const stop = start(this);
@@ -121,10 +131,16 @@ class WrittenStream implements AnswerStream {
       return;
     }
     const bytes = Buffer.from(text);
-    if (this.#response.write(bytes)) return;
-    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
-    this.#waiting += bytes.length;
+    // In pieces, so that a slow client is told apart from one that does not read at all.
+    for (let from = 0; from < bytes.length; from += PIECE)
+      this.#writePiece(bytes.subarray(from, from + PIECE));
     this.#account();
+  }
+
+  #writePiece(piece: Buffer): void {
+    if (this.#response.write(piece)) return;
+    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
+    this.#waiting += piece.length;
   }
 
   onDrain(callback: () => void): void {
@@ -151,7 +167,11 @@ class WrittenStream implements AnswerStream {
     this.#close();
   }
 
-  readonly #onCancel = (): void => this.#finish(this.#client.cancelled);
+  readonly #onCancel = (): void => {
+    const isExpired = this.#opened?.cancelled === true && !this.#client.cancelled;
+    if (isExpired && this.#expired !== undefined) this.write(this.#expired());
+    this.#finish(this.#client.cancelled);
+  };
 
   #onDrain(): void {
     if (this.#isOver) return;

@@ -1,6 +1,6 @@
 /**
- * One SelfSubjectRulesReview for each namespace of a real kube-apiserver, beside the access rules that the RBAC
- * index has of the same user. Prints the figures as JSON. Started by `rules-reviews.ts`.
+ * One SelfSubjectRulesReview for each namespace of a real kube-apiserver, beside the access rules that the
+ * RBAC index has of the same user. Prints the figures as JSON. Started by `rules-reviews.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileAccessRules } from '../../../src/access/rules/access-rules.ts';

@@ -2,16 +2,26 @@
 import t, { type Test } from 'tap';
 import type { ReviewedAccess } from '../../../src/access/ports.ts';
 import { createVerifier, withVerification } from '../../../src/access/verification.ts';
+import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { VerificationResult } from '../../../src/lib/telemetry.ts';
 import { type Question, type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../src/rbac/enumerate.ts';
-import type { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { indexOf, namespace, nextRevision, question, rbacUser } from '../../support/rbac-objects.ts';
+import {
+  clusterRoleBinding,
+  indexOf,
+  namespace,
+  nextRevision,
+  question,
+  rbacUser,
+  user,
+} from '../../support/rbac-objects.ts';
 
 const alice = rbacUser('alice', ['staff']);
+const userOf = (home: string, name: string): RBACUser => ({ ...rbacUser(`${home}:${name}`), home });
 const PODS = question('get', 'pods', 'a');
 const MINUTE = 60_000;
 
@@ -112,6 +122,9 @@ t.test('a difference that settles at the first repetition changes nothing', asyn
   t.strictSame(lines, []);
 });
 
+/** The first review and its three repetitions. */
+const REPETITIONS = [1_000, 5_000, 30_000] as const;
+
 t.test('a difference that stays suspends the user for ten minutes', async (t) => {
   const { verifier, results, lines, pass, server } = site(t);
   server.answer = async () => 'allowed';
@@ -120,7 +133,7 @@ t.test('a difference that stays suspends the user for ten minutes', async (t) =>
   t.notOk(verifier.isSuspended(alice));
   await pass(30_000);
   t.strictSame(results, ['differed']);
-  t.ok(verifier.isSuspended({ tenant: '', username: 'alice' }));
+  t.ok(verifier.isSuspended(rbacUser('alice')));
   t.notOk(verifier.isSuspended(rbacUser('bob')));
   t.match(verifier.incompleteBecause, /disagree/);
   t.match(lines, [{ fields: { user: 'alice', verb: 'get', resource: 'pods', index: 'noOpinion' } }]);
@@ -129,47 +142,86 @@ t.test('a difference that stays suspends the user for ten minutes', async (t) =>
   t.equal(verifier.incompleteBecause, undefined);
 });
 
-t.test('a difference counts only if the index has passed the revision of the API server', async (t) => {
-  const { verifier, results, server, index, pass } = site(t);
-  server.answer = async () => 'allowed';
-  const current = nextRevision();
-  server.revision = async () => current;
-  verifier.sample(alice, PODS, false);
-  await pass(1_000, 5_000, 30_000, 30_000);
-  t.strictSame(results, []);
-  t.notOk(verifier.isSuspended(alice));
-  for (const resource of [
-    'namespaces',
-    'roles',
-    'clusterroles',
-    'rolebindings',
-    'clusterrolebindings',
-  ] as const)
-    index.progress(resource, current);
-  await pass(30_000);
-  t.strictSame(results, ['differed']);
-  t.ok(verifier.isSuspended(alice));
-});
+t.test(
+  'a difference counts only if the index has passed a revision from after the last review',
+  async (t) => {
+    const { verifier, results, server, index, pass } = site(t);
+    server.answer = async () => 'allowed';
+    const current = nextRevision();
+    server.revision = async () => current;
+    verifier.sample(alice, PODS, false);
+    await pass(...REPETITIONS, 30_000);
+    t.strictSame(results, []);
+    t.notOk(verifier.isSuspended(alice));
+    for (const resource of INDEXED_RESOURCES) index.progress(resource, current);
+    await pass();
+    t.strictSame(results, ['differed']);
+    t.ok(verifier.isSuspended(alice));
+  },
+);
 
 t.test('an index that never catches up disagrees with nothing', async (t) => {
   const { verifier, results, server, pass, clock } = site(t);
   server.answer = async () => 'allowed';
   server.revision = async () => Number.MAX_SAFE_INTEGER;
   verifier.sample(alice, PODS, false);
-  await pass(1_000, 5_000, 30_000, ...Array.from({ length: 12 }, () => 30_000));
+  await pass(...REPETITIONS, 5 * MINUTE);
   t.strictSame(results, ['unsettled']);
   t.equal(clock.pending, 0);
 });
 
-t.test('three users within an hour turn the feature off; further decisions are not compared', async (t) => {
+t.test('a user whose rights change all the time is no disagreement', async (t) => {
+  for (const changeAfter of [0, 1, 2]) {
+    const { verifier, results, server, pass, index, clock } = site(t);
+    server.answer = async () => 'allowed';
+    const flap = () =>
+      index.put(clusterRoleBinding('x', 'ClusterRole/none', [user(clock.now() % 2 === 0 ? 'alice' : 'x')]));
+    verifier.sample(alice, PODS, false);
+    await pass();
+    while (results.length === 0) {
+      await pass(...REPETITIONS.slice(0, changeAfter));
+      flap();
+      await pass(15_001);
+    }
+    t.strictSame(results, ['unsettled'], `a change after ${changeAfter} repetitions`);
+    t.notOk(verifier.isSuspended(alice));
+  }
+});
+
+t.test('a change of other users ends no comparison', async (t) => {
+  const { verifier, results, server, pass, index } = site(t);
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass(1_000);
+  index.put(clusterRoleBinding('x', 'ClusterRole/none', [user('bob')]));
+  index.put(namespace('c'));
+  await pass(5_000, 30_000);
+  t.strictSame(results, ['differed']);
+});
+
+t.test('three users of one tenant turn the feature off for their tenant alone', async (t) => {
+  const { verifier, server, pass, lines } = site(t);
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'bob', 'carol', 'dave', 'erin']) {
+    verifier.sample(userOf('acme', name), PODS, false);
+    await pass(...REPETITIONS, 9 * MINUTE);
+  }
+  t.ok(verifier.isSuspended(userOf('acme', 'frank')));
+  t.notOk(verifier.isSuspended(userOf('globex', 'gina')));
+  t.match(verifier.incompleteBecause, /several users/);
+  t.equal(lines.length, 4);
+  t.match(lines.at(-1), { fields: { tenant: 'acme' }, message: /three users of a tenant/ });
+});
+
+t.test('users of three tenants turn it off for all; further decisions are not compared', async (t) => {
   const { verifier, server, pass, lines, asked } = site(t);
   server.answer = async () => 'allowed';
-  for (const name of ['alice', 'bob', 'carol']) {
-    verifier.sample(rbacUser(name), PODS, false);
-    await pass(1_000, 5_000, 30_000, 15 * MINUTE);
+  for (const tenant of ['acme', 'globex', 'initech']) {
+    verifier.sample(userOf(tenant, 'alice'), PODS, false);
+    await pass(...REPETITIONS, 15 * MINUTE);
   }
-  t.ok(verifier.isSuspended(rbacUser('dave')));
-  t.match(verifier.incompleteBecause, /several users/);
+  t.ok(verifier.isSuspended(userOf('umbrella', 'dave')));
+  t.match(verifier.incompleteBecause, /several tenants/);
   t.equal(lines.length, 4);
   t.match(lines.at(-1)?.message, /until the configuration is reloaded/);
   const { length } = asked;
@@ -177,16 +229,27 @@ t.test('three users within an hour turn the feature off; further decisions are n
   t.equal(asked.length, length);
 });
 
+t.test('users whose tenant is not known count as users of one tenant', async (t) => {
+  const { verifier, server, pass } = site(t);
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'bob', 'carol']) {
+    verifier.sample(rbacUser(name), PODS, false);
+    await pass(...REPETITIONS);
+  }
+  t.ok(verifier.isSuspended(rbacUser('dave')));
+  t.notOk(verifier.isSuspended(userOf('acme', 'dave')));
+});
+
 t.test('one user again and again, or three users in three hours, do not', async (t) => {
   const { verifier, server, pass } = site(t);
   server.answer = async () => 'allowed';
   for (const name of ['alice', 'alice', 'alice', 'bob']) {
     verifier.sample(rbacUser(name), PODS, false);
-    await pass(1_000, 5_000, 30_000, 11 * MINUTE);
+    await pass(...REPETITIONS, 11 * MINUTE);
   }
   await pass(60 * MINUTE);
   verifier.sample(rbacUser('carol'), PODS, false);
-  await pass(1_000, 5_000, 30_000);
+  await pass(...REPETITIONS);
   t.ok(verifier.isSuspended(rbacUser('carol')));
   t.notOk(verifier.isSuspended(alice));
 });
@@ -210,12 +273,14 @@ t.test('an API server that does not answer is no difference', async (t) => {
   t.equal(clock.pending, 0);
   // Down between the repetitions: they go on.
   server.answer = async () => 'allowed';
-  server.revision = down;
   verifier.sample(alice, PODS, false);
   await pass();
   server.answer = down;
-  await pass(1_000, 5_000);
+  await pass(1_000);
   server.answer = async () => 'allowed';
+  await pass(30_000, 5_000);
+  server.revision = down;
+  await pass(30_000);
   server.revision = async () => 0;
   await pass(30_000);
   t.strictSame(results, ['failed', 'differed']);
@@ -238,6 +303,19 @@ t.test('of an enumeration one namespace is compared, as the user of that namespa
   await pass();
   t.strictSame(asked, [{ user: member, question: question('get', 'namespaces', 'b', { name: 'b' }) }]);
   t.strictSame(results, ['agreed']);
+});
+
+t.test('of an enumeration of another form one decision is compared, if it has any', async (t) => {
+  const { verifier, asked, results, pass } = site(t);
+  verifier.sampleOne(() => undefined);
+  verifier.sampleOne((pick) => ({ user: alice, question: pick([PODS]) ?? PODS, allowed: false }));
+  await pass();
+  t.strictSame(asked, [{ user: alice, question: PODS }]);
+  t.strictSame(results, ['agreed']);
+  const none = site(t, { oneIn: 0 });
+  none.verifier.sampleOne(() => {
+    throw new Error('it is not drawn');
+  });
 });
 
 t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
@@ -267,4 +345,13 @@ t.test('a disagreement makes enumerations over several users incomplete', async 
   t.ok(await access.waitFor(access.index.revision, 0, new AbortController().signal));
   site.becomeStale();
   t.match(access.incompleteReason(), /no news/);
+});
+
+t.test('requests of a tenant whose objects are left out of the index are forwarded unchanged', async (t) => {
+  const index = new RBACIndex({ bounds: { objects: 1, bytes: 100_000 } });
+  for (const name of ['a', 'b']) index.put(namespace(name, { tenant: 'acme' }));
+  const { verifier } = site(t, { index });
+  t.ok(verifier.isSuspended(rbacUser('acme:alice', [], 'acme')));
+  t.notOk(verifier.isSuspended(rbacUser('globex:gina', [], 'globex')));
+  t.match(verifier.incompleteBecause, /more roles and bindings than the RBAC index holds/);
 });

@@ -76,6 +76,7 @@ async function start(t: Test) {
   const state: { failure: Error | undefined } = { failure: undefined };
   const hand = handClock();
   const reloader = createReloader({
+    load: loadConfiguration,
     file,
     sources,
     watched,

@@ -4,7 +4,11 @@
  */
 import t from 'tap';
 import { INDEXED_RESOURCES } from '../../../../src/api/rbac-v1.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { Outgoing } from '../../../../src/pipeline/request-context.ts';
+import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,
@@ -262,4 +266,118 @@ t.test('tables', async (t) => {
   t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
   const columns = watch.events.map(({ object }) => 'columnDefinitions' in object && object.columnDefinitions);
   t.equal(columns.filter(Array.isArray).length, 1, 'described in the first event only');
+});
+
+t.test('a user whose groups have changed between two requests', async (t) => {
+  const inGroup = (place: string, name: string) =>
+    roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [group(`keystone:project:${name}`)]);
+  const as = (...projects: string[]) => ({
+    ...keystoneIdentity('alice'),
+    groups: projects.map((project) => `keystone:project:${project}`),
+  });
+  const objects = [a, b, VIEWER, inGroup('a', 'one'), inGroup('b', 'two')];
+  const revisionOf = (reply: { resourceVersion: string } | undefined) =>
+    `resourceVersion=${reply?.resourceVersion}&${BOOKMARKS}`;
+
+  await t.test('does not go on from before, and lists again once', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    t.same(before?.names, ['a', 'b']);
+    const resumed = await site.watch(as('one'), revisionOf(before));
+    t.same(await resumed.read(), ['ERROR']);
+    t.match(resumed.events[0]?.object, { code: 410, reason: 'Expired' });
+    t.ok(resumed.ended);
+    const again = await site.get(as('one'));
+    t.same(again?.names, ['a']);
+    const watch = await site.watch(as('one'), revisionOf(again));
+    t.same(await watch.read(), [], 'also if nothing in the cluster has changed since');
+    t.notOk(watch.ended);
+  });
+
+  await t.test('nor if another client of the user has listed in between', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    site.put(viewerIn('a', 'carol'));
+    const other = await site.get(as('one'));
+    t.same(await (await site.watch(as('one'), revisionOf(before))).read(), ['ERROR']);
+    t.same(await (await site.watch(as('one'), revisionOf(other))).read(), []);
+  });
+
+  await t.test('nor if the groups come back', async (t) => {
+    const site = namespacesSite(objects);
+    await site.get(as('one', 'two'));
+    const without = await site.get(as('one'));
+    const watch = await site.watch(as('two', 'one'), revisionOf(without));
+    t.same(await watch.read(), ['ERROR'], 'a namespace that is gained is not missed');
+  });
+
+  await t.test('goes on in whatever order the groups are, and from later revisions', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    t.same(await (await site.watch(as('two', 'one'), revisionOf(before))).read(), []);
+    await site.get(as('one'));
+    const { revision } = site.put(viewerIn('a', 'carol'));
+    t.same(await (await site.watch(as('one'), `resourceVersion=${revision}&${BOOKMARKS}`)).read(), []);
+    t.same(await (await site.watch('bob', revisionOf(before))).read(), [], 'another user is not concerned');
+  });
+
+  await t.test('begins anew with a watch of all objects, and goes on from its bookmark', async (t) => {
+    const site = namespacesSite(objects);
+    await site.get(as('one', 'two'));
+    const all = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&${BOOKMARKS}`;
+    const watch = await site.watch(as('one'), all);
+    t.same(await watch.read(), ['ADDED a', 'BOOKMARK']);
+    const bookmark = watch.events.at(-1);
+    const next = `resourceVersion=${bookmark?.resourceVersion}&${BOOKMARKS}`;
+    t.same(await (await site.watch(as('one'), next)).read(), []);
+  });
+});
+
+t.test(
+  'a watch that ends because the user’s access has changed tells its client to list again',
+  async (t) => {
+    const site = namespacesSite([a, VIEWER, inA]);
+    const answer = await site.answerer.answer(site.outgoing('alice', '/api/v1/namespaces?watch=1'));
+    if (answer === undefined || 'body' in answer) throw new TypeError('it is no watch');
+    t.match(JSON.parse(answer.expired?.() ?? ''), {
+      type: 'ERROR',
+      object: { code: 410, reason: 'Expired' },
+    });
+  },
+);
+
+t.test('groups that are looked up are looked at again each minute', async (t) => {
+  let lookUp = async (): Promise<string[]> => ['one'];
+  const subjectOf = async () =>
+    uniformSubject({ tenant: '', username: 'acme:alice', groups: await lookUp() });
+  const bound = roleBinding('a', 'one', 'ClusterRole/viewer', [group('one')]);
+  const open = async () => {
+    const subjects = { subjectOf, requestAs: async (outgoing: Outgoing) => outgoing };
+    const site = namespacesSite([a, VIEWER, bound], { subjects });
+    const watch = await site.watch({ ...keystoneIdentity('alice'), assignmentsOf: 'u1' });
+    const pass = async () => {
+      site.clock.advance(60_000);
+      return watch.read();
+    };
+    t.same(await watch.read(), ['ADDED a']);
+    return { watch, pass };
+  };
+
+  const changed = await open();
+  t.same(await changed.pass(), []);
+  lookUp = async () => [];
+  t.same(await changed.pass(), ['ERROR']);
+  t.ok(changed.watch.ended);
+
+  lookUp = async () => ['one'];
+  const unavailable = await open();
+  lookUp = async () => {
+    throw new StatusError('KeystoneUnavailable', 'Keystone cannot be asked');
+  };
+  t.same(await unavailable.pass(), [], 'while Keystone cannot be asked they count as unchanged');
+  lookUp = async () => {
+    throw new StatusError('IdentityUnusable', 'no such user');
+  };
+  t.same(await unavailable.pass(), ['ERROR'], 'a user who is refused is shown nothing more');
+  t.ok(unavailable.watch.ended);
 });

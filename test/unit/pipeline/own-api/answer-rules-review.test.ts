@@ -91,7 +91,7 @@ async function review(
     access,
     cache: new RulesCache({ index, clock, namedSets: [] }),
     authorizers: ['Node', 'RBAC'],
-    verifier: { isSuspended: () => false },
+    verifier: { isSuspended: () => false, sampleOne() {} },
     clock,
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };

@@ -1,0 +1,117 @@
+/**
+ * What Stonegate writes at the API server belongs to Stonegate: its roles and bindings, and the labels and
+ * annotations by which it recognizes namespaces. A tenant's user may not make, change or remove them.
+ */
+import type { AdmissionRequest } from '../api/admission-v1.ts';
+import type { JSONObject } from '../lib/json-object.ts';
+import { isEqual } from './changed-fields.ts';
+import { ObjectReader } from './object-reader.ts';
+import { keyPath, type Violation } from './violation.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+/** As `group/resource`. */
+export const OWN_KINDS: ReadonlySet<string> = new Set([
+  '/namespaces',
+  `${RBAC}/roles`,
+  `${RBAC}/clusterroles`,
+  `${RBAC}/rolebindings`,
+  `${RBAC}/clusterrolebindings`,
+]);
+const OWN_KEY = 'stonegate.dev/';
+const OWN_NAME = /^(?:stonegate:|stonegate-[0-9a-f]{40}$)/;
+/** What the API server sets, or what does not change the meaning. */
+const NEUTRAL_METADATA: ReadonlySet<string> = new Set([
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'generation',
+  'hashKey',
+  'managedFields',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+]);
+const RULE = 'ownObjects';
+
+/** @param request of a tenant's user */
+export function ownObjectViolations(request: AdmissionRequest): Violation[] {
+  const { group, resource, operation, oldObject } = request;
+  if (!OWN_KINDS.has(`${group}/${resource}`) || operation === 'CONNECT') return [];
+  if (operation === 'DELETE') return deletionViolations(request);
+  const before = objectAt(oldObject);
+  const after = objectAt(request.object);
+  const marks = [...markChanges('labels', before, after), ...markChanges('annotations', before, after)];
+  if (group !== RBAC) return marks;
+  if (operation === 'CREATE') return [...marks, ...nameViolations(after)];
+  return isOwn(before) && marks.length === 0 ? firstChange(before, after) : marks;
+}
+
+function deletionViolations({ group, oldObject }: AdmissionRequest): Violation[] {
+  if (group !== RBAC) return [];
+  if (oldObject === undefined)
+    return [refusal('metadata.name', undefined, 'a tenant may delete roles and bindings only one by one')];
+  const old = objectAt(oldObject);
+  return isOwn(old)
+    ? [refusal('metadata.name', old.metadata.value('name'), 'the object is managed by Stonegate')]
+    : [];
+}
+
+interface OwnedObject {
+  readonly fields: JSONObject;
+  readonly metadata: ObjectReader;
+}
+
+function objectAt(value: unknown): OwnedObject {
+  const object = new ObjectReader(value, '', []);
+  return { fields: object.fields, metadata: object.object('metadata') };
+}
+
+function isOwn({ metadata }: OwnedObject): boolean {
+  const marks = ['labels', 'annotations'].flatMap((field) => [...metadata.textMap(field).keys()]);
+  return OWN_NAME.test(metadata.text('name') ?? '') || marks.some((key) => key.startsWith(OWN_KEY));
+}
+
+function nameViolations({ metadata }: OwnedObject): Violation[] {
+  return (['name', 'generateName'] as const)
+    .map((field) => ({ field, name: metadata.text(field) ?? '' }))
+    .filter(({ name }) => OWN_NAME.test(name))
+    .map(({ field, name }) => refusal(`metadata.${field}`, name, 'the name is reserved for Stonegate'));
+}
+
+/** Keys that were added, changed or removed. */
+function markChanges(field: 'labels' | 'annotations', before: OwnedObject, after: OwnedObject): Violation[] {
+  const [old, now] = [before.metadata.textMap(field), after.metadata.textMap(field)];
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((key) => key.startsWith(OWN_KEY) && old.get(key) !== now.get(key))
+    .map((key) =>
+      refusal(
+        keyPath(`metadata.${field}`, key),
+        now.get(key),
+        `tenants may not set or remove ${field} of Stonegate`,
+      ),
+    );
+}
+
+/** The first field that differs, apart from what the API server sets. */
+function firstChange(before: OwnedObject, after: OwnedObject): Violation[] {
+  const changed = [
+    ...changedFields(before.metadata.fields, after.metadata.fields)
+      .filter((field) => !NEUTRAL_METADATA.has(field))
+      .map((field) => ({ path: `metadata.${field}`, value: after.metadata.value(field) })),
+    ...changedFields(before.fields, after.fields)
+      .filter((field) => field !== 'metadata')
+      .map((field) => ({ path: field, value: after.fields[field] })),
+  ];
+  return changed
+    .slice(0, 1)
+    .map(({ path, value }) => refusal(path, value, 'the object is managed by Stonegate'));
+}
+
+function changedFields(before: JSONObject, after: JSONObject): string[] {
+  const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...fields].filter((field) => !isEqual(before[field] ?? undefined, after[field] ?? undefined));
+}
+
+function refusal(path: string, value: unknown, why: string): Violation {
+  return { rule: RULE, path, value, message: `${path}: ${why}` };
+}

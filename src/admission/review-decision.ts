@@ -1,0 +1,154 @@
+/**
+ * What tenants may create, decided for one request that an API server asks about. Pure: the decision depends
+ * on the review and the configuration alone, so that the webhook needs no other server.
+ */
+import type { AdmissionRequest } from '../api/admission-v1.ts';
+import { arktosFieldViolations } from './arktos-pod-fields.ts';
+import { newViolations } from './changed-fields.ts';
+import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
+import { bindingViolations, isNodeBinding, nodeSelectionViolations } from './node-selection.ts';
+import { ObjectReader } from './object-reader.ts';
+import { isWithinNodes } from './object-size.ts';
+import { ownObjectViolations } from './own-objects.ts';
+import { persistentVolumeViolations } from './persistent-volumes.ts';
+import { type PodPart, podPartOf } from './pod-part.ts';
+import {
+  type PodSecurityViolation,
+  podSecurityMessage,
+  podSecurityResult,
+  podSecurityViolations,
+} from './pod-security/evaluate.ts';
+import type { PodSecurityRule } from './pod-security-rules.ts';
+import type { AdmissionTenants, ReviewedTenant } from './ports.ts';
+import { createSystemKinds } from './system-kinds.ts';
+import type { Violation } from './violation.ts';
+
+export interface ReviewDecisionOptions {
+  readonly tenants: AdmissionTenants;
+  /** Further kinds of the system, as kubectl names them. */
+  readonly systemKinds: readonly string[];
+  /** Labels of nodes that tenants may select by. */
+  readonly nodeLabels: readonly string[];
+  readonly podSecurity: (tenant: string | undefined) => PodSecurityRule;
+  /** Whether pods have the fields that only Arktos knows. */
+  readonly arktosFields: boolean;
+}
+
+export interface ReviewDecision {
+  readonly tenant: string | undefined;
+  /** Why the request is refused; empty if it is allowed. */
+  readonly violations: readonly Violation[];
+  /** In the words of the Pod Security Standards, if they are violated, with the fields. */
+  readonly security: SecurityVerdict | undefined;
+}
+
+export interface SecurityVerdict {
+  readonly refused: boolean;
+  readonly message: string;
+  readonly violations: readonly Violation[];
+}
+
+/** A pod has some hundred; judging one takes about 5 µs for each. */
+const MAX_POD_NODES = 20_000;
+/** Subresources through which the spec of a pod changes. Their object is the pod. */
+const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'ephemeralcontainers', 'resize']);
+
+export function createReviewDecision(
+  options: ReviewDecisionOptions,
+): (request: AdmissionRequest) => ReviewDecision {
+  const systemKinds = createSystemKinds(options.systemKinds);
+  return (request) => {
+    const reviewed = options.tenants.reviewedTenant(request);
+    const violations = [
+      ...systemKinds(request, reviewed),
+      ...(reviewed.byTenant ? userViolations(request, options.tenants) : []),
+    ];
+    const none = { tenant: reviewed.tenant, violations, security: undefined };
+    const isStored = request.operation === 'CREATE' || request.operation === 'UPDATE';
+    if (!reviewed.isTenants || !isStored || violations.length > 0) return none;
+    return contentDecision(request, reviewed, options);
+  };
+}
+
+/** What depends on the user. */
+function userViolations(request: AdmissionRequest, { isSystemNamespace }: AdmissionTenants): Violation[] {
+  const { group, resource, subresource, operation, object } = request;
+  if (operation === 'CREATE' && isNodeBinding(group, resource, subresource)) return bindingViolations(object);
+  if (group === '' && resource === 'namespaces' && isSystemNamespace(nameOf(request))) {
+    const path = 'metadata.name';
+    const message = `${path}: tenants may not create or change a namespace of the system`;
+    return [{ rule: 'systemNamespaces', path, value: nameOf(request), message }];
+  }
+  return ownObjectViolations(request);
+}
+
+/** The API server leaves the name out of a request that creates. */
+function nameOf({ name, object }: AdmissionRequest): string {
+  if (name !== '') return name;
+  const violations: Violation[] = [];
+  return new ObjectReader(object, '', violations).object('metadata').text('name') ?? '';
+}
+
+/** What the object holds. On an update, only what the old object does not have. */
+function contentDecision(
+  request: AdmissionRequest,
+  { tenant }: ReviewedTenant,
+  { nodeLabels, podSecurity, arktosFields }: ReviewDecisionOptions,
+): ReviewDecision {
+  const { group, resource, subresource, object, oldObject } = request;
+  const allowed = { tenant, violations: [], security: undefined };
+  if (isDefinition(group, resource)) {
+    if (subresource !== '') return allowed;
+    return { ...allowed, violations: newViolations(definitionScopeViolations, object, oldObject) };
+  }
+  const rule = podSecurity(tenant);
+  if (group === '' && resource === 'persistentvolumes') {
+    const found = newViolations((one) => persistentVolumeViolations(one, rule.level), object, oldObject);
+    return { ...allowed, security: securityVerdict(rule, [], found) };
+  }
+  if (!POD_SUBRESOURCES.has(subresource) || podPartOf(group, resource, object) === undefined) return allowed;
+  if (!isWithinNodes(object, MAX_POD_NODES) || !isWithinNodes(oldObject, MAX_POD_NODES))
+    return { ...allowed, violations: [tooLarge()] };
+  const inPod =
+    <V extends Violation>(evaluate: (part: PodPart) => V[]) =>
+    (one: unknown): V[] => {
+      const part = podPartOf(group, resource, one);
+      return part === undefined ? [] : evaluate(part);
+    };
+  const selection = inPod((part) => nodeSelectionViolations(part, { allowedLabels: nodeLabels }));
+  const standard = inPod((part) => podSecurityViolations(part, rule));
+  const own = inPod((part) => (arktosFields ? arktosFieldViolations(part, rule.level) : []));
+  return {
+    tenant,
+    violations: newViolations(selection, object, oldObject),
+    security: securityVerdict(
+      rule,
+      newViolations(standard, object, oldObject),
+      newViolations(own, object, oldObject),
+    ),
+  };
+}
+
+function tooLarge(): Violation {
+  const message = `the object holds more than ${MAX_POD_NODES} values, and is not judged`;
+  return { rule: 'size', path: '', value: undefined, message };
+}
+
+/** @param others violations of rules beside the standards */
+function securityVerdict(
+  { level, version, mode }: PodSecurityRule,
+  standard: readonly PodSecurityViolation[],
+  others: readonly Violation[],
+): SecurityVerdict | undefined {
+  const violations = [...standard, ...others];
+  if (violations.length === 0) return undefined;
+  const said = [
+    ...(standard.length > 0 ? [podSecurityMessage(podSecurityResult(standard))] : []),
+    ...others.map(({ message }) => message),
+  ].join(', ');
+  return {
+    refused: mode === 'enforce',
+    message: `PodSecurity "${level}:${version.name}": ${said}`,
+    violations,
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * Kinds that belong to the system: tenants cannot create or change objects of them. Nodes and Arktos' tenants
+ * belong to no tenant, so the user decides about them; the others are refused in tenants, no matter which
+ * user sends the request.
+ */
+import type { AdmissionRequest } from '../api/admission-v1.ts';
+import type { ReviewedTenant } from './ports.ts';
+import type { Violation } from './violation.ts';
+
+/** As `group/resource`. */
+const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', '/tenants']);
+const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonsets'];
+
+/**
+ * @param name as kubectl writes it: `resourcequotas`, `ingresses.networking.k8s.io`
+ * @returns `group/resource`
+ */
+export function kindKeyOf(name: string): string {
+  const [resource = '', ...group] = name.split('.');
+  return `${group.join('.')}/${resource}`;
+}
+
+export function createSystemKinds(
+  configured: readonly string[],
+): (request: AdmissionRequest, reviewed: ReviewedTenant) => Violation[] {
+  const inNoTenant = new Set([...IN_NO_TENANT, ...configured.map(kindKeyOf)]);
+  return ({ group, resource, subresource, operation }, { isTenants, byTenant }) => {
+    if (operation === 'CONNECT' || subresource !== '') return [];
+    const key = `${group}/${resource}`;
+    const isRefused =
+      (OF_NO_TENANT.has(key) && byTenant) ||
+      // Controllers finish what is there: they set a finalizer or an owner, and delete.
+      (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
+    if (!isRefused) return [];
+    const name = group === '' ? resource : `${resource}.${group}`;
+    return [
+      { rule: 'systemKinds', path: 'kind', value: name, message: `kind: ${name} are only for the system` },
+    ];
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * A process that serves the admission webhook and nothing else: it has no credential, asks no other server,
+ * and so is there before the API server is. Its start, its reloads and its end.
+ */
+import type { AddressInfo } from 'node:net';
+import { warnOfCertificates } from '../config/certificate-periods.ts';
+import type { LoadSources, Watched } from '../config/load.ts';
+import { type LoadedAdmission, loadAdmission } from '../config/load-admission.ts';
+import { admissionReferences } from '../config/references.ts';
+import { createReloader } from '../config/reload.ts';
+import { systemClock } from '../lib/clock.ts';
+import { systemRandom } from '../lib/random.ts';
+import type { createLogger } from '../observability/log.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import type { Exchange } from '../pipeline/ports.ts';
+import { type Readiness, readinessOf } from '../server/admin.ts';
+import { createListener } from '../server/listener.ts';
+import { createShutdown } from '../server/shutdown.ts';
+import { ADMISSION_LISTENER, admissionTLS, createConfiguredAdmission } from './admission.ts';
+import type { RuntimeDependencies } from './build.ts';
+import { Generations } from './generation.ts';
+
+export interface AdmissionAppOptions {
+  readonly file: string;
+  readonly loaded: LoadedAdmission;
+  readonly watched: Watched;
+  readonly sources: LoadSources;
+  readonly logger: ReturnType<typeof createLogger>;
+}
+
+export interface AdmissionApp {
+  readonly address: AddressInfo;
+  readonly metrics: Metrics;
+  readiness(): Readiness[];
+  /** Reads all files again. */
+  reload(): Promise<void>;
+  /**
+   * Lets responses end; resolves when everything is closed. A further call ends the drain.
+   *
+   * @param drain whether requests are accepted for a while
+   */
+  close(drain?: boolean): Promise<void>;
+}
+
+/** Milliseconds for which requests are still accepted, until the API servers have learned of the end. */
+const DRAIN = 5_000;
+/** Milliseconds; API servers wait five seconds for a verdict. */
+const SHUTDOWN_GRACE = 10_000;
+
+/** @throws Error if the address is taken */
+export async function createAdmissionApp(options: AdmissionAppOptions): Promise<AdmissionApp> {
+  const { file, loaded, watched, sources, logger } = options;
+  const metrics = createMetrics(() => systemClock.now());
+  const runtime: RuntimeDependencies = {
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    telemetry: metrics,
+  };
+  const { bind } = loaded.configuration.admission;
+  const generations = new Generations<(exchange: Exchange) => Promise<void>>(logger);
+
+  function replaceGeneration(next: LoadedAdmission): void {
+    generations.replace((generation) =>
+      required(createConfiguredAdmission({ loaded: next, runtime, generation })),
+    );
+  }
+
+  replaceGeneration(loaded);
+  warnOfCertificates(admissionReferences(loaded.configuration.admission), loaded, runtime);
+  const listener = await createListener({
+    ...runtime,
+    ...ADMISSION_LISTENER,
+    bind,
+    tls: required(admissionTLS(loaded)),
+    serve: (exchange) => generations.current(exchange),
+  });
+  generations.start();
+  const reloader = createReloader({
+    ...runtime,
+    file,
+    load: loadAdmission,
+    sources,
+    watched,
+    apply(next) {
+      const setTLS = listener.prepareTLS(required(admissionTLS(next)));
+      replaceGeneration(next);
+      // From here on nothing fails.
+      setTLS();
+      logger.setLevel(next.configuration.log.level);
+      if (next.configuration.admission.bind !== bind)
+        logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
+      warnOfCertificates(admissionReferences(next.configuration.admission), next, runtime);
+    },
+  });
+  const shutdown = createShutdown({
+    clock: runtime.clock,
+    listener,
+    drain: DRAIN,
+    grace: SHUTDOWN_GRACE,
+    afterwards: [
+      { name: 'reloader', close: () => reloader.close() },
+      { name: 'components', close: () => generations.close() },
+    ],
+    logger,
+  });
+  return {
+    address: listener.address,
+    metrics,
+    readiness: () => readinessOf([shutdown.check]),
+    reload: () => reloader.reload(),
+    close: (drain = false) => shutdown.begin(drain),
+  };
+}
+
+/** The loaded configuration has the section. */
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('there is no section admission');
+  return value;
+}

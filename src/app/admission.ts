@@ -1,0 +1,97 @@
+/**
+ * The admission webhook of a configuration. It asks no other server, so it is ready as soon as it listens,
+ * whatever the state of the proxy.
+ */
+import { podSecurityVersion } from '../admission/pod-security/evaluate.ts';
+import { type PodSecurityRule, podSecurityRuleOf } from '../admission/pod-security-rules.ts';
+import { createReviewDecision } from '../admission/review-decision.ts';
+import { createAdmissionReviewer } from '../admission/reviewer.ts';
+import type {
+  AdmissionConfiguration,
+  PodSecurityConfiguration,
+  StonegateConfiguration,
+  TenancyConfiguration,
+} from '../api/config-v1alpha1.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { createReviewLimits, type ReviewLimits } from '../flowcontrol/review-limits.ts';
+import type { Exchange } from '../pipeline/ports.ts';
+import type { ListenerOptions } from '../server/listener.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
+import { createAdmissionWebhook } from '../webhook/admission.ts';
+import type { Build } from './build.ts';
+import { ComponentType } from './component.ts';
+import { createTenantAdmission } from './tenancy-mode.ts';
+
+/** What is read of a configuration; a process that serves nothing else has no more. */
+export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
+  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission'>;
+}
+
+export interface AdmissionBuild extends Omit<Build, 'loaded'> {
+  readonly loaded: AdmissionSource;
+}
+
+const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook', {});
+
+/** Of its listener. Its clients are API servers; timeouts in milliseconds. */
+export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'limits'> = {
+  http2: true,
+  timeouts: { header: 10_000, idle: 120_000, stall: 30_000 },
+  limits: { headerBytes: 16_384 },
+};
+
+/** @returns undefined if no admission webhook is configured */
+export function createConfiguredAdmission({
+  loaded,
+  generation,
+  runtime,
+}: AdmissionBuild): ((exchange: Exchange) => Promise<void>) | undefined {
+  const { admission, tenancy } = loaded.configuration;
+  if (admission === undefined) return undefined;
+  const { systemUsers, systemNamespaces, systemKinds, nodeLabels } = admission;
+  const limits = generation.component(LIMITS, {
+    fingerprint: [admission.limits],
+    create: () => createReviewLimits({ ...admission.limits, ...runtime }),
+  });
+  const decide = createReviewDecision({
+    tenants: createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces }),
+    systemKinds,
+    nodeLabels,
+    podSecurity: podSecurityRuleOf(rulesOf(admission, tenancy)),
+    arktosFields: tenancy.mode === 'arktos',
+  });
+  return createAdmissionWebhook({ ...runtime, review: createAdmissionReviewer(decide), limits });
+}
+
+/** @returns undefined if no admission webhook is configured */
+export function admissionTLS({
+  configuration: { admission },
+  file,
+}: AdmissionSource): TLSMaterial | undefined {
+  if (admission === undefined) return undefined;
+  const { certFile, keyFile, clientCAFile } = admission.tls;
+  const own = { cert: file(certFile), key: file(keyFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
+}
+
+function rulesOf({ podSecurity }: AdmissionConfiguration, { mode }: TenancyConfiguration) {
+  const { tenants, ...given } = podSecurity;
+  const general = { ...DEFAULT_POD_SECURITY[mode], ...given };
+  const exceptions = Object.entries(tenants).map(
+    ([tenant, changes]) => [tenant, ruleOf({ ...general, ...changes })] as const,
+  );
+  return { general: ruleOf(general), exceptions: new Map(exceptions) };
+}
+
+/** In shared mode the API server's own PodSecurity admission exists, and no level means no rule. */
+const DEFAULT_POD_SECURITY = {
+  arktos: { level: 'baseline', version: 'v1.15', mode: 'enforce' },
+  shared: { level: 'privileged', version: 'latest', mode: 'enforce' },
+} as const satisfies Readonly<Record<TenancyConfiguration['mode'], Required<PodSecurityConfiguration>>>;
+
+function ruleOf({ level, version: name, mode }: Required<PodSecurityConfiguration>): PodSecurityRule {
+  const version = podSecurityVersion(name);
+  // Loading refuses such a configuration.
+  if (version === undefined) throw new Error(`${name} is no version of the Pod Security Standards`);
+  return { level, version, mode };
+}

@@ -1,0 +1,116 @@
+/**
+ * Whose an object is that an API server asks the admission webhook about, in each tenancy mode. Arktos sends
+ * the tenant in the object; the user decides only where an object has none. In shared mode only users and
+ * service accounts belong to tenants.
+ */
+import type { AdmissionRequest } from '../api/admission-v1.ts';
+import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
+import { isJSONObject, ownValue } from '../lib/json-object.ts';
+import { CLUSTER_SCOPED } from './arktos-route.ts';
+
+/** Users and namespaces of the cluster besides those that are known by their names. */
+export interface SystemAccounts {
+  /** Exact names of users, service accounts included. */
+  readonly users: readonly string[];
+  readonly namespaces: readonly string[];
+}
+
+interface Reviewed {
+  readonly isTenants: boolean;
+  readonly byTenant: boolean;
+  readonly tenant: string | undefined;
+}
+
+export interface TenantAdmission {
+  reviewedTenant(request: AdmissionRequest): Reviewed;
+  isSystemNamespace(name: string): boolean;
+}
+
+/** Of the cluster itself and of Stonegate, in shared mode. */
+const SYSTEM_NAMESPACE = /^(?:kube-|stonegate(?:-|$))/;
+/** No Keystone user can be in it, and no client may impersonate it. */
+const MASTERS = 'system:masters';
+/** They delete what belongs to a namespace, owner or tenant that is deleted. */
+const DELETING_CONTROLLERS: ReadonlySet<string> = new Set(
+  ['namespace-controller', 'generic-garbage-collector', 'tenant-controller'].map(
+    (name) => `${SERVICE_ACCOUNT_PREFIX}kube-system:${name}`,
+  ),
+);
+
+export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAdmission {
+  const systemUsers = new Set(users);
+  const systemNamespaces = new Set(namespaces);
+  const isSystemNamespace = (name: string) => SYSTEM_NAMESPACE.test(name) || systemNamespaces.has(name);
+  return {
+    isSystemNamespace,
+    reviewedTenant({ user: { username, groups } }) {
+      const group = groups.find((name) => name.startsWith(TENANT_GROUP_PREFIX));
+      const namespace = serviceAccountNamespaceOf(username);
+      const isTenants = group !== undefined || (namespace !== undefined && !isSystemNamespace(namespace));
+      const byTenant = isTenants && !systemUsers.has(username);
+      const tenant = byTenant ? group?.slice(TENANT_GROUP_PREFIX.length) : undefined;
+      return { isTenants: byTenant, byTenant, tenant };
+    },
+  };
+}
+
+/**
+ * A service account's name has no tenant here, and every tenant has a `kube-system`: so a service account
+ * counts as a tenant's, except that controllers may delete, and that those of `kube-system` may change what
+ * belongs to no tenant, such as nodes.
+ */
+export function arktosAdmission(systemTenant: string, { users }: SystemAccounts): TenantAdmission {
+  const systemUsers = new Set(users);
+
+  function isTenantsUser(request: AdmissionRequest): boolean {
+    const { operation } = request;
+    const { username, groups } = request.user;
+    if (systemUsers.has(username) || groups.includes(MASTERS)) return false;
+    const home = serviceAccountNamespaceOf(username);
+    if (home === undefined) return !username.startsWith(`${systemTenant}:`) && !isClusters(username);
+    if (operation === 'DELETE' && DELETING_CONTROLLERS.has(username)) return false;
+    return !(home === 'kube-system' && isOfNoTenant(request));
+  }
+
+  return {
+    isSystemNamespace: () => false,
+    reviewedTenant(request) {
+      const { object, oldObject, user } = request;
+      // A field that the API server does not check there proves nothing.
+      const objects = isOfNoTenant(request) ? [] : [object, oldObject];
+      const tenants = objects.map(tenantIn).filter((name) => name !== undefined);
+      const tenant = tenants.find((name) => name !== systemTenant) ?? tenants.at(0);
+      // Arktos lets no tenant's user write there.
+      if (tenant === systemTenant) return { isTenants: false, byTenant: false, tenant };
+      const byTenant = isTenantsUser(request);
+      if (tenant !== undefined) return { isTenants: true, byTenant, tenant };
+      return { isTenants: byTenant, byTenant, tenant: byTenant ? prefixOf(user.username) : undefined };
+    },
+  };
+}
+
+function isOfNoTenant({ group, resource }: AdmissionRequest): boolean {
+  return CLUSTER_SCOPED.has(`${group}/${resource}`);
+}
+
+/** Components of the cluster, whatever the system tenant is called. */
+function isClusters(username: string): boolean {
+  return username.startsWith('system:');
+}
+
+/** @returns undefined if the user is no service account */
+function serviceAccountNamespaceOf(username: string): string | undefined {
+  if (!username.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
+  return username.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 1)[0];
+}
+
+function tenantIn(object: unknown): string | undefined {
+  const metadata = isJSONObject(object) ? ownValue(object, 'metadata') : undefined;
+  const tenant = isJSONObject(metadata) ? ownValue(metadata, 'tenant') : undefined;
+  return typeof tenant === 'string' && tenant !== '' ? tenant : undefined;
+}
+
+function prefixOf(username: string): string | undefined {
+  const colon = username.indexOf(':');
+  return colon > 0 && !isClusters(username) ? username.slice(0, colon) : undefined;
+}

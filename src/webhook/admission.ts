@@ -1,0 +1,80 @@
+/**
+ * The admission webhook: `/admission` for the AdmissionReviews of API servers, and its own health. A refusal
+ * of an object is a verdict with status 200; an error is a Status, which the API server treats as its
+ * failure policy says.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+import type { Clock } from '../lib/clock.ts';
+import { headerValue } from '../lib/header-list.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { Exchange } from '../pipeline/ports.ts';
+import { readBody } from '../pipeline/request/read-body.ts';
+import type { AdmissionReviewer, ReviewLimits } from './ports.ts';
+import { assertPosted, sendReview } from './posted-review.ts';
+
+export const ADMISSION_PATH = '/admission';
+const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+/** An object of 3 MB, the most that an API server takes, with the stored one. */
+const REVIEW_BYTES = 8 * 1024 * 1024;
+/** Milliseconds. API servers wait five seconds for a verdict. */
+const BODY_TIMEOUT = 5_000;
+
+export interface AdmissionWebhookOptions {
+  readonly review: AdmissionReviewer;
+  readonly limits: ReviewLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** @returns a function that serves one request; it throws StatusError for what is no review */
+export function createAdmissionWebhook(
+  options: AdmissionWebhookOptions,
+): (exchange: Exchange) => Promise<void> {
+  const { review, limits, clock, random, logger, telemetry } = options;
+  return async (exchange) => {
+    if (isHealthCheck(exchange)) {
+      sendOK(exchange);
+      return;
+    }
+    assertPosted(exchange, ADMISSION_PATH);
+    await limits.enter(exchange.peerAddress ?? '', bytesOf(exchange), async () => {
+      try {
+        const limits = { bodyBytes: REVIEW_BYTES, bodyTimeout: BODY_TIMEOUT, what: 'an AdmissionReview' };
+        const { body, result, fields } = review(await readBody(exchange, limits, clock));
+        telemetry.admissionReview(result);
+        const auditID = random.uuid();
+        logger[result === 'allowed' ? 'debug' : 'info'](
+          { auditID, result, ...fields },
+          'admission: reviewed',
+        );
+        sendReview(exchange, body, auditID);
+      } catch (error) {
+        telemetry.admissionReview('error');
+        throw error;
+      }
+    });
+  };
+}
+
+function isHealthCheck({ method, target }: Exchange): boolean {
+  return (method === 'GET' || method === 'HEAD') && HEALTH.has(target.split('?', 1)[0] ?? '');
+}
+
+function sendOK({ response, method }: Exchange): void {
+  response.writeHead(200, [
+    ['Content-Type', 'text/plain; charset=utf-8'],
+    ['Content-Length', '2'],
+    ['Cache-Control', 'no-store'],
+  ]);
+  response.end(method === 'HEAD' ? undefined : Buffer.from('ok'));
+}
+
+/** What the body may use in memory: its length, if the client declares one that is no longer than allowed. */
+function bytesOf({ headers }: Exchange): number {
+  const declared = Number(headerValue(headers, 'content-length') ?? REVIEW_BYTES);
+  return Number.isSafeInteger(declared) && declared >= 0 ? Math.min(declared, REVIEW_BYTES) : REVIEW_BYTES;
+}

@@ -1,0 +1,84 @@
+/** AdmissionReviews as API servers post them, and the decision about them. */
+
+import { podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
+import { type PodSecurityRule, podSecurityRuleOf } from '../../src/admission/pod-security-rules.ts';
+import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
+import type { AdmissionRequest } from '../../src/api/admission-v1.ts';
+import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
+
+export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };
+export const ADMIN = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };
+
+export function admissionRequest(changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    uid: 'fe256906-1182-4106-9916-9dba6d4f716b',
+    operation: 'CREATE',
+    group: '',
+    version: 'v1',
+    resource: 'pods',
+    subresource: '',
+    name: '',
+    namespace: 'default',
+    user: ALICE,
+    object: undefined,
+    oldObject: undefined,
+    ...changes,
+  };
+}
+
+/** As it is posted. */
+export function admissionReview(request: AdmissionRequest, version = 'v1'): object {
+  const { group, version: of, resource, subresource, user, object, oldObject, ...rest } = request;
+  const gvr = { group, version: of, resource };
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: `admission.k8s.io/${version}`,
+    request: {
+      ...rest,
+      resource: gvr,
+      requestResource: gvr,
+      ...(subresource !== '' && { subResource: subresource }),
+      userInfo: user,
+      object: object ?? null,
+      oldObject: oldObject ?? null,
+      dryRun: false,
+      options: null,
+    },
+  };
+}
+
+interface DecisionOptions {
+  readonly mode?: 'arktos' | 'shared';
+  readonly rule?: Partial<Omit<PodSecurityRule, 'version'>>;
+  readonly exceptions?: Readonly<Record<string, Partial<Omit<PodSecurityRule, 'version'>>>>;
+  readonly systemKinds?: readonly string[];
+  readonly nodeLabels?: readonly string[];
+  readonly systemUsers?: readonly string[];
+  readonly systemNamespaces?: readonly string[];
+}
+
+/** With the defaults of the configuration. */
+export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
+  const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
+  const users = options.systemUsers ?? ['stonegate', 'stonegate-provisioner'];
+  const accounts = { users, namespaces: options.systemNamespaces ?? [] };
+  const version = podSecurityVersion(mode === 'arktos' ? 'v1.15' : 'v1.36');
+  if (version === undefined) throw new TypeError('no version');
+  const level = mode === 'arktos' ? 'baseline' : 'privileged';
+  const general: PodSecurityRule = { level, mode: 'enforce', version, ...options.rule };
+  const exceptions = Object.entries(options.exceptions ?? {}).map(
+    ([tenant, rule]) => [tenant, { ...general, ...rule }] as const,
+  );
+  return createReviewDecision({
+    tenants: mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts),
+    systemKinds,
+    nodeLabels,
+    podSecurity: podSecurityRuleOf({ general, exceptions: new Map(exceptions) }),
+    arktosFields: mode === 'arktos',
+  });
+}
+
+/** The fields of all violations that refuse the request. */
+export function refusedPaths({ violations, security }: ReviewDecision): string[] {
+  return [...violations, ...(security?.refused === true ? security.violations : [])].map(({ path }) => path);
+}

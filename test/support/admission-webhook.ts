@@ -1,0 +1,73 @@
+/** The admission webhook as `stonegate serve --only admission` runs it, in the test's own process. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { stringify } from 'yaml';
+import { type AdmissionApp, createAdmissionApp } from '../../src/app/admission-app.ts';
+import { systemSources } from '../../src/config/load.ts';
+import { loadAdmission } from '../../src/config/load-admission.ts';
+import { createLogger } from '../../src/observability/log.ts';
+import { freePort } from './free-port.ts';
+import { type Authority, createAuthority } from './tls/authority.ts';
+
+export interface AdmissionWebhook {
+  readonly port: number;
+  readonly authority: Authority;
+  readonly configFile: string;
+  readonly caFile: string;
+  /** What it logged so far, a line each. */
+  readonly logged: string[];
+  readonly app: AdmissionApp;
+  stop(): Promise<void>;
+  /** At the same address. */
+  start(): Promise<void>;
+}
+
+/** Ends with the test. */
+export async function startAdmissionWebhook(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  mode: 'arktos' | 'shared',
+  admission: object = {},
+): Promise<AdmissionWebhook> {
+  const authority = await createAuthority('admission CA');
+  const served = await authority.server('stonegate');
+  const port = await freePort();
+  const folder = t.testdir({ 'hook.crt': served.cert, 'hook.key': served.key, 'ca.crt': authority.cert });
+  const configFile = join(folder, 'admission.yaml');
+  await writeFile(
+    configFile,
+    stringify({
+      apiVersion: 'stonegate.dev/v1alpha1',
+      kind: 'StonegateConfiguration',
+      tenancy: { mode },
+      admission: {
+        bind: `127.0.0.1:${port}`,
+        tls: { certFile: 'hook.crt', keyFile: 'hook.key' },
+        ...admission,
+      },
+    }),
+  );
+  const logged: string[] = [];
+  async function start(): Promise<AdmissionApp> {
+    const result = await loadAdmission(configFile, systemSources);
+    if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
+    const logger = createLogger('debug', { write: (line) => logged.push(line) });
+    return createAdmissionApp({ file: configFile, ...result, sources: systemSources, logger });
+  }
+  let app = await start();
+  t.teardown(() => app.close());
+  return {
+    port,
+    authority,
+    configFile,
+    caFile: join(folder, 'ca.crt'),
+    logged,
+    get app() {
+      return app;
+    },
+    stop: () => app.close(),
+    async start() {
+      app = await start();
+    },
+  };
+}
