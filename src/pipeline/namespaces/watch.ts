@@ -7,7 +7,8 @@ import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
-import { fingerprintOf, type VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
@@ -108,7 +109,7 @@ function recheckUser(
       subjects.subjectOf(outgoing).then(
         (subject) => {
           if (stream.closed) return;
-          if (fingerprintOf(subject) === fingerprintOf(view.subject)) later();
+          if (fingerprintOfSubject(subject) === fingerprintOfSubject(view.subject)) later();
           else expire();
         },
         (error: unknown) => {
