@@ -14,7 +14,7 @@ import type { NamespacesQuestion } from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import type { AccessIndex, ReviewedAccess, VerificationSource } from './ports.ts';
 import { Comparison } from './verification-comparison.ts';
-import { type DoubtedUser, Doubts } from './verification-doubts.ts';
+import { Doubts } from './verification-doubts.ts';
 
 /** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
 export interface Verifier {
@@ -37,7 +37,7 @@ export interface Verifier {
    */
   sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void;
   /** Whether the user's requests are to be forwarded unchanged, as if the index were not synced. */
-  isSuspended(user: DoubtedUser): boolean;
+  isSuspended(user: RBACUser): boolean;
   /** Why enumerations over several users are incomplete; undefined if they are complete. */
   readonly incompleteBecause: string | undefined;
 }
@@ -62,6 +62,8 @@ export interface VerifierOptions {
   readonly telemetry: Pick<Telemetry, 'accessVerified'>;
 }
 
+/** Why enumerations lack what is left out of the index. */
+export const LEFT_OUT = 'a tenant or namespace has more roles and bindings than the RBAC index holds of one';
 const CONCURRENT_REVIEWS = 2;
 /** Comparisons that wait for their next review, or for the index. */
 const MAX_WAITING = 16;
@@ -120,12 +122,12 @@ class SamplingVerifier implements Verifier {
     if (drawn !== undefined) this.#compareFirst(drawn.user, drawn.question, drawn.allowed);
   }
 
-  isSuspended(user: DoubtedUser): boolean {
-    return this.#doubts.isDoubted(user);
+  isSuspended(user: RBACUser): boolean {
+    return this.#doubts.isDoubted(user) || this.#options.index.isPartialFor(user);
   }
 
   get incompleteBecause(): string | undefined {
-    return this.#doubts.reason;
+    return this.#doubts.reason ?? (this.#options.index.partialOwners > 0 ? LEFT_OUT : undefined);
   }
 
   stop(): void {

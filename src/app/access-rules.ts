@@ -17,6 +17,7 @@ import { createRulesReviewAnswerer } from '../pipeline/own-api/answer-rules-revi
 import { createReviewedSubjects } from '../pipeline/own-api/reviewed-subject.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { readRequestInfo } from '../pipeline/request/request-info.ts';
+import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import type { Build } from './build.ts';
@@ -33,6 +34,7 @@ export interface AccessRulesOptions {
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
   readonly subjects: AccessSubjects;
   readonly responseMemory: ResponseMemory;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export interface ConfiguredAccessRules {
@@ -43,7 +45,7 @@ export interface ConfiguredAccessRules {
 
 export function createAccessRules(
   { loaded, generation, runtime: { clock } }: Build,
-  { access, verifier, stages, subjects, responseMemory }: AccessRulesOptions,
+  { access, verifier, stages, subjects, responseMemory, lifetimes }: AccessRulesOptions,
 ): ConfiguredAccessRules {
   const { access: configuration, server } = loaded.configuration;
   const { namedSets } = configuration;
@@ -57,7 +59,7 @@ export function createAccessRules(
   return {
     source: createAccessSource(documents, subjects, stages.mode),
     answerers: [
-      createSelfAccessRulesAnswerer({ documents, subjects, clock, responseMemory }),
+      createSelfAccessRulesAnswerer({ documents, subjects, clock, responseMemory, lifetimes }),
       createRulesReviewAnswerer({ documents, findSubject, limits, clock, responseMemory }),
     ],
   };

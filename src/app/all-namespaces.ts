@@ -13,6 +13,7 @@ import {
 } from '../pipeline/all-namespaces/answer-all-namespaces.ts';
 import type { DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
+import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build } from './build.ts';
 import { sealingSecrets } from './cache.ts';
@@ -31,6 +32,7 @@ export interface ConfiguredAllNamespacesOptions {
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
   readonly responseMemory: ResponseMemory;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export function createConfiguredAllNamespaces(

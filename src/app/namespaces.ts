@@ -11,6 +11,7 @@ import {
 } from '../pipeline/namespaces/answer-namespaces.ts';
 import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces/request.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
+import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
 import type { Build } from './build.ts';
@@ -26,6 +27,7 @@ export interface ConfiguredNamespacesOptions {
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
   readonly responseMemory: ResponseMemory;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export function createConfiguredNamespaces(

@@ -22,6 +22,16 @@ type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
 const READY_TIMEOUT = 60_000;
 
+/** A binding takes about 1 kB. */
+const BOUNDS = {
+  tenant: { objects: 200_000, bytes: 128 * 1024 * 1024 },
+  namespace: { objects: 20_000, bytes: 16 * 1024 * 1024 },
+};
+/** Milliseconds after which what was left out is listed again: there may be room by now. */
+const RETRY_LEFT_OUT = 600_000;
+const LEFT_OUT =
+  'objects are left out of the RBAC index, since one tenant or namespace has too many: requests of its users are forwarded as if there were no index';
+
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
   start: (index) => index.start(),
   stop: (index) => index.stop(),
@@ -91,6 +101,7 @@ class IndexComponent {
   readonly #telemetry: Telemetry;
   #upstream: IndexUpstream;
   #timer: Timer | undefined;
+  #retry: Timer | undefined;
 
   constructor({ upstream, hasTenants, systemTenant, ...runtime }: IndexOptions) {
     this.#clock = runtime.clock;
@@ -98,7 +109,11 @@ class IndexComponent {
     this.#telemetry = runtime.telemetry;
     this.#upstream = upstream;
     this.tracked = new TrackedIndex({
-      index: new RBACIndex({ systemTenant }),
+      index: new RBACIndex({
+        systemTenant,
+        bounds: hasTenants ? BOUNDS.tenant : BOUNDS.namespace,
+        onLeftOut: (owner) => this.#logger.warn({ ...owner }, LEFT_OUT),
+      }),
       clock: runtime.clock,
       catchUp: (revision) => this.#watches.catchUp(revision),
     });
@@ -114,6 +129,7 @@ class IndexComponent {
     this.#telemetry.indexInForce(() => this.#measures());
     this.#tellOfSync();
     this.#watches.start();
+    this.#retryLeftOut();
   }
 
   /** @param upstream as before, or with a renewed credential */
@@ -125,6 +141,7 @@ class IndexComponent {
 
   async stop(): Promise<void> {
     this.#timer?.cancel();
+    this.#retry?.cancel();
     this.tracked.stop();
     this.#telemetry.indexInForce(undefined);
     await this.#watches.stop();
@@ -152,9 +169,17 @@ class IndexComponent {
     });
   }
 
+  #retryLeftOut(): void {
+    this.#retry = this.#clock.after(RETRY_LEFT_OUT, () => {
+      if (this.tracked.index.partialOwners > 0) this.#watches.listAnew();
+      this.#retryLeftOut();
+    });
+  }
+
   #measures(): IndexMeasures {
     const { index } = this.tracked;
     return {
+      leftOut: index.partialOwners,
       synced: index.isSynced,
       revision: index.revision,
       resources: INDEXED_RESOURCES.map((resource) => {

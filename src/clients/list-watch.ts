@@ -105,9 +105,12 @@ export class ListWatch {
   /** Lists the resource anew if it is beyond the revision: the API server's storage was restored to it. */
   listAnewIfAbove(revision: number): void {
     const { index, resource } = this.#options;
-    if ((index.revisionOf(resource) ?? 0) <= revision) return;
-    this.#listFor ??= 'restored';
-    this.#watchdog?.end(new ListNeeded('restored'));
+    if ((index.revisionOf(resource) ?? 0) > revision) this.listAnew('restored');
+  }
+
+  listAnew(reason: IndexListReason): void {
+    this.#listFor ??= reason;
+    this.#watchdog?.end(new ListNeeded(reason));
   }
 
   stop(): void {

@@ -40,6 +40,8 @@ export interface RBACWatches {
    * @returns false if the API server has not reached the revision
    */
   catchUp(revision: number): Promise<boolean>;
+  /** Lists all resources anew: there may be room for what was left out of the index. */
+  listAnew(): void;
   /** Resolves when all requests have ended. */
   stop(): Promise<void>;
 }
@@ -82,6 +84,9 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
     },
     reconnect() {
       for (const watch of watches) watch.reconnect();
+    },
+    listAnew() {
+      for (const watch of watches) watch.listAnew('left-out');
     },
     catchUp: (revision) => catchUp.request(revision),
     async stop() {

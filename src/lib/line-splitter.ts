@@ -33,6 +33,11 @@ export class LineSplitter {
     return lines;
   }
 
+  /** Of the line that is not complete. */
+  get heldBytes(): number {
+    return this.#bytes;
+  }
+
   /** Whether bytes of a line have arrived whose end has not. */
   get isWithinLine(): boolean {
     return this.#bytes > 0;

@@ -43,13 +43,16 @@ export type IndexListReason =
   | 'requested'
   | 'garbage'
   | 'disorder'
-  | 'restored';
+  | 'restored'
+  | 'left-out';
 export type IndexFailure = 'unreachable' | 'refused' | 'status' | 'silent' | 'garbage';
 
 /** The RBAC index at one moment. */
 export interface IndexMeasures {
   readonly synced: boolean;
   readonly revision: number;
+  /** Tenants, or namespaces, of which objects are left out. */
+  readonly leftOut: number;
   readonly resources: readonly {
     readonly resource: string;
     readonly objects: number;

@@ -45,6 +45,15 @@ export function createIndexMetrics(
     },
   });
   new Gauge({
+    name: 'stonegate_rbac_index_left_out',
+    help: 'Tenants, or namespaces without tenants, with more objects than the RBAC index holds of one.',
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.set(read?.().leftOut ?? 0);
+    },
+  });
+  new Gauge({
     name: 'stonegate_rbac_index_revision',
     help: 'The revision through which the RBAC index is complete; 0 before the first sync.',
     aggregator: 'min',

@@ -4,7 +4,11 @@
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
+import type { RBACUser } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
+import { type BoundedOwner, BoundedOwners, type IndexBounds } from './index-bounds.ts';
+import { inNamespace } from './sorted-bindings.ts';
+import { keysOfUser } from './subject-key.ts';
 import { TenantObjects } from './tenant-objects.ts';
 
 export interface IndexListener {
@@ -16,6 +20,17 @@ export interface IndexListener {
   progressed?(revision: number): void;
 }
 
+export interface RBACIndexOptions {
+  /** Without one, Arktos' own name of it. */
+  readonly systemTenant?: string;
+  /** Of each tenant, or, if the API server has none, of each namespace; without it there is none. */
+  readonly bounds?: IndexBounds;
+  /** The first time that an object is left out: the owner has more than its bound. */
+  readonly onLeftOut?: (owner: BoundedOwner) => void;
+}
+
+const UNBOUNDED: IndexBounds = { objects: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+
 /** A few milliseconds of work. */
 const OBJECTS_PER_STEP = 500;
 
@@ -26,11 +41,35 @@ export class RBACIndex {
   readonly #revisions = new Map<IndexedResource, number>();
   readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
+  readonly #owners: BoundedOwners;
+  readonly #onLeftOut: RBACIndexOptions['onLeftOut'];
   #revision = 0;
 
-  /** @param systemTenant without one, Arktos' own name of it */
-  constructor({ systemTenant = 'system' }: { readonly systemTenant?: string } = {}) {
+  constructor({ systemTenant = 'system', bounds = UNBOUNDED, onLeftOut }: RBACIndexOptions = {}) {
     this.systemTenant = systemTenant;
+    this.#owners = new BoundedOwners(bounds, systemTenant);
+    this.#onLeftOut = onLeftOut;
+  }
+
+  /** Of how many tenants, or namespaces, objects are left out. */
+  get partialOwners(): number {
+    return this.#owners.partial.size;
+  }
+
+  /**
+   * Whether objects that may concern the user are left out: those of the user's tenant, or of a namespace in
+   * which the user has a binding.
+   */
+  isPartialFor(user: RBACUser): boolean {
+    if (this.#owners.partial.size === 0) return false;
+    const objects = this.objectsOf(user.tenant);
+    for (const { tenant, namespace } of this.#owners.partial.values()) {
+      if (tenant !== user.tenant) continue;
+      if (namespace === '') return true;
+      for (const key of keysOfUser(user))
+        if (inNamespace(objects.bindingsOfSubject(key), namespace).length > 0) return true;
+    }
+    return false;
   }
 
   /** Whether every resource has been listed once. */
@@ -88,7 +127,9 @@ export class RBACIndex {
     const isFirst = !this.#revisions.has(resource);
     const isRestored = revision < (this.#revisions.get(resource) ?? 0);
     if (isRestored) this.#goBack(resource, revision);
+    this.#owners.listBegins(resource);
     const gone = new Set<StoredObject>();
+    const crowded: StoredObject[] = [];
     let handled = 0;
     for (const object of this.#all(resource)) {
       gone.add(object);
@@ -100,7 +141,9 @@ export class RBACIndex {
       if (known !== undefined) gone.delete(known);
       // After a restore the same revision may be that of another change.
       const isChanged = isRestored || known?.uid !== object.uid || known.revision !== object.revision;
-      if (isChanged) this.#put(known, object, isFirst);
+      // What is gone may leave room for it.
+      if (isChanged && !this.#owners.hasRoomFor(known, object)) crowded.push(object);
+      else if (isChanged) this.#put(known, object, isFirst);
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
@@ -109,6 +152,12 @@ export class RBACIndex {
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
+    for (const object of crowded) {
+      this.#put(this.#tenants.get(object.tenant)?.find(object), object, isFirst);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
+    }
+    this.#owners.listEnds(resource);
     this.progress(resource, revision);
   }
 
@@ -164,6 +213,10 @@ export class RBACIndex {
   }
 
   #put(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
+    if (!this.#owners.hasRoomFor(known, object)) {
+      this.#leaveOut(known, object);
+      return;
+    }
     let objects = this.#tenants.get(object.tenant);
     if (objects === undefined) {
       objects = new TenantObjects();
@@ -174,6 +227,8 @@ export class RBACIndex {
     const before = known?.uid === object.uid ? known : undefined;
     // A namespace that was deleted in between may have removed the last object of the tenant.
     this.#tenants.set(object.tenant, objects);
+    if (before !== undefined) this.#owners.remove(before);
+    this.#owners.add(object);
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
     // Nothing is told of a first list that has no listener.
@@ -185,9 +240,17 @@ export class RBACIndex {
     const objects = this.#tenants.get(known.tenant);
     if (objects === undefined) return;
     objects.delete(known);
+    this.#owners.remove(known);
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
     this.#tell(changeBetween(known, undefined, revision, objects));
+  }
+
+  /** Without an object the index knows of fewer rights, never of more. */
+  #leaveOut(known: StoredObject | undefined, object: StoredObject): void {
+    if (known !== undefined) this.#delete(known, object.revision);
+    const owner = this.#owners.leaveOut(object);
+    if (owner !== undefined) this.#onLeftOut?.(owner);
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {

@@ -23,6 +23,7 @@ t.test('names, types and labels', async (t) => {
   metrics.indexFailed('roles', 'silent');
   metrics.indexInForce(() => ({
     synced: true,
+    leftOut: 0,
     revision: 1,
     resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
   }));

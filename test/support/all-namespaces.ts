@@ -15,6 +15,7 @@ import {
 import type { UpstreamRequest, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { accessIndexOf } from './access-index.ts';
@@ -63,6 +64,7 @@ export function allNamespacesSite({
   changes = {},
 }: SiteOptions) {
   const index = accessIndexOf(...objects);
+  const replaced = new AbortController();
   const asked: Asked[] = [];
   const faults = new Map<string, Fault>();
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
@@ -92,6 +94,11 @@ export function allNamespacesSite({
     clock: index.clock,
     random: { ...systemRandom, fraction: () => 0.5 },
     logger: silentLogger,
+    lifetimes: new WatchLifetimes({
+      clock: index.clock,
+      random: { fraction: () => 0.5 },
+      replaced: replaced.signal,
+    }),
     streamer: { stream: async () => Promise.reject(new Error('no watches')) },
     ...changes,
   };
@@ -119,6 +126,8 @@ export function allNamespacesSite({
   return {
     ...index,
     options,
+    /** As after a reload. */
+    replace: () => replaced.abort(),
     asked,
     faults,
     /** The namespaces that were requested, in the order of the requests. */

@@ -15,6 +15,7 @@ import {
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
 import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
+import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
@@ -96,7 +97,11 @@ export function namespacesSiteOf(
     sealer: createSealingKey(secret, systemRandom),
     responseMemory: new ResponseMemory(),
     clock: site.clock,
-    random: systemRandom,
+    lifetimes: new WatchLifetimes({
+      clock: site.clock,
+      random: systemRandom,
+      replaced: new AbortController().signal,
+    }),
     ...options,
   });
   const outgoing: NamespacesSite['outgoing'] = (user, target, headers = [], method = 'GET') =>

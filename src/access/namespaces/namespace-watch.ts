@@ -5,53 +5,18 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
-import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
-import type { AccessChange, Change } from '../../rbac/change.ts';
-import type { ResponseForm } from '../lists/response-form.ts';
-import type { AccessIndex } from '../ports.ts';
+import type { Timer } from '../../lib/clock.ts';
+import type { Change } from '../../rbac/change.ts';
 import { atRevision, bookmarkObject, eventText, goneNamespace } from './namespace-form.ts';
-import type { NamespaceSelection } from './namespace-list.ts';
-import type { VisibleChange, VisibleNamespaces } from './visible-namespaces.ts';
-
-/** The client's end. */
-export interface EventStream {
-  readonly closed: boolean;
-  write(text: string): void;
-  end(): void;
-}
-
-export interface NamespaceWatchOptions {
-  readonly access: AccessIndex;
-  readonly view: VisibleNamespaces;
-  readonly selection: NamespaceSelection;
-  readonly form: ResponseForm;
-  readonly hasTenants: boolean;
-  readonly clock: Clock;
-  /** With what it begins: all objects; those that these changes concern; or nothing. */
-  readonly start: 'all' | readonly Change[];
-  /** The initial objects end with a bookmark that says so. */
-  readonly marksInitialEvents: boolean;
-  readonly allowsBookmarks: boolean;
-  /** Milliseconds after which the watch ends. */
-  readonly timeout: number;
-  /** Absent if all visible names are shown. */
-  readonly confirmation?: NameConfirmation;
-  /** Whether the index has lost its trust for this user: then the watch ends. */
-  readonly isSuspended: () => boolean;
-}
-
-/** Names that the API server has to confirm before they are shown. */
-export interface NameConfirmation {
-  /** The names that were reviewed before the watch began. */
-  readonly reviewed: ReadonlySet<string>;
-  /** Those of them that are shown. */
-  readonly confirmed: ReadonlySet<string>;
-  /** Whether a name that was not reviewed, or becomes visible, is shown. */
-  readonly confirm: (name: string) => Promise<boolean>;
-}
+import type { EventStream, NamespaceWatchOptions } from './namespace-watch-options.ts';
+import { touchedBy } from './replay.ts';
+import type { VisibleChange } from './visible-namespaces.ts';
+import { InitialNames, type Waiting, WaitingEvents } from './waiting-events.ts';
 
 /** Milliseconds between bookmarks. */
 const BOOKMARK_PERIOD = 60_000;
+/** Characters that are written together: the client takes them before more events are made. */
+const PIECE = 64 * 1_024;
 
 /** @returns ends the watch */
 export function startNamespaceWatch(stream: EventStream, options: NamespaceWatchOptions): () => void {
@@ -63,40 +28,44 @@ export function startNamespaceWatch(stream: EventStream, options: NamespaceWatch
 class NamespaceWatch {
   readonly #stream: EventStream;
   readonly #options: NamespaceWatchOptions;
-  /** The names that the client has, as far as they are known. */
-  readonly #shown = new Set<string>();
+  readonly #initial: InitialNames;
+  readonly #waiting = new WaitingEvents();
+  /** The names that the client has; undefined if it has all that it may see. */
+  readonly #shown: Set<string> | undefined;
   readonly #ends: (() => void)[] = [];
   #timer: Timer | undefined;
   #pending = '';
   #isFirst = true;
+  #awaitsDrain = false;
   /** The highest revision that the client was shown. */
   #shownRevision = 0;
   #hasEvents = false;
   #needsBookmark = false;
+  #marksEnd: boolean;
   #bookmarked = 0;
 
   constructor(stream: EventStream, options: NamespaceWatchOptions) {
+    const { start, view, confirmation, marksInitialEvents } = options;
     this.#stream = stream;
     this.#options = options;
+    this.#initial = new InitialNames(start === 'all' ? view.names : []);
+    this.#shown = confirmation && new Set();
+    this.#marksEnd = marksInitialEvents;
+    this.#needsBookmark = start === 'all' && !marksInitialEvents;
   }
 
   start(): void {
-    const { access, view, clock, timeout, start, marksInitialEvents } = this.#options;
-    if (start === 'all') this.#showAll();
-    else this.#replay(start);
-    if (marksInitialEvents) this.#bookmark(true);
-    else if (start === 'all') this.#needsBookmark = true;
-    this.#flush();
+    const { access, view, start } = this.#options;
+    if (start !== 'all') this.#replay(start);
     const end = () => this.#stream.end();
-    const lifetime = runAt(clock, clock.now() + timeout, end);
     access.stopped.addEventListener('abort', end);
     this.#ends.push(
       view.subscribe((change) => this.#changed(change)),
       access.index.subscribe({ progressed: (revision) => this.#progressed(revision) }),
-      () => lifetime.cancel(),
       () => access.stopped.removeEventListener('abort', end),
       () => this.#timer?.cancel(),
     );
+    this.#advance();
     this.#tick();
     if (access.stopped.aborted) end();
   }
@@ -105,13 +74,56 @@ class NamespaceWatch {
     for (const end of this.#ends.splice(0)) end();
   }
 
-  #showAll(): void {
+  /** Makes the events that wait, as far as the client takes them. */
+  #advance(): void {
+    this.#flush();
+    while (!this.#stream.closed && this.#stream.isWritable && this.#makeNext())
+      if (this.#pending.length >= PIECE) this.#flush();
+    this.#flush();
+    if (!this.#hasMore) this.#stream.holds(0);
+    else this.#advanceLater();
+  }
+
+  #advanceLater(): void {
+    if (this.#awaitsDrain || this.#stream.closed) return;
+    this.#awaitsDrain = true;
+    this.#stream.onDrain(() => {
+      this.#awaitsDrain = false;
+      this.#advance();
+    });
+  }
+
+  get #hasMore(): boolean {
+    return !this.#initial.isDone || !this.#waiting.isEmpty;
+  }
+
+  /** @returns whether more may wait */
+  #makeNext(): boolean {
+    const name = this.#initial.next();
+    const waiting = name === undefined ? this.#waiting.take() : undefined;
+    if (name !== undefined) this.#showInitial(name);
+    else if (waiting !== undefined) this.#showWaiting(waiting);
+    else if (this.#marksEnd) {
+      this.#marksEnd = false;
+      this.#bookmark(true);
+    } else return false;
+    return true;
+  }
+
+  #showInitial(name: string): void {
+    const { selection } = this.#options;
+    const namespace = this.#confirmed(name);
+    if (namespace === undefined) this.#addUnreviewed(name);
+    else if (selection.matches(namespace)) this.#show('ADDED', namespace);
+  }
+
+  #showWaiting({ name, isShown, gone }: Waiting): void {
     const { view, selection } = this.#options;
-    for (const name of view.names) {
-      const namespace = this.#confirmed(name);
-      if (namespace === undefined) this.#addUnreviewed(name);
-      else if (selection.matches(namespace)) this.#show('ADDED', namespace);
-    }
+    if (gone !== undefined) this.#hide(gone);
+    const namespace = view.get(name);
+    if (namespace === undefined || !selection.matches(namespace)) return;
+    if (isShown && gone === undefined) this.#show('MODIFIED', namespace);
+    else this.#add(namespace);
   }
 
   #confirmed(name: string): StoredNamespace | undefined {
@@ -128,11 +140,12 @@ class NamespaceWatch {
 
   /** What the changes concern is told as it is now; all else the client knows. */
   #replay(changes: readonly Change[]): void {
-    const { view, selection } = this.#options;
-    for (const name of view.names) {
-      const namespace = this.#confirmed(name);
-      if (namespace !== undefined && selection.matches(namespace)) this.#shown.add(name);
+    const { view, selection, confirmation } = this.#options;
+    for (const name of confirmation?.confirmed ?? []) {
+      const namespace = view.get(name);
+      if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
     }
+    for (const name of confirmation?.revoked ?? []) this.#revoke(name);
     for (const [name, touched] of [...touchedBy(changes, view)].sort(byName)) {
       if (!selection.mayMatch(name)) continue;
       const namespace = this.#confirmed(name);
@@ -147,14 +160,47 @@ class NamespaceWatch {
     }
   }
 
-  #changed({ type, namespace, before, revision, cause }: VisibleChange): void {
-    const { selection } = this.#options;
-    const isShown = this.#shown.has(namespace.name);
+  /** The API server refuses a name that it has allowed before. */
+  #revoke(name: string): void {
+    const { view, selection, access } = this.#options;
+    if (!selection.mayMatch(name)) return;
+    this.#needsBookmark = true;
+    this.#hide(goneNamespace(name, view.tenant, access.index.revision));
+  }
+
+  #changed(change: VisibleChange): void {
+    const { type, namespace, before, revision, cause } = change;
+    // It is told as it will be then.
+    if (this.#initial.isPending(namespace.name)) return;
     if (cause === 'access') this.#needsBookmark = true;
-    if (type !== 'DELETED' && selection.matches(namespace)) {
-      if (isShown) this.#show('MODIFIED', namespace);
-      else this.#add(namespace);
-    } else if (isShown) this.#hide(atRevision(before ?? namespace, revision));
+    const isShown = this.#isShown(change);
+    const isGone = type === 'DELETED' || !this.#options.selection.matches(namespace);
+    if (this.#isBehind) this.#wait(change, isShown, isGone);
+    else if (isGone && isShown) this.#hide(atRevision(before ?? namespace, revision));
+    else if (!isGone && isShown) this.#show('MODIFIED', namespace);
+    else if (!isGone) this.#add(namespace);
+  }
+
+  get #isBehind(): boolean {
+    return !this.#stream.isWritable || !this.#waiting.isEmpty || this.#pending.length >= PIECE;
+  }
+
+  #isShown({ type, namespace, before }: VisibleChange): boolean {
+    if (this.#shown !== undefined) return this.#shown.has(namespace.name);
+    return type !== 'ADDED' && this.#options.selection.matches(before ?? namespace);
+  }
+
+  #wait({ namespace, before, revision }: VisibleChange, wasShown: boolean, isGone: boolean): void {
+    const { name } = namespace;
+    const { isShown, gone } = this.#waiting.get(name) ?? { isShown: wasShown, gone: undefined };
+    const isNewlyGone = isGone && isShown && gone === undefined;
+    this.#waiting.set({
+      name,
+      isShown,
+      gone: isNewlyGone ? atRevision(before ?? namespace, revision) : gone,
+    });
+    this.#stream.holds(this.#waiting.bytes);
+    if (this.#pending === '') this.#advanceLater();
   }
 
   #add(namespace: StoredNamespace): void {
@@ -167,7 +213,7 @@ class NamespaceWatch {
     confirmation.confirm(name).then(
       (isConfirmed) => {
         const current = view.get(name);
-        if (!isConfirmed || current === undefined || this.#shown.has(name)) return;
+        if (!isConfirmed || current === undefined || this.#shown?.has(name)) return;
         this.#needsBookmark = true;
         if (selection.matches(current)) this.#show('ADDED', current);
       },
@@ -177,12 +223,12 @@ class NamespaceWatch {
   }
 
   #show(type: 'ADDED' | 'MODIFIED', namespace: StoredNamespace): void {
-    this.#shown.add(namespace.name);
+    this.#shown?.add(namespace.name);
     this.#event(type, namespace);
   }
 
   #hide(namespace: StoredNamespace): void {
-    this.#shown.delete(namespace.name);
+    this.#shown?.delete(namespace.name);
     this.#event('DELETED', namespace);
   }
 
@@ -196,7 +242,7 @@ class NamespaceWatch {
     const { form, hasTenants, clock } = this.#options;
     if (this.#stream.closed) return;
     // Together with what comes from the same chunk of the index's watch, and one bookmark behind it.
-    if (this.#pending === '') queueMicrotask(() => this.#flush());
+    if (this.#pending === '') queueMicrotask(() => this.#advance());
     this.#pending += eventText(type, namespace, this.#isFirst, { form, hasTenants, now: clock.now() });
     this.#isFirst = false;
   }
@@ -204,17 +250,18 @@ class NamespaceWatch {
   #flush(): void {
     if (this.#pending === '') return;
     const isEarly = this.#shownRevision > this.#options.access.index.revision;
-    if (this.#hasEvents && (this.#needsBookmark || isEarly)) this.#bookmark();
+    if (!this.#hasMore && this.#hasEvents && (this.#needsBookmark || isEarly)) this.#bookmark();
     const text = this.#pending;
     this.#pending = '';
-    this.#hasEvents = false;
-    this.#needsBookmark = false;
     this.#stream.write(text);
   }
 
+  /** Not while something waits: a client that resumes from there would never learn it. */
   #bookmark(isEndOfInitialEvents = false): void {
     const { access, allowsBookmarks } = this.#options;
-    if (!allowsBookmarks) return;
+    this.#hasEvents = false;
+    this.#needsBookmark = false;
+    if (!allowsBookmarks || this.#hasMore) return;
     this.#bookmarked = access.index.revision;
     this.#enqueue('BOOKMARK', bookmarkObject(this.#bookmarked, isEndOfInitialEvents));
   }
@@ -229,59 +276,13 @@ class NamespaceWatch {
     const { access, clock, isSuspended } = this.#options;
     this.#timer = clock.after(BOOKMARK_PERIOD, () => {
       if (access.state() === 'current' && !isSuspended()) {
-        this.#bookmark();
+        if (this.#stream.isWritable) this.#bookmark();
         this.#tick();
       } else this.#stream.end();
     });
   }
 }
 
-interface Touched {
-  readonly revision: number;
-  readonly byAccess: boolean;
-  /** False if only the object has changed. */
-  readonly isNew: boolean;
-}
-
-function touchedBy(changes: readonly Change[], view: VisibleNamespaces): Map<string, Touched> {
-  const touched = new Map<string, Touched>();
-  const touch = (name: string, revision: number, byAccess: boolean, isNew: boolean) => {
-    const before = touched.get(name);
-    touched.set(name, {
-      revision: Math.max(revision, before?.revision ?? 0),
-      byAccess: byAccess || before?.byAccess === true,
-      isNew: isNew || before?.isNew === true,
-    });
-  };
-  for (const change of changes) {
-    if (change.tenant !== view.tenant) continue;
-    const { revision } = change;
-    if (change.kind === 'namespace')
-      touch(change.namespace.name, revision, false, change.type !== 'MODIFIED');
-    else if (view.concerns(change)) for (const name of change.namespaces) touch(name, revision, true, true);
-  }
-  return touched;
-}
-
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one < other ? -1 : 1;
-}
-
-/**
- * Whether a watch can go on after the changes. If one concerned the whole cluster, or may have taken a
- * namespace before it was known what the user sees, it is not known which namespaces the client has; and a
- * name that the user never saw must not be told.
- */
-export function canReplay(changes: readonly Change[], view: VisibleNamespaces): boolean {
-  return changes.every(
-    (change) =>
-      change.kind === 'namespace' ||
-      change.tenant !== view.tenant ||
-      !view.concerns(change) ||
-      (!change.namespaces.has('') && (view.hasSeenSince(change.revision) || seesAll(change, view))),
-  );
-}
-
-function seesAll({ namespaces }: AccessChange, view: VisibleNamespaces): boolean {
-  return [...namespaces].every((name) => view.get(name) !== undefined);
 }

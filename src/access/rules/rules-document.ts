@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { AccessIndex } from '../ports.ts';
-import type { Verifier } from '../verification.ts';
+import { LEFT_OUT, type Verifier } from '../verification.ts';
 import type { RulesCache } from './rules-cache.ts';
 import { sampledRule } from './sampled-rule.ts';
 
@@ -61,7 +61,9 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const doubt = verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC;
+      const isPartial = access.index.isPartialFor(subject.cluster);
+      const suspended = isPartial ? LEFT_OUT : DISAGREEMENT;
+      const doubt = verifier.isSuspended(subject.cluster) ? suspended : outsideRBAC;
       const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);

@@ -10,6 +10,7 @@ import {
 } from '../../access/all-namespaces/all-namespaces.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
@@ -33,7 +34,7 @@ import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
   extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
-    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger'> {
+    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'lifetimes'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
@@ -128,10 +129,11 @@ function permittedNow(
   outgoing: Outgoing,
   opened: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  { access, subjects }: AllNamespacesOptions,
+  { access, subjects, verifier }: AllNamespacesOptions,
 ): PermittedNamespaces {
   let subject = opened;
   return {
+    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject.cluster),
     isConcernedBy: (change) => isConcerned(change, subject, question),
     now() {
       const names = permittedNamespaces(access.index, subject, question);
@@ -140,7 +142,7 @@ function permittedNow(
     async isSameUser() {
       if (outgoing.proven.assignmentsOf === undefined) return true;
       const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
-      const isSame = digestOfSubject(current) === digestOfSubject(subject);
+      const isSame = fingerprintOfSubject(current) === fingerprintOfSubject(subject);
       subject = current;
       return isSame;
     },
@@ -153,10 +155,6 @@ function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => Sub
     if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
     throw error;
   };
-}
-
-function digestOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
-  return JSON.stringify([cluster, other, [...namespaces]]);
 }
 
 /** In whose namespaces; empty if the API server has no tenants. */

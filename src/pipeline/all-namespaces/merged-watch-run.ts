@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import { MergedWatch, type MergedWatchOptions } from '../../access/all-namespaces/merge-watches.ts';
 import type { AccessIndex } from '../../access/ports.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import { LineSplitter } from '../../lib/line-splitter.ts';
@@ -14,6 +15,8 @@ import type { Random } from '../../lib/random.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AnswerStream } from '../response/answer-stream.ts';
+import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
+import { BlockedParts } from './blocked-parts.ts';
 
 /** @param changes parameters of the query in place of the client's */
 export type OpenPart = (
@@ -30,8 +33,9 @@ export interface MergedWatchRunOptions {
   readonly open: OpenPart;
   /** Ends all requests to the API server. */
   readonly close: () => void;
-  /** After which it ends cleanly. */
-  readonly seconds: number;
+  /** Of the client's request. */
+  readonly timeoutSeconds: number | undefined;
+  readonly lifetimes: WatchLifetimes;
   readonly access: AccessIndex;
   readonly permitted: PermittedNamespaces;
   readonly clock: Clock;
@@ -43,6 +47,8 @@ export interface MergedWatchRunOptions {
 export interface PermittedNamespaces {
   /** Whether a change may concern them; cheap. */
   isConcernedBy(change: Change): boolean;
+  /** Whether the index still counts for the user: a new request would be merged too. */
+  isInForce(): boolean;
   /** The namespaces now; undefined if the user may watch the whole cluster now. */
   now(): ReadonlySet<string> | undefined;
   /**
@@ -58,7 +64,7 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const SPREAD = 4_500;
 /** Milliseconds. A watch of the API server that ends sooner is not opened again. */
 const SHORTEST = 1_000;
-/** Milliseconds between two looks at roles that are looked up. */
+/** Milliseconds between two looks at the state of the index, and at roles that are looked up. */
 const RECHECK = 60_000;
 /** Milliseconds for which events of other namespaces are waited for before a clean end. */
 const STRAGGLERS = 1_000;
@@ -83,10 +89,14 @@ export class MergedWatchRun {
   readonly #namespaces: ReadonlySet<string>;
   /** The watches that are read. */
   readonly #bodies = new Map<string, Readable>();
+  readonly #lines = new Map<string, LineSplitter>();
   readonly #timers = new Set<Timer>();
-  #unsubscribe = () => {};
+  /** Those that wait for the client. */
+  readonly #blocked = new BlockedParts();
+  #ends: (() => void)[] = [];
   #stream: AnswerStream | undefined;
   #isExpiring = false;
+  #isFinishing = false;
 
   constructor(options: MergedWatchRunOptions) {
     this.#options = options;
@@ -96,15 +106,19 @@ export class MergedWatchRun {
   }
 
   start(stream: AnswerStream): void {
-    const { access, permitted, seconds } = this.#options;
+    const { access, permitted, timeoutSeconds, lifetimes, clock } = this.#options;
     this.#stream = stream;
-    this.#unsubscribe = access.index.subscribe({
-      changed: (change) => {
-        if (permitted.isConcernedBy(change)) this.#compare();
-      },
-    });
     access.stopped.addEventListener('abort', this.#onStopped);
-    this.#after(seconds * 1_000, () => this.#finish());
+    this.#ends = [
+      access.index.subscribe({
+        changed: (change) => {
+          if (permitted.isConcernedBy(change)) this.#compare();
+        },
+      }),
+      () => access.stopped.removeEventListener('abort', this.#onStopped),
+      lifetimes.begin(timeoutSeconds, () => this.#finish()),
+      this.#blocked.follow(stream, clock, () => this.#heldBytes),
+    ];
     this.#recheckLater();
     for (const [name, body] of this.#bodies) void this.#read(name, body);
     // The index may have changed while the watches were opened.
@@ -115,8 +129,7 @@ export class MergedWatchRun {
   /** Idempotent. */
   stop(): void {
     this.#stream = undefined;
-    this.#unsubscribe();
-    this.#options.access.stopped.removeEventListener('abort', this.#onStopped);
+    for (const end of this.#ends.splice(0)) end();
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     this.#bodies.clear();
@@ -127,9 +140,11 @@ export class MergedWatchRun {
     const { clock, logger } = this.#options;
     const openedAt = clock.now();
     const lines = new LineSplitter(MAX_LINE_BYTES);
+    this.#lines.set(name, lines);
     const isCurrent = () => this.#bodies.get(name) === body;
     try {
       for await (const piece of body) {
+        if (!this.#isWritable) await this.#blocked.wait();
         if (!isCurrent() || !Buffer.isBuffer(piece)) return;
         for (const line of lines.take(piece)) this.#take(name, line);
       }
@@ -144,6 +159,18 @@ export class MergedWatchRun {
     await this.#openAgain(name, clock.now() - openedAt);
   }
 
+  get #isWritable(): boolean {
+    return this.#stream?.isWritable === true;
+  }
+
+  /** Of the API server's watches, while the client does not read. */
+  get #heldBytes(): number {
+    let bytes = 0;
+    for (const body of this.#bodies.values()) bytes += body.readableLength;
+    for (const { heldBytes } of this.#lines.values()) bytes += heldBytes;
+    return bytes;
+  }
+
   #take(name: string, line: Buffer): void {
     const { lines, isOver } = this.#merged.take(name, line);
     for (const passed of lines) this.#stream?.write(`${passed.toString('utf8')}\n`);
@@ -152,6 +179,9 @@ export class MergedWatchRun {
 
   /** @param lasted milliseconds */
   async #openAgain(name: string, lasted: number): Promise<void> {
+    if (this.#isFinishing) return;
+    // The connections of an earlier configuration take no new requests.
+    if (this.#options.lifetimes.areReplaced) return this.#finish();
     const from = this.#merged.resumeFrom(name);
     if (from === undefined || lasted < SHORTEST) return this.#expireNow();
     const resumed = from !== 'start' && {
@@ -211,6 +241,8 @@ export class MergedWatchRun {
   }
 
   #finish(): void {
+    if (this.#isFinishing) return;
+    this.#isFinishing = true;
     this.#merged.finish();
     this.#after(STRAGGLERS, () => this.#stream?.end());
   }
@@ -219,12 +251,16 @@ export class MergedWatchRun {
     this.#after(RECHECK, () => {
       this.#recheck().then(
         () => this.#recheckLater(),
-        () => this.#expire(),
+        (error: unknown) => {
+          if (error instanceof StatusError) this.#expire();
+          else this.#stream?.fail(error);
+        },
       );
     });
   }
 
   async #recheck(): Promise<void> {
+    if (!this.#options.permitted.isInForce()) this.#expire();
     if (await this.#options.permitted.isSameUser()) return;
     this.#compare();
     this.#expire();

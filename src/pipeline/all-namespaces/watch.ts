@@ -4,7 +4,6 @@
  */
 import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
 import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
-import type { ListOptions } from '../../access/lists/list-options.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
@@ -20,12 +19,13 @@ export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly streamer: UpstreamStreamer;
 }
 
-type RunOptions = Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'access' | 'permitted'>;
+type RunOptions = Pick<
+  MergedWatchRunOptions,
+  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes'
+>;
 
 /** Of a response that is no watch. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
-/** Seconds that a watch lasts if the client says nothing, as at an API server: up to twice as many. */
-const DEFAULT_SECONDS = 1_800;
 
 /**
  * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
@@ -69,7 +69,7 @@ export async function mergedWatch(
       parts,
       open,
       close: end,
-      seconds: secondsOf(wanted, options),
+      timeoutSeconds: wanted.timeoutSeconds,
       watch: { bookmarks, sendsInitialEvents: wanted.sendInitialEvents === true },
     });
     return {
@@ -100,10 +100,6 @@ export async function mergedWatch(
 function bookmarksOf({ watchEvents }: Pick<TenancyMode, 'watchEvents'>, isWanted: boolean): BookmarkHandling {
   if (watchEvents === 'filtered') return 'ignore';
   return isWanted ? 'pass' : 'drop';
-}
-
-function secondsOf({ timeoutSeconds = 0 }: ListOptions, { random }: Pick<RunOptions, 'random'>): number {
-  return timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_SECONDS * (1 + random.fraction());
 }
 
 interface Opened {

@@ -2,7 +2,7 @@
  * The changes between what a client has seen and the present, from which a watch goes on. A client that lists
  * watches from the revision of its list: the list has one from which a watch can go on.
  */
-import { canReplay } from '../../access/namespaces/namespace-watch.ts';
+import { canReplay } from '../../access/namespaces/replay.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import type { Change } from '../../rbac/change.ts';
 import { type NamespacesRequest, type NamespacesState, REVISION_TIMEOUT } from './request.ts';

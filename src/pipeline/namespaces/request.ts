@@ -24,6 +24,7 @@ import { visibleNamespaces } from '../../rbac/enumerate.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
+import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 
 export interface FilteredNamespacesOptions {
   readonly access: AccessIndex;
@@ -34,9 +35,9 @@ export interface FilteredNamespacesOptions {
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
+  readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** What is known of the users and of the changes: it lives as long as the index. */
@@ -60,7 +61,7 @@ export function createNamespacesMemory(
     views: new VisibleNamespacesCache({ index, clock }),
     changes,
     served: new ServedUsers(() => changes.known),
-    confirmed: new ConfirmedNames(clock),
+    confirmed: new ConfirmedNames(clock, () => changes.known),
     created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),
   };

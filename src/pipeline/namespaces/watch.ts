@@ -5,8 +5,10 @@
 
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
-import { type NameConfirmation, startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
-import { fingerprintOf, type VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
+import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
+import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
@@ -21,8 +23,6 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** As the API server ends watches: after this time and up to as much again. */
-const MIN_TIMEOUT = 30 * 60_000;
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
 /** Milliseconds between two looks at roles that are looked up. */
@@ -34,7 +34,7 @@ export async function watchVisible(
   state: NamespacesState,
 ): Promise<StreamedAnswer> {
   const { outgoing, info, options, selection, tenant } = request;
-  const { access, clock, random, changes } = state;
+  const { access, clock, changes, lifetimes } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   // An event may have shown a revision that not all resources have reached.
@@ -42,6 +42,7 @@ export async function watchVisible(
     await waitForRevision(resourceVersion, request, state);
   const review = nameReview(outgoing, state);
   const confirmation = review && (await confirmationOf(request, state, review));
+  const isResumed = sendInitialEvents !== true && resourceVersion > 0;
   const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
   return {
     status: 200,
@@ -53,12 +54,12 @@ export async function watchVisible(
       // Not before: what no watch uses may have been dropped in the meantime.
       const view = viewOf(request, state);
       const start = beginning(request, state, view);
-      if (start === undefined) {
+      if (start === undefined || (isResumed && confirmation?.isUncertain)) {
         stream.write(expiredEvent(resourceVersion, access.index.revision));
         stream.end();
         return () => {};
       }
-      const usual = MIN_TIMEOUT * (1 + random.fraction());
+      const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
       const stop = startNamespaceWatch(stream, {
         access,
         view,
@@ -71,11 +72,10 @@ export async function watchVisible(
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
-        // As for the API server, 0 is no time.
-        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
+        finished();
         stopRechecks();
         stop();
       };
@@ -109,7 +109,7 @@ function recheckUser(
       subjects.subjectOf(outgoing).then(
         (subject) => {
           if (stream.closed) return;
-          if (fingerprintOf(subject) === fingerprintOf(view.subject)) later();
+          if (fingerprintOfSubject(subject) === fingerprintOfSubject(view.subject)) later();
           else expire();
         },
         (error: unknown) => {
@@ -124,18 +124,31 @@ function recheckUser(
   return () => timer.cancel();
 }
 
-/** @throws StatusError as the reviews do */
+/**
+ * Uncertain is what a client has that was shown names by another process: of a name that is refused and was
+ * never reviewed here, it is not known.
+ *
+ * @throws StatusError as the reviews do
+ */
 async function confirmationOf(
   request: NamespacesRequest,
   state: NamespacesState,
   review: ReviewName,
-): Promise<NameConfirmation> {
-  const confirm = (names: readonly string[]) =>
-    state.confirmed.confirm(viewOf(request, state), names, review);
+): Promise<NameConfirmation & { readonly isUncertain: boolean }> {
+  const { outgoing, options, selection } = request;
+  const subject = () => ({ view: viewOf(request, state), user: outgoing.user });
+  const confirm = (names: readonly string[]) => state.confirmed.confirm(subject(), names, review);
   const { names } = viewOf(request, state);
+  const before = subject();
+  const unknown = new Set(names.filter((name) => !state.confirmed.isKnown(before, name)));
+  const confirmed = await confirm(names);
+  const refused = names.filter((name) => !confirmed.has(name) && selection.mayMatch(name));
+  const { resourceVersion = 0 } = options;
   return {
     reviewed: new Set(names),
-    confirmed: await confirm(names),
+    confirmed,
+    revoked: refused.filter((name) => state.confirmed.isRevokedSince(subject(), name, resourceVersion)),
+    isUncertain: refused.some((name) => unknown.has(name)),
     confirm: async (name) => (await confirm([name])).has(name),
   };
 }

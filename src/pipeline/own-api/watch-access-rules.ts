@@ -1,6 +1,6 @@
 /**
  * A watch of a user's access rules: the document, then each other document, at most one per second. It ends
- * with the credential, and after half an hour, as the API server ends watches too.
+ * with the credential, and after an hour at most, as the API server ends watches too.
  */
 import { accessTable } from '../../access/rules/access-table.ts';
 import {
@@ -18,20 +18,20 @@ import type { AccessSubjects } from '../rbac/access-subject.ts';
 import { acceptedForm } from '../request/accepted-types.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
+import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import type { RulesRequest } from './rules-request.ts';
 
 /** Milliseconds from a change to its event. */
 const COALESCE = 1_000;
 /** Milliseconds after which the document is made anew without a change: roles, staleness and its validity. */
 const PERIOD = 60_000;
-/** The longest watch, in milliseconds: it keeps the configuration alive that decided it. */
-const LONGEST = 30 * 60_000;
 
 export interface AccessRulesOptions {
   readonly documents: RulesDocuments;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   readonly clock: Clock;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
+  readonly lifetimes: WatchLifetimes;
 }
 
 export function watchRules(
@@ -68,8 +68,10 @@ class RulesWatch {
   #subject: SubjectByNamespace;
   #shown: string | undefined;
   #next: { readonly timer: Timer; readonly at: number } | undefined;
-  #end: Timer | undefined;
+  #ends: (() => void)[] = [];
   #unsubscribe = () => {};
+  /** Another document waits until the client has read. */
+  #isBehind = false;
   #isOver = false;
   #isRefreshing = false;
 
@@ -90,7 +92,7 @@ class RulesWatch {
   }
 
   start(): void {
-    const { documents, clock } = this.#options;
+    const { documents, lifetimes } = this.#options;
     const { access } = documents;
     if (access.stopped.aborted) {
       this.#stream.end();
@@ -99,20 +101,20 @@ class RulesWatch {
     // It may throw, so it comes before what has to be given back.
     const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
+    this.#ends = [
+      lifetimes.begin(this.#request.timeoutSeconds, () => this.#stream.end()),
+      () => this.#unsubscribe(),
+      () => access.stopped.removeEventListener('abort', this.#onStopped),
+      () => this.#next?.timer.cancel(),
+    ];
     this.#follow();
-    const { timeoutSeconds } = this.#request;
-    const longest = Math.min(LONGEST, (timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000);
-    this.#end = clock.after(longest, () => this.#stream.end());
     this.#show(document);
     this.#refreshIn(PERIOD);
   }
 
   stop(): void {
     this.#isOver = true;
-    this.#unsubscribe();
-    this.#options.documents.access.stopped.removeEventListener('abort', this.#onStopped);
-    this.#next?.timer.cancel();
-    this.#end?.cancel();
+    for (const end of this.#ends.splice(0)) end();
   }
 
   readonly #onStopped = () => this.#stream.end();
@@ -148,8 +150,8 @@ class RulesWatch {
         this.#show(this.#document());
       }
     } catch (error) {
-      // The document that the client has runs out; after anything else it asks again, and learns why.
-      if (!(error instanceof StatusError)) this.#stream.end();
+      // The document that the client has runs out.
+      if (!(error instanceof StatusError)) this.#stream.fail(error);
     }
     this.#isRefreshing = false;
     this.#refreshIn(PERIOD);
@@ -160,7 +162,17 @@ class RulesWatch {
     return this.#options.documents.documentOf(this.#subject, selection, this.#outgoing.identity.expiresAt);
   }
 
+  /** A client that is behind is shown the document of the time when it has read. */
   #show(document: RulesDocument): void {
+    if (!this.#stream.isWritable) {
+      if (this.#isBehind) return;
+      this.#isBehind = true;
+      this.#stream.onDrain(() => {
+        this.#isBehind = false;
+        void this.#refresh();
+      });
+      return;
+    }
     if (document.digest !== this.#shown) {
       const type = this.#shown === undefined ? 'ADDED' : 'MODIFIED';
       this.#shown = document.digest;

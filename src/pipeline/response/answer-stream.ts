@@ -51,6 +51,7 @@ export interface StreamedAnswer {
 
 /** Bytes that may wait for a client without counting against its tenant's memory. */
 const FREE_BYTES = 128 * 1024;
+const PIECE = 64 * 1024;
 
 /**
  * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
@@ -130,10 +131,16 @@ class WrittenStream implements AnswerStream {
       return;
     }
     const bytes = Buffer.from(text);
-    if (this.#response.write(bytes)) return;
-    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
-    this.#waiting += bytes.length;
+    // In pieces, so that a slow client is told apart from one that does not read at all.
+    for (let from = 0; from < bytes.length; from += PIECE)
+      this.#writePiece(bytes.subarray(from, from + PIECE));
     this.#account();
+  }
+
+  #writePiece(piece: Buffer): void {
+    if (this.#response.write(piece)) return;
+    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
+    this.#waiting += piece.length;
   }
 
   onDrain(callback: () => void): void {

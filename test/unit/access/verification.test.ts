@@ -7,7 +7,7 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import type { VerificationResult } from '../../../src/lib/telemetry.ts';
 import { type Question, type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../src/rbac/enumerate.ts';
-import type { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {
@@ -133,7 +133,7 @@ t.test('a difference that stays suspends the user for ten minutes', async (t) =>
   t.notOk(verifier.isSuspended(alice));
   await pass(30_000);
   t.strictSame(results, ['differed']);
-  t.ok(verifier.isSuspended({ tenant: '', username: 'alice' }));
+  t.ok(verifier.isSuspended(rbacUser('alice')));
   t.notOk(verifier.isSuspended(rbacUser('bob')));
   t.match(verifier.incompleteBecause, /disagree/);
   t.match(lines, [{ fields: { user: 'alice', verb: 'get', resource: 'pods', index: 'noOpinion' } }]);
@@ -345,4 +345,13 @@ t.test('a disagreement makes enumerations over several users incomplete', async 
   t.ok(await access.waitFor(access.index.revision, 0, new AbortController().signal));
   site.becomeStale();
   t.match(access.incompleteReason(), /no news/);
+});
+
+t.test('requests of a tenant whose objects are left out of the index are forwarded unchanged', async (t) => {
+  const index = new RBACIndex({ bounds: { objects: 1, bytes: 100_000 } });
+  for (const name of ['a', 'b']) index.put(namespace(name, { tenant: 'acme' }));
+  const { verifier } = site(t, { index });
+  t.ok(verifier.isSuspended(rbacUser('acme:alice', [], 'acme')));
+  t.notOk(verifier.isSuspended(rbacUser('globex:gina', [], 'globex')));
+  t.match(verifier.incompleteBecause, /more roles and bindings than the RBAC index holds/);
 });

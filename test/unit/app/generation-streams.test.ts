@@ -3,15 +3,20 @@
  * generation.
  */
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { ComponentType } from '../../../src/app/component.ts';
 import { Generations } from '../../../src/app/generation.ts';
+import { watchLifetimesOf } from '../../../src/app/watch-lifetimes.ts';
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import type { AnswerStream } from '../../../src/pipeline/response/answer-stream.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { fakePipeline } from '../../support/fake-pipeline.ts';
 
@@ -22,6 +27,18 @@ const RELOADS = 100;
 const WATCHES_PER_RELOAD = 10;
 
 const watchExchange = () => fakeExchange({ target: WATCH, headers: [['Authorization', 'Bearer token']] });
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+async function areCollected(references: readonly WeakRef<object>[]): Promise<boolean> {
+  const isLeft = () => references.some((reference) => reference.deref() !== undefined);
+  for (let round = 0; round < 20 && isLeft(); round += 1) {
+    await setImmediate();
+    collectGarbage();
+  }
+  return !isLeft();
+}
 
 function setUp() {
   const ended = Promise.withResolvers<void>();
@@ -107,4 +124,47 @@ t.test('a watch that is not forwarded yet holds its generation', async (t) => {
   );
   ended.resolve();
   await watch;
+});
+
+t.test('Stonegate’s own watches end after a reload, and retain nothing of before', async (t) => {
+  const clock = createFakeClock();
+  const generations = new Generations<Pipeline>(silentLogger);
+  const runtime = { clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
+  const references: WeakRef<object>[] = [];
+  const reload = () =>
+    generations.replace((generation) => {
+      // What an answerer of an earlier configuration would use.
+      const used = { configuration: 'of this generation' };
+      references.push(new WeakRef(used));
+      const lifetimes = watchLifetimesOf(generation, runtime);
+      const start = (stream: AnswerStream) => {
+        const stop = lifetimes.begin(undefined, () => stream.end());
+        return () => {
+          stop();
+          t.ok(used.configuration);
+        };
+      };
+      return fakePipeline({
+        undecided: generation.inFlight,
+        answerers: [{ answer: async () => ({ status: 200, headers: [], start }) }],
+      });
+    });
+  reload();
+  generations.start();
+  const watches = Array.from({ length: 10 }, () => serveRequest(watchExchange(), generations.current));
+  await setImmediate();
+  for (let count = 0; count < 3; count += 1) {
+    reload();
+    watches.push(serveRequest(watchExchange(), generations.current));
+    await setImmediate();
+  }
+  clock.advance(5_000);
+  const last = watches.pop();
+  await Promise.all(watches);
+  t.equal(generations.counts.generations, 1);
+  t.ok(await areCollected(references.slice(0, -1)));
+  reload();
+  await setImmediate();
+  clock.advance(5_000);
+  await last;
 });

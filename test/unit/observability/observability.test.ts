@@ -57,7 +57,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.indexListed('roles', 'start');
   metrics.indexFailed('roles', 'silent');
   const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
-  metrics.indexInForce(() => ({ synced: true, revision: 7, resources }));
+  metrics.indexInForce(() => ({ synced: true, leftOut: 0, revision: 7, resources }));
   metrics.reload('ok');
   metrics.auditEventLost();
   const text = await metrics.text();

@@ -376,3 +376,87 @@ t.test('the watch ends if the roles of a user, which are looked up, change', asy
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
 });
+
+t.test('the API server is read no faster than the client reads', async (t) => {
+  const site = watchSite({ objects: podReader(['a', 'b']) });
+  const client = readWatch(await site.open());
+  client.stream.pause();
+  const line = `${JSON.stringify(event('ADDED', 'a', 'p', 6))}\n`;
+  const piece = line.repeat(1_000);
+  let pieces = 0;
+  while (site.latest('a').write(piece)) pieces += 1;
+  await tick();
+  t.equal(client.text, '');
+  t.notOk(site.latest('a').write(piece), 'the response waits, and so does its connection');
+  await eventually(() => {
+    site.clock.advance(1_000);
+    return client.stream.held > 0;
+  });
+  client.stream.resume();
+  const all = line.length * 1_000 * (pieces + 2);
+  await eventually(() => client.text.length === all);
+  t.equal(client.stream.held, 0);
+  t.notOk(client.ended);
+  site.send('b', event('ADDED', 'b', 'q', 7));
+  await eventually(() => client.text.length > all);
+  client.leave();
+  t.ok(site.areClosed());
+});
+
+t.test('a client for which there is no memory is disconnected, and its watches are closed', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open(), { room: 1_000 });
+  client.stream.pause();
+  site.latest('a').write('x'.repeat(5_000));
+  site.latest('a').write('x'.repeat(5_000));
+  await eventually(() => {
+    site.clock.advance(1_000);
+    return client.ended;
+  });
+  t.ok(site.areClosed());
+});
+
+t.test('the watch ends at the next look if the index no longer counts for the user', async (t) => {
+  const verifier = { suspended: false };
+  const watches = createWatches();
+  const site = allNamespacesSite({
+    objects: podReader(['a']),
+    changes: {
+      streamer: watches.streamer,
+      verifier: { isSuspended: () => verifier.suspended, sampleNamespaces() {} },
+    },
+  });
+  const open = async () => {
+    const answered = await site.answerer.answer(site.outgoing(PODS));
+    if (answered === undefined || 'body' in answered) throw new Error('no stream');
+    return readWatch(answered);
+  };
+  const client = await open();
+  verifier.suspended = true;
+  site.clock.advance(60_000);
+  await tick();
+  site.clock.advance(5_000);
+  await client.until(['ERROR 410']);
+  t.ok(watches.areClosed());
+  verifier.suspended = false;
+  const other = await open();
+  site.becomeStale();
+  await tick();
+  site.clock.advance(5_000);
+  await other.until(['ERROR 410']);
+});
+
+t.test('after a reload the watch ends cleanly, and its connections are not used again', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  site.clock.advance(60_000);
+  site.replace();
+  site.latest('b').end();
+  await tick();
+  t.equal(site.opened.length, 3, 'the watch of a namespace that ends is not opened again');
+  site.clock.advance(5_000);
+  site.clock.advance(1_000);
+  t.ok(client.ended);
+  t.same(client.events, [], 'the client resumes');
+  t.ok(site.areClosed());
+});

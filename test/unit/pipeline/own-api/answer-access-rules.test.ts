@@ -5,10 +5,13 @@ import type { AuthorizationMode } from '../../../../src/api/config-v1alpha1.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
+import type { Clock } from '../../../../src/lib/clock.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
 import { createSelfAccessRulesAnswerer } from '../../../../src/pipeline/own-api/answer-access-rules.ts';
 import { createAccessSubjects } from '../../../../src/pipeline/rbac/access-subject.ts';
+import { WatchLifetimes } from '../../../../src/pipeline/response/watch-lifetimes.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { createOwnAPI } from '../../../../src/tenancy/own-api.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
@@ -32,6 +35,9 @@ const objects: readonly StoredObject[] = [
   roleBinding('b', 'edit', 'ClusterRole/edit', [user('acme:alice')]),
 ];
 
+const lifetimesOf = (clock: Clock) =>
+  new WatchLifetimes({ clock, random: systemRandom, replaced: new AbortController().signal });
+
 function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers = STATED) {
   const { index, clock } = access;
   const identity = { ...alice, expiresAt: clock.now() + 3_600_000 };
@@ -42,7 +48,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
   });
   const cache = new RulesCache({ index, clock, namedSets: [] });
   const real = createAccessSubjects(pipeline);
-  const subjects = { fails: false, suspended: false };
+  const subjects = { fails: false, suspended: false, isBroken: false };
   const documents = createRulesDocuments({
     access: access.access,
     cache,
@@ -52,13 +58,16 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
+    lifetimes: lifetimesOf(clock),
     documents,
     clock,
     subjects: {
-      subjectOf: (asked) =>
-        subjects.fails
+      subjectOf(asked) {
+        if (subjects.isBroken) throw new TypeError('unexpected');
+        return subjects.fails
           ? Promise.reject(new StatusError('KeystoneUnavailable', 'Keystone is down'))
-          : real.subjectOf(asked),
+          : real.subjectOf(asked);
+      },
     },
   });
   const served = { ...pipeline, answerers: [answerer] };
@@ -154,6 +163,7 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
+    lifetimes: lifetimesOf(clock),
     documents,
     clock,
     subjects: createAccessSubjects(unscoped),
@@ -292,7 +302,7 @@ t.test('with bookmarks a watch tells that the document still counts; without, it
   t.equal(eventsOf(silent).length, 1);
 });
 
-t.test('a watch ends when the client asked, after half an hour, and with the index', async (t) => {
+t.test('a watch ends when the client asked, within an hour, and with the index', async (t) => {
   const { watch, clock, access } = siteOf();
   const short = watch('?watch=1&timeoutSeconds=5');
   const long = watch('?watch=1');
@@ -301,7 +311,7 @@ t.test('a watch ends when the client asked, after half an hour, and with the ind
   await short.done;
   t.ok(short.response.closed);
   t.notOk(long.response.closed);
-  clock.advance(30 * 60_000);
+  clock.advance(60 * 60_000);
   await long.done;
   const last = watch('?watch=1');
   await eventually(() => eventsOf(last).length === 1);
@@ -330,3 +340,18 @@ t.test(
     t.match(eventsOf(watching)[1], { type: 'MODIFIED' });
   },
 );
+
+t.test('an unexpected error breaks the watch off, and is logged', async (t) => {
+  const { watch, clock, put, subjects, pipeline } = siteOf();
+  const watching = watch();
+  await eventually(() => eventsOf(watching).length === 1);
+  subjects.isBroken = true;
+  put(roleBinding('c', 'x', 'ClusterRole/view', [user('acme:alice')]));
+  clock.advance(1_000);
+  await watching.done;
+  t.ok(watching.response.destroyed);
+  t.match(pipeline.events.at(-1), {
+    stage: 'complete',
+    record: { outcome: { code: 'InternalError', error: { message: 'unexpected' } } },
+  });
+});

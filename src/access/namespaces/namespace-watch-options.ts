@@ -1,0 +1,52 @@
+/**
+ * What a watch of namespaces needs: the client's end, what it begins with, and which names are shown.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { ResponseForm } from '../lists/response-form.ts';
+import type { AccessIndex } from '../ports.ts';
+import type { NamespaceSelection } from './namespace-list.ts';
+import type { VisibleNamespaces } from './visible-namespaces.ts';
+
+/** The client's end. */
+export interface EventStream {
+  readonly closed: boolean;
+  /** False while the client has not taken what was written. */
+  readonly isWritable: boolean;
+  write(text: string): void;
+  /** Calls back once, when the client has taken everything. */
+  onDrain(callback: () => void): void;
+  /** @param bytes that are held for the client in other places */
+  holds(bytes: number): void;
+  end(): void;
+}
+
+export interface NamespaceWatchOptions {
+  readonly access: AccessIndex;
+  readonly view: VisibleNamespaces;
+  readonly selection: NamespaceSelection;
+  readonly form: ResponseForm;
+  readonly hasTenants: boolean;
+  readonly clock: Clock;
+  /** With what it begins: all objects; those that these changes concern; or nothing. */
+  readonly start: 'all' | readonly Change[];
+  /** The initial objects end with a bookmark that says so. */
+  readonly marksInitialEvents: boolean;
+  readonly allowsBookmarks: boolean;
+  /** Absent if all visible names are shown. */
+  readonly confirmation?: NameConfirmation;
+  /** Whether the index has lost its trust for this user: then the watch ends. */
+  readonly isSuspended: () => boolean;
+}
+
+/** Names that the API server has to confirm before they are shown. */
+export interface NameConfirmation {
+  /** The names that were reviewed before the watch began. */
+  readonly reviewed: ReadonlySet<string>;
+  /** Those of them that are shown. */
+  readonly confirmed: ReadonlySet<string>;
+  /** Names that were shown before, and are refused now. */
+  readonly revoked: readonly string[];
+  /** Whether a name that was not reviewed, or becomes visible, is shown. */
+  readonly confirm: (name: string) => Promise<boolean>;
+}
