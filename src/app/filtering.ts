@@ -4,7 +4,11 @@
  */
 import type { AllNamespacesAnswerer } from '../pipeline/all-namespaces/answer-all-namespaces.ts';
 import type { NamespacesAnswerer } from '../pipeline/namespaces/answer-namespaces.ts';
-import { createFilteredReview, type FilteredReview } from '../pipeline/self-review/filtered-self-review.ts';
+import {
+  createFilteredReason,
+  createFilteredReview,
+  type FilteredReason,
+} from '../pipeline/self-review/filtered-self-review.ts';
 import { type ConfiguredAllNamespacesOptions, createConfiguredAllNamespaces } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { createConfiguredNamespaces } from './namespaces.ts';
@@ -12,17 +16,18 @@ import { createConfiguredNamespaces } from './namespaces.ts';
 export interface Filtering {
   readonly namespaces: NamespacesAnswerer;
   readonly allNamespaces: AllNamespacesAnswerer;
-  readonly review: FilteredReview;
+  /** Whether a response would be filtered, and how. */
+  readonly reason: FilteredReason;
+  /** The same for self reviews, as far as they are configured. */
+  readonly review: FilteredReason;
 }
 
 export function createFiltering(build: Build, options: ConfiguredAllNamespacesOptions): Filtering {
   const namespaces = createConfiguredNamespaces(build, options);
   const allNamespaces = createConfiguredAllNamespaces(build, options);
-  const { selfReviews } = build.loaded.configuration.access;
+  const { selfReviews: extent } = build.loaded.configuration.access;
   const { wouldMerge } = allNamespaces;
-  return {
-    namespaces,
-    allNamespaces,
-    review: createFilteredReview({ extent: selfReviews, namespaces, wouldMerge }),
-  };
+  const reason = createFilteredReason({ namespaces, wouldMerge });
+  const review = createFilteredReview({ extent, filteredReason: reason });
+  return { namespaces, allNamespaces, reason, review };
 }

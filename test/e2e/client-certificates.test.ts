@@ -192,7 +192,7 @@ t.test('switched off in a reload: said to need a restart, and nothing changes', 
 
 t.test('a certificate that runs out ends the watch that was opened with it', async (t) => {
   const { askAs, watchAs } = await setUp(t);
-  const brief = company.issue(BOB, { notAfter: new Date(Date.now() + 2_000) });
+  const brief = company.issue(BOB, { notAfter: new Date(Date.now() + 10_000) });
   const watch = await watchAs(brief);
   t.match(await watch.answered, { complete: false });
   t.match(await askAs(brief), { status: 401, code: 'CredentialInvalid' });

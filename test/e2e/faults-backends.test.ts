@@ -18,7 +18,7 @@ async function setUp(t: Test, keystone: Record<string, unknown> = {}) {
   t.teardown(() => stonegate.close());
   const { url } = stonegate.keystone;
   await stonegate.configure({
-    authentication: { keystone: { url, caFile: 'ca.crt', timeout: '300ms', ...keystone } },
+    authentication: { keystone: { url, caFile: 'ca.crt', timeout: '3s', ...keystone } },
   });
   await stonegate.app.reload();
   return stonegate;

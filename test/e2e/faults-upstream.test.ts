@@ -19,7 +19,7 @@ const WATCH = `${CONFIGMAPS}?watch=true`;
 const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
 
 async function setUp(t: Test) {
-  const configuration = { upstream: { timeouts: { response: '300ms' } } };
+  const configuration = { upstream: { timeouts: { connect: '60s', response: '3s' } } };
   const stonegate = await startStonegate({ folder: t.testdir(), configuration });
   t.teardown(() => stonegate.close());
   const { app, authority, apiServer, ask, keystoneToken } = stonegate;

@@ -63,22 +63,21 @@ t.test('C258 Keystone is taken out: its cached identities stop working', async (
   t.equal((await ask(alice, NAMESPACES)).status, 401);
 });
 
-t.test(
-  'C258 Keystone is taken out while it validates a token: the watch with it ends within seconds',
-  async (t) => {
-    const { app, destination, keystoneToken, configure, keystone } = await setUp(t);
-    keystone.fault = 'hang';
-    const watch = openRequest(destination, keystoneToken('alice'), WATCH);
-    await eventually(() => keystone.hanging > 0);
-    await configure({ authentication: { keystone: undefined } });
-    await app.reload();
-    keystone.release();
-    t.equal((await watch.head).statusCode, 200, 'the previous configuration decides the request');
-    const began = Date.now();
-    t.ok((await watch.answered).complete, 'a watch ends cleanly');
-    t.ok(Date.now() - began < 30_000, 'long before limits.streams.recheck');
-  },
-);
+t.test('C258 Keystone is taken out while it validates a token: the watch with it ends soon', async (t) => {
+  const { app, destination, keystoneToken, configure, keystone } = await setUp(t);
+  // The end cannot come from this.
+  const limits = { streams: { recheck: '1h' } };
+  await configure({ limits });
+  await app.reload();
+  keystone.fault = 'hang';
+  const watch = openRequest(destination, keystoneToken('alice'), WATCH);
+  await eventually(() => keystone.hanging > 0);
+  await configure({ limits, authentication: { keystone: undefined } });
+  await app.reload();
+  keystone.release();
+  t.equal((await watch.head).statusCode, 200, 'the previous configuration decides the request');
+  t.ok((await watch.answered).complete, 'a watch ends cleanly, long before limits.streams.recheck');
+});
 
 t.test('a tenant mapping that changes holds for identities that are cached', async (t) => {
   const { app, ask, keystoneToken, configure, keystone } = await setUp(t);

@@ -20,7 +20,9 @@ for (const binary of binaries)
       const { keystone, keystoneToken, configure, app, log } = everybody.stonegate;
       await configure({
         server: { http2 },
-        authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', cacheTTL: '50ms' } },
+        authentication: {
+          keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s', cacheTTL: '50ms' },
+        },
         limits: { streams: { recheck: '200ms' } },
       });
       await app.reload();

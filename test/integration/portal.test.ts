@@ -92,7 +92,9 @@ t.test('a sign-in at a slow Keystone during a reload succeeds', async (t) => {
   keystone.fault = 'hang';
   const signingIn = visitor().signIn();
   await eventually(() => keystone.hanging > 0);
-  await configure({ authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', cacheTTL: '50s' } } });
+  await configure({
+    authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s', cacheTTL: '50s' } },
+  });
   await app.reload();
   keystone.release();
   t.equal((await signingIn).status, 303);

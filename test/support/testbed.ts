@@ -155,13 +155,24 @@ function configurationOf(
   provider: OidcProvider,
   mode: Mode,
 ): Record<string, object> {
+  // The timeouts are those of a busy machine. A test of a timeout sets a shorter one.
   return {
-    server: { bind: '127.0.0.1:0', drain: '0s', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    server: {
+      bind: '127.0.0.1:0',
+      drain: '0s',
+      tls: { certFile: 'tls.crt', keyFile: 'tls.key' },
+      timeouts: { header: '60s' },
+    },
     admin: { bind: '127.0.0.1:0' },
-    upstream: { server: apiServer.url, caFile: 'ca.crt', credential: { tokenFile: 'apiserver-token' } },
+    upstream: {
+      server: apiServer.url,
+      caFile: 'ca.crt',
+      credential: { tokenFile: 'apiserver-token' },
+      timeouts: { connect: '60s' },
+    },
     tenancy: { mode },
     authentication: {
-      keystone: { url: keystone.url, caFile: 'ca.crt' },
+      keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s' },
       jwt: [
         {
           issuer: { url: provider.issuer, audiences: [provider.clientID, PORTAL_CLIENT.clientID] },

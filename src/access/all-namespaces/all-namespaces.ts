@@ -9,7 +9,8 @@ import type { Change } from '../../rbac/change.ts';
 import { allows } from '../../rbac/decide.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { intersects, keysOfUser } from '../../rbac/subject-key.ts';
+import { intersects } from '../../rbac/subject-key.ts';
+import { keysOfSubject } from '../subject-changes.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -30,13 +31,11 @@ export function permittedNamespaces(
 /** Whether a change may make other namespaces permitted. */
 export function isConcerned(
   change: Change,
-  { cluster, other, namespaces }: SubjectByNamespace,
+  subject: SubjectByNamespace,
   { tenant }: AllNamespacesQuestion,
 ): boolean {
   if (change.kind === 'namespace') return change.type !== 'MODIFIED' && change.tenant === tenant;
-  if (change.tenant !== cluster.tenant) return false;
-  const users = [cluster, other, ...namespaces.values()];
-  return users.some((user) => intersects(keysOfUser(user), change.subjects));
+  return change.tenant === subject.cluster.tenant && intersects(change.subjects, keysOfSubject(subject));
 }
 
 /** Equal for the same namespaces. */

@@ -45,6 +45,8 @@ export interface NameConfirmation {
   readonly reviewed: ReadonlySet<string>;
   /** Those of them that are shown. */
   readonly confirmed: ReadonlySet<string>;
+  /** Names that were shown before, and are refused now. */
+  readonly revoked: readonly string[];
   /** Whether a name that was not reviewed, or becomes visible, is shown. */
   readonly confirm: (name: string) => Promise<boolean>;
 }

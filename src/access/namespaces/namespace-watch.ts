@@ -145,6 +145,7 @@ class NamespaceWatch {
       const namespace = view.get(name);
       if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
     }
+    for (const name of confirmation?.revoked ?? []) this.#revoke(name);
     for (const [name, touched] of [...touchedBy(changes, view)].sort(byName)) {
       if (!selection.mayMatch(name)) continue;
       const namespace = this.#confirmed(name);
@@ -157,6 +158,14 @@ class NamespaceWatch {
         this.#hide(goneNamespace(name, view.tenant, touched.revision));
       if (touched.byAccess) this.#needsBookmark = true;
     }
+  }
+
+  /** The API server refuses a name that it has allowed before. */
+  #revoke(name: string): void {
+    const { view, selection, access } = this.#options;
+    if (!selection.mayMatch(name)) return;
+    this.#needsBookmark = true;
+    this.#hide(goneNamespace(name, view.tenant, access.index.revision));
   }
 
   #changed(change: VisibleChange): void {

@@ -9,8 +9,8 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { groupKey, type SubjectKey } from '../../rbac/subject-key.ts';
 import { whoCan } from '../../rbac/who-can.ts';
-import { valuesOf } from '../rules/by-concern.ts';
-import { fingerprintOf, VisibleNamespaces } from './visible-namespaces.ts';
+import { fingerprintOfSubject, valuesOf } from '../subject-changes.ts';
+import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
 const TTL = 10 * 60_000;
@@ -57,7 +57,7 @@ export class VisibleNamespacesCache {
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
-    const key = JSON.stringify([tenant, fingerprintOf(subject)]);
+    const key = JSON.stringify([tenant, fingerprintOfSubject(subject)]);
     const known = this.#entries.get(key);
     if (known !== undefined) this.#entries.delete(key);
     const entry = known ?? { view: new VisibleNamespaces(this.#index, subject, tenant), usedAt: 0 };

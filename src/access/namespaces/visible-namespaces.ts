@@ -13,7 +13,8 @@ import {
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { intersects, keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
+import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
+import { fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 
 /** A difference in what the user sees. */
 export interface VisibleChange {
@@ -57,7 +58,7 @@ export class VisibleNamespaces {
     this.#index = index;
     this.subject = subject;
     this.tenant = tenant;
-    this.keys = keysOf(subject);
+    this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
     this.#namespaces = allowedNamespaces(index, subject, this.#question);
     this.#removedSince = highestRevision(index);
@@ -87,14 +88,14 @@ export class VisibleNamespaces {
   /** Of the names, and of whose they are: equal in all replicas that know the same. */
   get digest(): string {
     this.#digest ??= createHash('sha256')
-      .update(JSON.stringify([fingerprintOf(this.subject), this.names]))
+      .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
       .digest('base64url');
     return this.#digest;
   }
 
   /** Equal for the same user with the same groups. */
   get identity(): string {
-    this.#identity ??= createHash('sha256').update(fingerprintOf(this.subject)).digest('base64url');
+    this.#identity ??= createHash('sha256').update(fingerprintOfSubject(this.subject)).digest('base64url');
     return this.#identity;
   }
 
@@ -212,18 +213,4 @@ export class VisibleNamespaces {
 
 function highestRevision(index: RBACIndex): number {
   return Math.max(0, ...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
-}
-
-function keysOf({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
-  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
-  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
-}
-
-/** Equal for equal subjects, however their groups are ordered. */
-export function fingerprintOf({ cluster, other, namespaces }: SubjectByNamespace): string {
-  const part = ({ tenant, username, groups }: typeof cluster) => [tenant, username, [...groups].sort()];
-  const places = [...namespaces]
-    .sort(([one], [another]) => (one < another ? -1 : 1))
-    .map(([name, user]) => [name, part(user)]);
-  return JSON.stringify([part(cluster), part(other), places]);
 }

@@ -6,13 +6,12 @@ import { createHash } from 'node:crypto';
 import type { AccessRules, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { keysOfUser, type SubjectKey } from '../../rbac/subject-key.ts';
+import { ByConcern, type Concerns, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 import { compileAccessRules } from './access-rules.ts';
-import { ByConcern, type Concerns } from './by-concern.ts';
 
 /** Milliseconds after the last use. */
 export const RULES_TTL = 10 * 60_000;
@@ -90,8 +89,8 @@ export class RulesCache {
   }
 
   /**
-   * Calls the listener after each change that may change the rules of the subject, or its named sets. A change
-   * that concerns no watch costs the same, however many there are.
+   * Calls the listener after each change that may change the rules of the subject, or its named sets. A
+   * change that concerns no watch costs the same, however many there are.
    *
    * @returns a function that ends the subscription
    */
@@ -171,29 +170,15 @@ export class RulesCache {
 
   #concernsOf(subject: SubjectByNamespace): Concerns {
     const { tenant } = subject.cluster;
-    const keys = new Set<SubjectKey>();
-    for (const user of usersOf(subject)) for (const key of keysOfUser(user)) keys.add(key);
+    const keys = keysOfSubject(subject);
     // A new namespace is in a set if the user has the right everywhere.
     return { tenant, keys, namespaces: this.#options.namedSets.length > 0 };
   }
 }
 
-function usersOf({ cluster, other, namespaces }: SubjectByNamespace): Set<RBACUser> {
-  return new Set([cluster, other, ...namespaces.values()]);
-}
-
 /** A digest, since a user may have hundreds of groups. */
-function keyOf({ cluster, other, namespaces }: SubjectByNamespace, selection: RulesSelection): string {
+function keyOf(subject: SubjectByNamespace, selection: RulesSelection): string {
   const { verb, apiGroup = null, resource = null, namespace = null } = selection;
-  const facts = [
-    userFacts(cluster),
-    cluster === other ? null : userFacts(other),
-    [...namespaces].map(([name, user]) => [name, userFacts(user)]),
-    [verb, apiGroup, resource, namespace],
-  ];
+  const facts = [fingerprintOfSubject(subject), verb, apiGroup, resource, namespace];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
-}
-
-function userFacts({ tenant, username, groups }: RBACUser): readonly unknown[] {
-  return [tenant, username, groups];
 }

@@ -10,6 +10,7 @@ import {
 } from '../../access/all-namespaces/all-namespaces.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
@@ -141,7 +142,7 @@ function permittedNow(
     async isSameUser() {
       if (outgoing.proven.assignmentsOf === undefined) return true;
       const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
-      const isSame = digestOfSubject(current) === digestOfSubject(subject);
+      const isSame = fingerprintOfSubject(current) === fingerprintOfSubject(subject);
       subject = current;
       return isSame;
     },
@@ -154,10 +155,6 @@ function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => Sub
     if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
     throw error;
   };
-}
-
-function digestOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
-  return JSON.stringify([cluster, other, [...namespaces]]);
 }
 
 /** In whose namespaces; empty if the API server has no tenants. */

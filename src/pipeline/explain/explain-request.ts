@@ -10,6 +10,7 @@ import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
 import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing, Received } from '../request-context.ts';
+import type { FilteredReason } from '../self-review/filtered-self-review.ts';
 import {
   actAs,
   admit,
@@ -44,17 +45,22 @@ export interface ExplainOptions {
   readonly reviewer: AccessReviewer;
   /** Why RBAC decides so; absent without the RBAC index. */
   readonly reasonOf?: ReasonOf | undefined;
+  /** Whether the response would be filtered; absent without the RBAC index. */
+  readonly filteredReason?: FilteredReason | undefined;
 }
 
 export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
 
-export function createExplain({ stages, reviewer, reasonOf }: ExplainOptions): Explain {
+export function createExplain(options: ExplainOptions): Explain {
+  const { stages } = options;
   return async (spec, asker) => {
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const context = receive(describedExchange(spec, asker), stages);
-    const outgoing = await walk(context, watchParts(stages, trail), trail);
-    if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail, reasonOf);
+    const walked = await walk(context, { ...options, stages: watchParts(stages, trail) }, trail);
+    const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
+    if (outgoing !== undefined)
+      await askRBAC(outgoing, stages.mode, options.reviewer, trail, options.reasonOf);
     const { method, path, upgrade } = spec.request;
     return {
       kind: 'Explanation',
@@ -62,7 +68,7 @@ export function createExplain({ stages, reviewer, reasonOf }: ExplainOptions): E
       metadata: { creationTimestamp: null },
       spec: { request: { method, path: told(path), ...(upgrade !== undefined && { upgrade }) } },
       status: {
-        outcome: outcomeOf(outgoing),
+        outcome: outcomeOf(walked),
         ...(trail.refusal && { refusal: trail.refusal }),
         stages: trail.stages,
         credential: told(credentialWords(context.exchange.headers)),
@@ -73,8 +79,18 @@ export function createExplain({ stages, reviewer, reasonOf }: ExplainOptions): E
   };
 }
 
+interface Walked {
+  readonly outgoing: Outgoing;
+  /** Whether Stonegate answers with a filtered response, whatever the API server says of the request. */
+  readonly isFiltered: boolean;
+}
+
 /** @returns undefined if a stage refuses; the trail records the refusal */
-async function walk(received: Received, stages: Stages, trail: Trail): Promise<Outgoing | undefined> {
+async function walk(
+  received: Received,
+  { stages, filteredReason }: ExplainOptions,
+  trail: Trail,
+): Promise<Walked | undefined> {
   try {
     const identified = await trail.stage(
       'parseRequestInfo',
@@ -114,17 +130,36 @@ async function walk(received: Received, stages: Stages, trail: Trail): Promise<O
       ({ route, info }) => rewriteWords(route, info.rawPath),
     );
     const outgoing = await trail.stage('impersonate', () => impersonate(routed, stages), sentWords);
-    trail.note({ name: 'deliver', decision: 'passed', reason: deliveryWords(outgoing) });
-    return outgoing;
+    const filtered = await trail.stage(
+      'deliver',
+      () => filteredWords(outgoing, filteredReason),
+      (words) => words ?? deliveryWords(outgoing),
+    );
+    return { outgoing, isFiltered: filtered !== undefined };
   } catch (error) {
     if (trail.refusal === undefined) throw error;
     return undefined;
   }
 }
 
-function outcomeOf(outgoing: Outgoing | undefined): Explanation['status']['outcome'] {
-  if (outgoing === undefined) return 'refused';
-  if (outgoing.route.kind !== 'forward') return 'answered';
+/** @returns undefined if the API server decides about the request */
+async function filteredWords(
+  outgoing: Outgoing,
+  filteredReason: FilteredReason | undefined,
+): Promise<string | undefined> {
+  const { info, route, exchange } = outgoing;
+  if (filteredReason === undefined || !info.isResourceRequest || route.kind !== 'forward') return undefined;
+  if (exchange.method !== 'GET' || exchange.upgrade !== undefined) return undefined;
+  const { verb, apiGroup: group, apiVersion: version, resource, subresource, namespace, name } = info;
+  const attributes = { verb, group, version, resource, subresource, namespace, name };
+  const reason = await filteredReason(outgoing, attributes);
+  return reason && `Stonegate answers: ${reason}`;
+}
+
+function outcomeOf(walked: Walked | undefined): Explanation['status']['outcome'] {
+  if (walked === undefined) return 'refused';
+  const { outgoing, isFiltered } = walked;
+  if (isFiltered || outgoing.route.kind !== 'forward') return 'answered';
   return outgoing.exchange.upgrade === undefined ? 'forwarded' : 'tunnelled';
 }
 

@@ -48,7 +48,7 @@ export async function listVisible(
     review === undefined
       ? selectPage(view, request.selection, after, options.limit)
       : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
-          state.confirmed.confirm(view, names, review),
+          state.confirmed.confirm({ view, user: outgoing.user }, names, review),
         );
   state.served.listed(view, revision);
   const last = page.namespaces.at(-1)?.name ?? after;

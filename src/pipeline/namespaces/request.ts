@@ -61,7 +61,7 @@ export function createNamespacesMemory(
     views: new VisibleNamespacesCache({ index, clock }),
     changes,
     served: new ServedUsers(() => changes.known),
-    confirmed: new ConfirmedNames(clock),
+    confirmed: new ConfirmedNames(clock, () => changes.known),
     created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),
   };

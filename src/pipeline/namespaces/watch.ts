@@ -7,7 +7,8 @@ import { responseForm } from '../../access/lists/response-form.ts';
 import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
-import { fingerprintOf, type VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
@@ -41,6 +42,7 @@ export async function watchVisible(
     await waitForRevision(resourceVersion, request, state);
   const review = nameReview(outgoing, state);
   const confirmation = review && (await confirmationOf(request, state, review));
+  const isResumed = sendInitialEvents !== true && resourceVersion > 0;
   const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
   return {
     status: 200,
@@ -52,7 +54,7 @@ export async function watchVisible(
       // Not before: what no watch uses may have been dropped in the meantime.
       const view = viewOf(request, state);
       const start = beginning(request, state, view);
-      if (start === undefined) {
+      if (start === undefined || (isResumed && confirmation?.isUncertain)) {
         stream.write(expiredEvent(resourceVersion, access.index.revision));
         stream.end();
         return () => {};
@@ -107,7 +109,7 @@ function recheckUser(
       subjects.subjectOf(outgoing).then(
         (subject) => {
           if (stream.closed) return;
-          if (fingerprintOf(subject) === fingerprintOf(view.subject)) later();
+          if (fingerprintOfSubject(subject) === fingerprintOfSubject(view.subject)) later();
           else expire();
         },
         (error: unknown) => {
@@ -122,18 +124,31 @@ function recheckUser(
   return () => timer.cancel();
 }
 
-/** @throws StatusError as the reviews do */
+/**
+ * Uncertain is what a client has that was shown names by another process: of a name that is refused and was
+ * never reviewed here, it is not known.
+ *
+ * @throws StatusError as the reviews do
+ */
 async function confirmationOf(
   request: NamespacesRequest,
   state: NamespacesState,
   review: ReviewName,
-): Promise<NameConfirmation> {
-  const confirm = (names: readonly string[]) =>
-    state.confirmed.confirm(viewOf(request, state), names, review);
+): Promise<NameConfirmation & { readonly isUncertain: boolean }> {
+  const { outgoing, options, selection } = request;
+  const subject = () => ({ view: viewOf(request, state), user: outgoing.user });
+  const confirm = (names: readonly string[]) => state.confirmed.confirm(subject(), names, review);
   const { names } = viewOf(request, state);
+  const before = subject();
+  const unknown = new Set(names.filter((name) => !state.confirmed.isKnown(before, name)));
+  const confirmed = await confirm(names);
+  const refused = names.filter((name) => !confirmed.has(name) && selection.mayMatch(name));
+  const { resourceVersion = 0 } = options;
   return {
     reviewed: new Set(names),
-    confirmed: await confirm(names),
+    confirmed,
+    revoked: refused.filter((name) => state.confirmed.isRevokedSince(subject(), name, resourceVersion)),
+    isUncertain: refused.some((name) => unknown.has(name)),
     confirm: async (name) => (await confirm([name])).has(name),
   };
 }

@@ -9,35 +9,47 @@ import type { Outgoing } from '../request-context.ts';
 /** Whether a request for a kind in all namespaces would be answered with those of some namespaces. */
 export type WouldMerge = (outgoing: Outgoing, attributes: ResourceAttributes) => Promise<boolean>;
 
-export interface FilteredReviewsOptions {
-  /** For which requests. */
-  readonly extent: 'none' | 'namespaces' | 'all';
+export interface FilteredReasonOptions {
   readonly namespaces: Pick<NamespacesAnswerer, 'wouldFilter'>;
   readonly wouldMerge: WouldMerge;
 }
 
-/** @returns the reason of an "allowed"; undefined if the API server is to be asked */
-export type FilteredReview = (
+/** @returns why a request is allowed although the API server would refuse it; undefined if it is not */
+export type FilteredReason = (
   outgoing: Outgoing,
   attributes: ResourceAttributes,
 ) => Promise<string | undefined>;
 
-export function createFilteredReview({
-  extent,
-  namespaces,
-  wouldMerge,
-}: FilteredReviewsOptions): FilteredReview {
+/** Of requests for a kind, not for an object or a subresource. */
+export function createFilteredReason({ namespaces, wouldMerge }: FilteredReasonOptions): FilteredReason {
   return async (outgoing, attributes) => {
     const { verb, group = '', resource = '', subresource = '', name = '' } = attributes;
-    if (extent === 'none' || (verb !== 'list' && verb !== 'watch')) return undefined;
-    if (subresource !== '' || name !== '') return undefined;
+    if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;
     if (group === '' && resource === 'namespaces')
       return (await namespaces.wouldFilter(outgoing, verb))
-        ? `Stonegate: the ${verb} is filtered: it has the namespaces that the user may get`
+        ? `the ${verb} is filtered: it has the namespaces that the user may get`
         : undefined;
-    if (extent !== 'all' || (attributes.namespace ?? '') !== '' || resource === 'secrets') return undefined;
+    if ((attributes.namespace ?? '') !== '') return undefined;
     return (await wouldMerge(outgoing, attributes))
-      ? `Stonegate: the ${verb} is filtered: it has the namespaces in which the user may ${verb} ${resource}`
+      ? `the ${verb} is filtered: it has the namespaces in which the user may ${verb} ${resource}`
       : undefined;
+  };
+}
+
+export interface FilteredReviewOptions {
+  /** For which requests. */
+  readonly extent: 'none' | 'namespaces' | 'all';
+  readonly filteredReason: FilteredReason;
+}
+
+/** @returns the reason of an "allowed"; undefined if the API server is to be asked */
+export function createFilteredReview({ extent, filteredReason }: FilteredReviewOptions): FilteredReason {
+  return async (outgoing, attributes) => {
+    const { group = '', resource = '' } = attributes;
+    const isNamespaces = group === '' && resource === 'namespaces';
+    if (extent === 'none' || (extent === 'namespaces' && !isNamespaces) || resource === 'secrets')
+      return undefined;
+    const reason = await filteredReason(outgoing, attributes);
+    return reason && `Stonegate: ${reason}`;
   };
 }

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { accessMatrix } from '../../../../src/access/rules/access-matrix.ts';
 import { compileAccessRules } from '../../../../src/access/rules/access-rules.ts';
-import { ByConcern } from '../../../../src/access/rules/by-concern.ts';
 import { RulesCache } from '../../../../src/access/rules/rules-cache.ts';
+import { ByConcern } from '../../../../src/access/subject-changes.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import type { SubjectKey } from '../../../../src/rbac/subject-key.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';

@@ -4,7 +4,7 @@ import type { ExplainedRequest, Explanation, StageName } from '../../../../src/a
 import type { ReviewedStatus } from '../../../../src/authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
 import type { Pipeline } from '../../../../src/pipeline/delivery.ts';
-import { createExplain } from '../../../../src/pipeline/explain/explain-request.ts';
+import { createExplain, type ExplainOptions } from '../../../../src/pipeline/explain/explain-request.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
@@ -17,6 +17,7 @@ interface Options {
   readonly token?: string | undefined;
   readonly pipeline?: Partial<Pipeline>;
   readonly rbac?: ReviewedStatus | Error;
+  readonly filteredReason?: ExplainOptions['filteredReason'];
 }
 
 async function explain(options: Options = {}) {
@@ -26,6 +27,7 @@ async function explain(options: Options = {}) {
   const asked: unknown[] = [];
   const ask = createExplain({
     stages: pipeline,
+    filteredReason: options.filteredReason,
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
@@ -431,4 +433,46 @@ t.test('a pass-through user is described as such, and reviewed with the own toke
   t.match(asked, [{ token: TOKEN, resourceAttributes: { verb: 'list', resource: 'pods' } }]);
   t.notMatch(JSON.stringify(status), TOKEN);
   t.match(status.stages.at(-2), { reason: /with the very token of/ });
+});
+
+t.test('a request that Stonegate answers with a filtered list is not told to be refused', async (t) => {
+  const seen: unknown[] = [];
+  const { status, asked } = await explain({
+    request: { method: 'GET', path: '/api/v1/namespaces' },
+    rbac: { allowed: false, reason: '' },
+    async filteredReason(_outgoing, attributes) {
+      seen.push(attributes);
+      return 'the list is filtered: it has the namespaces that the user may get';
+    },
+  });
+  t.equal(status.outcome, 'answered');
+  t.match(
+    status.stages.find(({ name }) => name === 'deliver'),
+    {
+      decision: 'passed',
+      reason: 'Stonegate answers: the list is filtered: it has the namespaces that the user may get',
+    },
+  );
+  t.match(seen, [{ verb: 'list', group: '', version: 'v1', resource: 'namespaces', namespace: '' }]);
+  t.same(asked, [], 'what the API server would say does not matter');
+  t.equal(status.headers, undefined, 'nothing is sent as it is');
+});
+
+t.test('whether a list would be filtered is asked of no request that is not a GET of a kind', async (t) => {
+  const filteredReason = async () => Promise.reject(new Error('asked'));
+  for (const request of [
+    { method: 'POST', path: '/api/v1/namespaces' },
+    { method: 'HEAD', path: '/api/v1/namespaces' },
+    { method: 'GET', path: '/version' },
+  ])
+    t.not((await explain({ request, filteredReason })).status.outcome, 'refused', request.method);
+});
+
+t.test('if roles cannot be looked up for a filtered list, the explanation says so', async (t) => {
+  const { status } = await explain({
+    request: { method: 'GET', path: '/api/v1/namespaces' },
+    filteredReason: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'Keystone is down')),
+  });
+  t.equal(status.outcome, 'refused');
+  t.match(status.refusal, { code: 'KeystoneUnavailable' });
 });

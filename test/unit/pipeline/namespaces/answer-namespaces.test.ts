@@ -277,6 +277,52 @@ t.test('without the statement that RBAC alone authorizes', async (t) => {
   t.equal(watch.ended, true, 'a watch is short, so that its names are reviewed again');
 });
 
+/** Not RBAC alone: another authorizer refuses `get` of the names, for the users whom it refuses. */
+function confirmingSite(refuses: (name: string, user: { readonly uid?: string }) => boolean) {
+  const reviewer = {
+    async review(user: { readonly uid?: string }, attributes: object) {
+      const { resourceAttributes }: { resourceAttributes?: { verb: string; name?: string } } = attributes;
+      const { verb = '', name = '' } = resourceAttributes ?? {};
+      return { allowed: verb === 'get' && !refuses(name, user) };
+    },
+    reviewSelf: async () => ({ allowed: false }),
+  };
+  const bound = ['a', 'b'].map((place) => viewerIn(place, 'alice'));
+  return namespacesSite([a, b, VIEWER, ...bound], { reviewer });
+}
+
+t.test(
+  'a name that another authorizer comes to refuse is DELETED from a watch that is resumed',
+  async (t) => {
+    const refused = new Set<string>();
+    const site = confirmingSite((name) => refused.has(name));
+    const list = await site.get('alice');
+    t.same(list?.names, ['a', 'b']);
+    refused.add('b');
+    site.clock.advance(60_000);
+    const from = `resourceVersion=${list?.resourceVersion}`;
+    const resumed = await site.watch('alice', `${from}&allowWatchBookmarks=true`);
+    t.same(await resumed.read(), ['DELETED b', 'BOOKMARK']);
+    const again = await site.watch('alice', from);
+    t.same(await again.read(), ['DELETED b'], 'another client of the user may still have it');
+    refused.clear();
+    site.clock.advance(60_000);
+    t.same((await site.get('alice'))?.names, ['a', 'b']);
+    t.same(await (await site.watch('alice', from)).read(), [], 'until it is allowed again');
+  },
+);
+
+t.test('a process that does not know what the user was shown answers 410, once', async (t) => {
+  const site = confirmingSite((name) => name === 'b');
+  const from = `resourceVersion=${site.index.revision}`;
+  t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
+  const list = await site.get('alice');
+  t.same(list?.names, ['a']);
+  const watch = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await watch.read(), [], 'a name that the user never saw is not told');
+  t.notOk(watch.ended);
+});
+
 t.test('D009 a list waits for the namespace that its user has just created', async (t) => {
   const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
   const site = namespacesSite([a, VIEWER, everywhere]);

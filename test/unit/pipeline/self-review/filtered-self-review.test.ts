@@ -3,8 +3,9 @@
  */
 import t from 'tap';
 import {
+  createFilteredReason,
   createFilteredReview,
-  type FilteredReviewsOptions,
+  type FilteredReviewOptions,
 } from '../../../../src/pipeline/self-review/filtered-self-review.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import {
@@ -21,17 +22,19 @@ const bound = roleBinding('a', 'view', 'ClusterRole/viewer', [user('acme:alice')
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 function reviewAt(
-  extent: FilteredReviewsOptions['extent'],
+  extent: FilteredReviewOptions['extent'],
   site = namespacesSite([namespace('a'), VIEWER, LISTER, bound]),
 ) {
   const asked: string[] = [];
   const review = createFilteredReview({
     extent,
-    namespaces: site.answerer,
-    async wouldMerge(_outgoing, { resource = '' }) {
-      asked.push(resource);
-      return true;
-    },
+    filteredReason: createFilteredReason({
+      namespaces: site.answerer,
+      async wouldMerge(_outgoing, { resource = '' }) {
+        asked.push(resource);
+        return true;
+      },
+    }),
   });
   return {
     site,

@@ -1,9 +1,29 @@
 /**
- * Finds what a change of the index concerns, by its subjects: the cost of a change is that of its own subjects
- * or of all known ones, whichever are fewer, and that of what it concerns.
+ * Whom a change of the RBAC index concerns: the users under whose keys (a user name or a group) a binding has
+ * changed. The cost of a change is that of its own keys or of all known ones, whichever are fewer, and that
+ * of what it concerns.
  */
-import type { Change } from '../../rbac/change.ts';
-import type { SubjectKey } from '../../rbac/subject-key.ts';
+import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
+import type { Change } from '../rbac/change.ts';
+import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
+
+/** Under which bindings of the user are found, in any namespace. */
+export function keysOfSubject({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
+  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
+  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
+}
+
+/** Equal for equal subjects, however their groups are ordered. */
+export function fingerprintOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
+  const places = [...namespaces]
+    .sort(([one], [another]) => (one < another ? -1 : 1))
+    .map(([name, user]) => [name, factsOf(user)]);
+  return JSON.stringify([factsOf(cluster), cluster === other ? null : factsOf(other), places]);
+}
+
+function factsOf({ tenant, username, groups }: RBACUser): readonly unknown[] {
+  return [tenant, username, [...groups].sort()];
+}
 
 /** The changes that concern something. */
 export interface Concerns {
