@@ -1,7 +1,7 @@
 /**
  * The shutdown of a serving process: it becomes not ready at once, so that no new client is sent here; it
- * accepts requests until load balancers have learned of it; then the listener stops, and the components behind
- * it are closed.
+ * accepts requests until load balancers have learned of it; then the listener stops, and the components
+ * behind it are closed.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
  */
 import type { EventEmitter } from 'node:events';

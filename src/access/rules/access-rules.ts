@@ -157,7 +157,7 @@ function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): Set
   return roles;
 }
 
-/** In one pass over the user's bindings, since a user may have hundreds of groups in thousands of namespaces. */
+/** In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces. */
 function rolesByNamespace(
   objects: TenantObjects,
   user: RBACUser,

@@ -89,8 +89,8 @@ export class RulesCache {
   }
 
   /**
-   * Calls the listener after each change that may change the rules of the subject, or its named sets. A change
-   * that concerns no watch costs the same, however many there are.
+   * Calls the listener after each change that may change the rules of the subject, or its named sets. A
+   * change that concerns no watch costs the same, however many there are.
    *
    * @returns a function that ends the subscription
    */
