@@ -122,9 +122,8 @@ t.test('an API server that is down for an hour is followed again when it is back
   api.refuseWatches(...down);
   first.breakOff();
   for (const _ of down) await api.elapse(A_WHILE);
-  await eventually(() => api.clock.untilNext < Number.POSITIVE_INFINITY);
   t.same(names(api), ['a'], 'the index stays');
-  api.clock.advance(A_WHILE);
+  await api.elapse(A_WHILE);
   const back = await api.watch(2);
   t.equal(back.query.get('resourceVersion'), '20');
   back.send(added('b', 21));
