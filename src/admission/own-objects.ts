@@ -10,7 +10,7 @@ import { keyPath, type Violation } from './violation.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 /** As `group/resource`. */
-export const OWN_KINDS: ReadonlySet<string> = new Set([
+const OWN_KINDS: ReadonlySet<string> = new Set([
   '/namespaces',
   `${RBAC}/roles`,
   `${RBAC}/clusterroles`,

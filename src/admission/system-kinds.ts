@@ -15,7 +15,7 @@ const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonse
  * @param name as kubectl writes it: `resourcequotas`, `ingresses.networking.k8s.io`
  * @returns `group/resource`
  */
-export function kindKeyOf(name: string): string {
+function kindKeyOf(name: string): string {
   const [resource = '', ...group] = name.split('.');
   return `${group.join('.')}/${resource}`;
 }

@@ -14,7 +14,7 @@ import { readBody } from '../pipeline/request/read-body.ts';
 import type { AdmissionReviewer, ReviewLimits } from './ports.ts';
 import { assertPosted, sendReview } from './posted-review.ts';
 
-export const ADMISSION_PATH = '/admission';
+const ADMISSION_PATH = '/admission';
 const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 /** An object of 3 MB, the most that an API server takes, with the stored one. */
 const REVIEW_BYTES = 8 * 1024 * 1024;
