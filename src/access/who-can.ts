@@ -20,6 +20,7 @@ import {
   type WhoCanQuestion,
   whoCan,
 } from '../rbac/who-can.ts';
+import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
 
@@ -77,6 +78,7 @@ export async function reviewWhoCan(
   const withPeople = asked.people ? await addPeople(described, options.keystone, warnings) : described;
   const reasons = [
     access.incompleteReason(),
+    access.index.isPartialIn(viewer.user.tenant, scope) ? LEFT_OUT : undefined,
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,

@@ -8,8 +8,9 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import { LEFT_OUT } from '../index-state.ts';
 import type { AccessIndex } from '../ports.ts';
-import { LEFT_OUT, type Verifier } from '../verification.ts';
+import type { Verifier } from '../verification.ts';
 import type { RulesCache } from './rules-cache.ts';
 import { sampledRule } from './sampled-rule.ts';
 
@@ -61,9 +62,9 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const isPartial = access.index.isPartialFor(subject.cluster);
+      const isPartial = access.index.isPartialFor(subject);
       const suspended = isPartial ? LEFT_OUT : DISAGREEMENT;
-      const doubt = verifier.isSuspended(subject.cluster) ? suspended : outsideRBAC;
+      const doubt = verifier.isSuspended(subject) ? suspended : outsideRBAC;
       const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);

@@ -71,7 +71,7 @@ export async function watchVisible(
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation }),
-        isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
+        isSuspended: () => state.verifier.isSuspended(request.subject),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {

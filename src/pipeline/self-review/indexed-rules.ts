@@ -4,6 +4,7 @@
  */
 import type { AccessIndex } from '../../access/ports.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
+import { uniformSubject } from '../../rbac/attributes.ts';
 import { rulesOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -27,6 +28,7 @@ export function indexedRules(
   // By name it could be another user.
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups };
+  if (access.index.isPartialFor(uniformSubject(subject))) return undefined;
   const found = rulesOf(access.index.objectsOf(home), subject, namespace, new Set());
   const resourceRules = found.flatMap(({ rule: { verbs, apiGroups, resources, resourceNames } }) =>
     resources === undefined
