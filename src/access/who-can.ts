@@ -9,13 +9,13 @@ import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
+import type { Scope } from '../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
 import {
   isKnownVerb,
   isNamespaceObject,
-  type Scope,
   type SubjectGrant,
   type WhoCanQuestion,
   whoCan,

@@ -1,6 +1,6 @@
 /**
- * Whom the bindings name that are left out of the index: to these users it lacks rights. Beyond a bound of its
- * own it counts every user as named.
+ * The users and groups named by bindings that are left out of the index, which knows too few rights of them.
+ * Beyond a bound of its own it counts every user as named.
  */
 import type { StoredBinding } from '../api/rbac-v1.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';

@@ -4,13 +4,12 @@
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
-import { type SubjectByNamespace, subjectIn } from './attributes.ts';
+import { type Scope, type SubjectByNamespace, subjectIn } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
 import { type BoundedOwner, BoundedOwners, type IndexBounds } from './index-bounds.ts';
 import { inNamespace } from './sorted-bindings.ts';
 import { keysOfUser } from './subject-key.ts';
 import { TenantObjects } from './tenant-objects.ts';
-import type { Scope } from './who-can.ts';
 
 export interface IndexListener {
   /** After each change. It must not throw. */
