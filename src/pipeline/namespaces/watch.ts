@@ -141,8 +141,9 @@ async function confirmationOf(
   const { names } = viewOf(request, state);
   const before = subject();
   const unknown = new Set(names.filter((name) => !state.confirmed.isKnown(before, name)));
-  const confirmed = await confirm(names);
-  const refused = names.filter((name) => !confirmed.has(name) && selection.mayMatch(name));
+  const selected = names.filter((name) => selection.mayMatch(name));
+  const confirmed = await confirm(selected);
+  const refused = selected.filter((name) => !confirmed.has(name));
   const { resourceVersion = 0 } = options;
   return {
     reviewed: new Set(names),
