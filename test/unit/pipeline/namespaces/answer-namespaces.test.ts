@@ -320,8 +320,8 @@ t.test('a watch of one name reviews no other', async (t) => {
   });
   const watch = await site.watch('alice', 'fieldSelector=metadata.name%3Db');
   t.same(await watch.read(), ['ADDED b']);
-  site.put(namespace('a', { labels: { env: 'prod' } }));
-  site.put(namespace('b', { labels: { env: 'prod' } }));
+  site.put({ ...a, labels: { env: 'test' } });
+  site.put({ ...b, labels: { env: 'test' } });
   t.same(await watch.read(), ['MODIFIED b']);
   t.same(
     asked.filter((name) => name !== ''),
