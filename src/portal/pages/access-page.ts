@@ -84,7 +84,14 @@ function titleOf({ scope, names }: AccessGroup): Content {
 
 const SIGNS = { all: html`<span class="yes">✔</span>`, named: html`<span class="yes">(✔)</span>`, none: '' };
 
+/** A long name breaks before a dot, if it can. `*` is said in words too. */
+function kindCell(kind: string): Html {
+  const [resource = '', ...group] = kind.split('.');
+  const every = group.length === 0 ? 'every kind' : `every kind of ${group.join('.')}`;
+  return html`<code>${resource}${group.map((label) => html`<wbr>.${label}`)}</code>${resource === '*' && html`<span class="also">${every}</span>`}`;
+}
+
 function matrixRow({ kind, cells, otherVerbs, names }: AccessRow): Html {
-  return html`<tr><th scope="row"><code>${kind}</code>${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
+  return html`<tr><th scope="row">${kindCell(kind)}${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
 `;
 }
