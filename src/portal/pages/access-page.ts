@@ -25,7 +25,7 @@ export function accessPage({ server, account, access, formToken }: AccessPage): 
 <p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">your access</a></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access)}
-${groups.length === 0 ? html`<section class="card"><p>You have no rights in this cluster yet.</p></section>` : groups.map(matrixCard)}`,
+${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}`,
   });
 }
 

@@ -84,8 +84,8 @@ t.test('a user who may do nothing is told so', async (t) => {
 
 t.test('-o json and -o yaml print the rules, and no table is asked for', async (t) => {
   for (const [format, read] of [
-    ['json', JSON.parse],
-    ['yaml', parse],
+    ['json', (text: string): unknown => JSON.parse(text)],
+    ['yaml', (text: string): unknown => parse(text)],
   ] as const) {
     const { stdout, asked } = await run(t, `-o ${format}`);
     t.strictSame(read(stdout), RULES);
