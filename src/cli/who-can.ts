@@ -124,7 +124,7 @@ function tableOf({ status }: WhoCanReview): string {
   const rows = status.grants.flatMap((grant) => {
     const { subject } = grant;
     const row = [subject.kind, nameOf(subject), whereOf(grant), throughOf(grant)];
-    const people = subject.people ?? [];
+    const people = subject.people?.length === 0 ? ['(no enabled user holds it now)'] : (subject.people ?? []);
     return [row, ...people.map((holder) => ['', `  ${holder}`, '', ''])];
   });
   return columns([['KIND', 'NAME', 'WHERE', 'THROUGH'], ...rows]);

@@ -1,12 +1,16 @@
 /**
  * Keystone's names for the ids in groups, read with the service credential: all projects and domains at once,
- * for a minute, since one review names many.
+ * for a minute, since one review names many. A review waits for ten seconds at most, since it can be answered
+ * without them.
  */
 import type { KeystoneNames } from '../access/ports.ts';
 import type { KeystoneDirectory } from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
 
 const TTL = 60_000;
+/** Milliseconds, less than `askStonegate` waits. */
+const TIMEOUT = 10_000;
 
 export interface KeystoneNamesOptions {
   readonly directory: Pick<
@@ -26,12 +30,10 @@ export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions):
   });
   const disabled = cached(clock, () => directory.disabledUserIDs());
   return {
-    scopes,
+    scopes: () => inTime(clock, scopes()),
     async holders(kind, id) {
-      const [assignments, without] = await Promise.all([
-        directory.roleAssignmentsOn({ kind, id }),
-        disabled(),
-      ]);
+      const asked = Promise.all([directory.roleAssignmentsOn({ kind, id }), disabled()]);
+      const [assignments, without] = await inTime(clock, asked);
       return assignments
         .filter(({ user }) => !without.has(user.id))
         .map(({ user, role }) => ({ user: `${user.name}@${user.domain.name}`, role: role.name }));
@@ -53,4 +55,17 @@ function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
     });
     return value;
   };
+}
+
+/** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
+async function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(TIMEOUT, () =>
+    late.reject(keystoneUnavailable(new Error('Keystone did not answer in time'))),
+  );
+  try {
+    return await Promise.race([value, late.promise]);
+  } finally {
+    timer.cancel();
+  }
 }

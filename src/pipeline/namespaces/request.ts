@@ -5,9 +5,10 @@
 
 import type { ListOptions } from '../../access/lists/list-options.ts';
 import { ChangeLog } from '../../access/namespaces/change-log.ts';
-import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
+import { ConfirmedNames } from '../../access/namespaces/confirmed-names.ts';
 import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
 import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import type { ReviewName } from '../../access/namespaces/reviews-of-user.ts';
 import { ServedUsers } from '../../access/namespaces/served-users.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';

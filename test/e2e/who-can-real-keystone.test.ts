@@ -1,0 +1,161 @@
+/**
+ * `stonegate who-can --people` with a real Keystone and a real kube-apiserver: the names of projects and
+ * roles, the users who hold a role now, and what is left of the answer if Keystone is gone.
+ */
+import t from 'tap';
+import { whoCan } from '../../src/cli/who-can.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  missingKeystone,
+  passwordOf,
+  type RealKeystone,
+  startRealKeystone,
+} from '../support/keystone/real-keystone.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { isAllowed, type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { printedIO } from '../support/printed-io.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const apiGroup = 'rbac.authorization.k8s.io';
+const UNKNOWN = 'f'.repeat(32);
+const PASSWORD = {
+  userName: 'bridge',
+  userDomainName: 'Default',
+  password: { fromFile: 'bridge-password' },
+  scope: { system: true },
+} as const;
+
+/** Project `web` of acme, where alice is a member by herself, bob by a group, dave by an implied role. */
+async function seed(keystone: RealKeystone) {
+  const { make, call, role } = keystone;
+  const put = (path: string) => call('PUT', path);
+  const [member, lead] = [await role('member'), await role('lead')];
+  await put(`/roles/${lead}/implies/${member}`);
+  const [acme, globex] = [await make('domains', { name: 'acme' }), await make('domains', { name: 'globex' })];
+  const web = await make('projects', { name: 'web', domain_id: acme });
+  const plans = await make('projects', { name: 'plans', domain_id: globex });
+  const user = (name: string, domain = acme) =>
+    make('users', { name, domain_id: domain, password: `${name}-pass` });
+  const bridge = await user('bridge', 'default');
+  for (const name of ['reader', 'service']) await put(`/system/users/${bridge}/roles/${await role(name)}`);
+  await put(`/projects/${web}/users/${await user('alice')}/roles/${member}`);
+  await put(`/projects/${web}/users/${await user('dave')}/roles/${lead}`);
+  await put(`/projects/${plans}/users/${await user('gina', globex)}/roles/${member}`);
+  const developers = await make('groups', { name: 'developers', domain_id: acme });
+  await put(`/groups/${developers}/users/${await user('bob')}`);
+  await put(`/projects/${web}/groups/${developers}/roles/${member}`);
+  const carol = await user('carol');
+  await put(`/projects/${web}/users/${carol}/roles/${member}`);
+  await call('PATCH', `/users/${carol}`, { user: { enabled: false } });
+  return { acme, web, plans };
+}
+
+/** Members of the projects, holders of a role that Keystone does not have, and a project that is gone. */
+async function bind({ kubernetes }: KubernetesSite, { web, plans }: { web: string; plans: string }) {
+  await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' };
+  const groups = [
+    `keystone:project:${web}:role:member`,
+    `keystone:project:${web}:role:ghost`,
+    `keystone:project:${plans}:role:member`,
+    `keystone:project:${UNKNOWN}:role:member`,
+  ];
+  await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
+    metadata: { name: 'teams' },
+    roleRef,
+    subjects: groups.map((name) => ({ apiGroup, kind: 'Group', name })),
+  });
+  await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
+    metadata: { name: 'asks' },
+    roleRef,
+    subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
+  });
+  const resourceAttributes = {
+    verb: 'create',
+    group: 'stonegate.dev',
+    resource: 'localresourceaccessreviews',
+    namespace: 'shop',
+  };
+  await eventually(() => isAllowed(kubernetes, { user: 'acme:alice', resourceAttributes }));
+}
+
+t.setTimeout(300_000);
+
+t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKubernetes() }, async (t) => {
+  const keystone = await startRealKeystone();
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= keystone.stop());
+  t.teardown(stop);
+  const seeded = await seed(keystone);
+  const site = await startKubernetesSite(t, {
+    stonegateFiles: { 'bridge-password': 'bridge-pass' },
+    configuration: {
+      access: { index: true },
+      authentication: {
+        keystone: {
+          url: keystone.url,
+          serviceCredential: { password: PASSWORD },
+          timeout: '30s',
+          cacheTTL: '1h',
+        },
+      },
+    },
+  });
+  await bind(site, seeded);
+  const { stonegate } = site;
+  const scope = { project: { id: seeded.web } };
+  const token = await keystone.login(passwordOf('alice', 'acme', 'alice-pass'), scope);
+  const files = t.testdir({ 'ca.crt': stonegate.authority.cert, token });
+  const run = async (...argv: readonly string[]) => {
+    const { io, printed } = printedIO();
+    const address = [
+      '--server',
+      stonegate.url,
+      '--ca-file',
+      `${files}/ca.crt`,
+      '--token-file',
+      `${files}/token`,
+    ];
+    const code = await whoCan(['delete', 'secrets', '-n', 'shop', ...argv, ...address], io, { env: {} });
+    return { code, ...printed };
+  };
+  await eventually(async () => (await run()).stdout.includes('acme:alice'));
+
+  await t.test('groups have names, and people are those who hold the role now', async (t) => {
+    const { code, stdout, stderr } = await run('--people');
+    t.equal(code, 0, stderr);
+    const lines = stdout.split('\n').map((line) => line.trimEnd());
+    const at = lines.findIndex((line) => line.includes('role member on project web'));
+    t.match(lines[at], `(keystone:project:${seeded.web}:role:member)`);
+    t.same(
+      lines.slice(at + 1, at + 4).map((line) => line.trim()),
+      ['alice@acme', 'bob@acme', 'dave@acme'],
+      'by a group and by an implied role too; no disabled user',
+    );
+    t.notMatch(stdout, 'carol');
+  });
+
+  await t.test('a role that Keystone does not have has no holder, which is said', async (t) => {
+    const { stdout } = await run('--people');
+    t.match(stdout, /role ghost on project web .*\n +\(no enabled user holds it now\)\n/);
+  });
+
+  await t.test('names of another domain, and of a project that is gone, are not told', async (t) => {
+    for (const format of ['table', 'json', 'yaml']) {
+      const { stdout, stderr } = await run('--people', '-o', format);
+      t.match(stdout, /project web/);
+      t.notMatch(stdout, /plans|gina/);
+      t.match(stdout, `keystone:project:${seeded.plans}:role:member`, 'alice may read the binding');
+      t.equal(stderr, '');
+    }
+  });
+
+  await t.test('a Keystone that is gone is a warning; the answer stays', async (t) => {
+    const before = await run();
+    await stop();
+    const { code, stdout, stderr } = await run('--people');
+    t.equal(code, 0, stderr);
+    t.match(stderr, 'stonegate who-can: Keystone cannot be asked for the people of each role\n');
+    t.equal(stdout, before.stdout, 'the same without people');
+  });
+});
