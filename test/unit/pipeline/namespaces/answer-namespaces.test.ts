@@ -331,6 +331,23 @@ t.test(
   },
 );
 
+t.test('a watch of one name reviews no other', async (t) => {
+  const asked: string[] = [];
+  const site = confirmingSite((name) => {
+    asked.push(name);
+    return false;
+  });
+  const watch = await site.watch('alice', 'fieldSelector=metadata.name%3Db');
+  t.same(await watch.read(), ['ADDED b']);
+  site.put({ ...a, labels: { env: 'test' } });
+  site.put({ ...b, labels: { env: 'test' } });
+  t.same(await watch.read(), ['MODIFIED b']);
+  t.same(
+    asked.filter((name) => name !== ''),
+    ['b'],
+  );
+});
+
 t.test('a process that does not know what the user was shown answers 410, once', async (t) => {
   const site = confirmingSite((name) => name === 'b');
   const from = `resourceVersion=${site.index.revision}`;
