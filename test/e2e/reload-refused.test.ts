@@ -13,6 +13,7 @@ import tls, { connect, type SecureContextOptions } from 'node:tls';
 import t, { type Test } from 'tap';
 import { freePort } from '../support/free-port.ts';
 import { askOnce } from '../support/open-request.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
 import { createIssuer, type Subject } from '../support/tls/issuer.ts';
@@ -142,7 +143,7 @@ async function setUp(t: Test) {
     async as(credential: KeyPair) {
       const { port } = app.address;
       const { status } = await askOnce({ port, ca: authority.cert, ...credential }, undefined, NAMESPACES);
-      return { status, user: apiServer.requests.at(-1)?.headers['impersonate-user'] };
+      return { status, user: apiServer.requests.filter(isForClient).at(-1)?.headers['impersonate-user'] };
     },
     hook,
     portalPage: async () => page(`https://localhost:${portal.port}/login`, authority.cert),

@@ -6,19 +6,15 @@
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { type Review, type ReviewFollower, type ReviewName, ReviewsOfUser } from './reviews-of-user.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
 
-/** Milliseconds for which a review counts. */
-const TTL = 60_000;
 /** Reviews of one request in flight. */
 const CONCURRENT = 8;
 /** Milliseconds after a refusal in which an open watch, here or of another process, may show the name. */
 const MAX_SHOWN = 6 * 60_000;
-/** Users of one view, with different uids or extras, whose reviews are stored. */
+/** Users of one view, with different uids or extras, whose reviews are stored beside those of open watches. */
 const MAX_USERS = 16;
-
-/** @throws StatusError if the API server does not answer */
-export type ReviewName = (name: string) => Promise<boolean>;
 
 /** Whose reviews: another authorizer may decide by everything that it is told of the user. */
 export interface Confirmed {
@@ -26,20 +22,12 @@ export interface Confirmed {
   readonly user: UserInfo;
 }
 
-interface Review {
-  readonly isAllowed: boolean;
-  readonly at: number;
-  /** Of the user's access, when the review began. */
-  readonly generation: number;
-  /** When a name that was allowed came to be refused; undefined if it was never allowed before. */
-  readonly revoked: { readonly revision: number; readonly at: number } | undefined;
-}
-
 export class ConfirmedNames {
   readonly #clock: Clock;
   readonly #known: () => number;
   /** By view and user; the users that came last are last. */
-  readonly #reviews = new WeakMap<VisibleNamespaces, Map<string, Map<string, Review>>>();
+  readonly #users = new WeakMap<VisibleNamespaces, Map<string, ReviewsOfUser>>();
+  #begun = 0;
 
   /** @param known the highest revision of which a client may have been told */
   constructor(clock: Clock, known: () => number) {
@@ -58,28 +46,39 @@ export class ConfirmedNames {
   ): Promise<ReadonlySet<string>> {
     const { view } = confirmed;
     const reviews = this.#reviewsOf(confirmed);
-    const now = this.#clock.now();
+    const before = this.#begun;
     const shown = new Set<string>();
     const asked: string[] = [];
     for (const name of names) {
-      const known = reviews.get(name);
-      const counts = known?.generation === view.generation && known.at + TTL > now;
-      if (!counts) asked.push(name);
+      const known = reviews.current(name, view.generation);
+      if (known === undefined) asked.push(name);
       else if (known.isAllowed) shown.add(name);
     }
     await mapWithConcurrency(asked, CONCURRENT, async (name) => {
       const { generation } = view;
+      this.#begun += 1;
+      const begun = this.#begun;
+      const at = this.#clock.now();
       const isAllowed = await review(name);
       if (isAllowed) shown.add(name);
       // If the user's access changed meanwhile, the answer may be older than the change.
-      if (generation === view.generation) this.#store(reviews, name, { isAllowed, at: now, generation });
+      if (generation === view.generation)
+        reviews.store(name, { isAllowed, at, begun, generation }, this.#known());
     });
+    // A review that began later, for another request of the user, may have ended before.
+    for (const name of shown) if (isRefusedSince(reviews.get(name), before)) shown.delete(name);
     return shown;
   }
 
   /** Whether it is known what the user was shown of the name. */
   isKnown(confirmed: Confirmed, name: string): boolean {
-    return this.#reviewsOf(confirmed).has(name);
+    return this.#reviewsOf(confirmed).get(name) !== undefined;
+  }
+
+  /** @returns those of the names that the last review, perhaps for another request, refused */
+  refused(confirmed: Confirmed, names: Iterable<string>): readonly string[] {
+    const reviews = this.#reviewsOf(confirmed);
+    return [...names].filter((name) => reviews.get(name)?.isAllowed === false);
   }
 
   /** Whether a client that has seen the revision may have a name that is refused now. */
@@ -89,26 +88,37 @@ export class ConfirmedNames {
     return revision <= revoked.revision || revoked.at + MAX_SHOWN >= this.#clock.now();
   }
 
-  #store(reviews: Map<string, Review>, name: string, review: Omit<Review, 'revoked'>): void {
-    const before = reviews.get(name);
-    const isNew = before?.isAllowed === true && !review.isAllowed;
-    const revoked = isNew ? { revision: this.#known(), at: this.#clock.now() } : before?.revoked;
-    reviews.set(name, { ...review, revoked: review.isAllowed ? undefined : revoked });
+  /**
+   * Tells an open watch of the user's reviews. The names that it shows are reviewed again from time to time.
+   *
+   * @returns ends it
+   */
+  follow(confirmed: Confirmed, follower: ReviewFollower): () => void {
+    const reviews = this.#reviewsOf(confirmed);
+    return reviews.follow(follower, async (names) => {
+      const pending = names.filter((name) => reviews.current(name, confirmed.view.generation) === undefined);
+      await this.confirm(confirmed, reviews.oldest(pending), follower.review);
+    });
   }
 
-  #reviewsOf({ view, user }: Confirmed): Map<string, Review> {
-    const users = this.#reviews.get(view) ?? new Map<string, Map<string, Review>>();
-    this.#reviews.set(view, users);
+  #reviewsOf({ view, user }: Confirmed): ReviewsOfUser {
+    const users = this.#users.get(view) ?? new Map<string, ReviewsOfUser>();
+    this.#users.set(view, users);
     const key = keyOf(user);
-    const reviews = users.get(key) ?? new Map<string, Review>();
+    const reviews = users.get(key) ?? new ReviewsOfUser(this.#clock);
     users.delete(key);
     users.set(key, reviews);
-    for (const oldest of users.keys()) {
+    if (users.size <= MAX_USERS) return reviews;
+    for (const [oldest, { isFollowed }] of users) {
       if (users.size <= MAX_USERS) break;
-      users.delete(oldest);
+      if (!isFollowed && oldest !== key) users.delete(oldest);
     }
     return reviews;
   }
+}
+
+function isRefusedSince(review: Review | undefined, begun: number): boolean {
+  return review?.isAllowed === false && review.begun > begun;
 }
 
 /** Of the whole user, however groups and extras are ordered. */

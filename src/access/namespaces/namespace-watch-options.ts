@@ -6,6 +6,7 @@ import type { Change } from '../../rbac/change.ts';
 import type { ResponseForm } from '../lists/response-form.ts';
 import type { AccessIndex } from '../ports.ts';
 import type { NamespaceSelection } from './namespace-list.ts';
+import type { ReviewFollower } from './reviews-of-user.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** The client's end. */
@@ -19,6 +20,8 @@ export interface EventStream {
   /** @param bytes that are held for the client in other places */
   holds(bytes: number): void;
   end(): void;
+  /** Breaks the response off after an error, which is logged. */
+  fail(error: unknown): void;
 }
 
 export interface NamespaceWatchOptions {
@@ -49,4 +52,6 @@ export interface NameConfirmation {
   readonly revoked: readonly string[];
   /** Whether a name that was not reviewed, or becomes visible, is shown. */
   readonly confirm: (name: string) => Promise<boolean>;
+  /** Tells the watch of all further reviews of the user. @returns ends it */
+  readonly follow: (watch: Omit<ReviewFollower, 'review'>) => () => void;
 }

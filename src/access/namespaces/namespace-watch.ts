@@ -10,6 +10,7 @@ import type { Change } from '../../rbac/change.ts';
 import { atRevision, bookmarkObject, eventText, goneNamespace } from './namespace-form.ts';
 import type { EventStream, NamespaceWatchOptions } from './namespace-watch-options.ts';
 import { touchedBy } from './replay.ts';
+import { ShownNames } from './shown-names.ts';
 import type { VisibleChange } from './visible-namespaces.ts';
 import { InitialNames, type Waiting, WaitingEvents } from './waiting-events.ts';
 
@@ -30,8 +31,8 @@ class NamespaceWatch {
   readonly #options: NamespaceWatchOptions;
   readonly #initial: InitialNames;
   readonly #waiting = new WaitingEvents();
-  /** The names that the client has; undefined if it has all that it may see. */
-  readonly #shown: Set<string> | undefined;
+  /** Undefined if the client has all that it may see. */
+  readonly #shown: ShownNames | undefined;
   readonly #ends: (() => void)[] = [];
   #timer: Timer | undefined;
   #pending = '';
@@ -49,7 +50,7 @@ class NamespaceWatch {
     this.#stream = stream;
     this.#options = options;
     this.#initial = new InitialNames(start === 'all' ? view.names : []);
-    this.#shown = confirmation && new Set();
+    this.#shown = confirmation && new ShownNames(confirmation);
     this.#marksEnd = marksInitialEvents;
     this.#needsBookmark = start === 'all' && !marksInitialEvents;
   }
@@ -62,6 +63,10 @@ class NamespaceWatch {
     this.#ends.push(
       view.subscribe((change) => this.#changed(change)),
       access.index.subscribe({ progressed: (revision) => this.#progressed(revision) }),
+      this.#shown?.follow(
+        (name, isAllowed) => this.#reviewed(name, isAllowed),
+        (error) => this.#stream.fail(error),
+      ) ?? (() => {}),
       () => access.stopped.removeEventListener('abort', end),
       () => this.#timer?.cancel(),
     );
@@ -103,7 +108,7 @@ class NamespaceWatch {
     const waiting = name === undefined ? this.#waiting.take() : undefined;
     if (name !== undefined) this.#showInitial(name);
     else if (waiting !== undefined) this.#showWaiting(waiting);
-    else if (this.#marksEnd) {
+    else if (this.#marksEnd && !this.#shown?.isConfirming) {
       this.#marksEnd = false;
       this.#bookmark(true);
     } else return false;
@@ -127,25 +132,23 @@ class NamespaceWatch {
   }
 
   #confirmed(name: string): StoredNamespace | undefined {
-    const { confirmation, view } = this.#options;
-    return confirmation === undefined || confirmation.confirmed.has(name) ? view.get(name) : undefined;
+    return this.#shown?.allowed.has(name) === false ? undefined : this.#options.view.get(name);
   }
 
   /** A name that became visible after the reviews. */
   #addUnreviewed(name: string): void {
-    const { confirmation, view } = this.#options;
-    const namespace = view.get(name);
-    if (namespace !== undefined && confirmation?.reviewed.has(name) === false) this.#add(namespace);
+    const namespace = this.#options.view.get(name);
+    if (namespace !== undefined && this.#shown?.isUnreviewed(name)) this.#add(namespace);
   }
 
   /** What the changes concern is told as it is now; all else the client knows. */
   #replay(changes: readonly Change[]): void {
-    const { view, selection, confirmation } = this.#options;
-    for (const name of confirmation?.confirmed ?? []) {
+    const { view, selection } = this.#options;
+    for (const name of this.#shown?.allowed ?? []) {
       const namespace = view.get(name);
       if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
     }
-    for (const name of confirmation?.revoked ?? []) this.#revoke(name);
+    for (const name of this.#shown?.revoked ?? []) this.#revoke(name);
     for (const [name, touched] of [...touchedBy(changes, view)].sort(byName)) {
       if (!selection.mayMatch(name)) continue;
       const namespace = this.#confirmed(name);
@@ -168,6 +171,21 @@ class NamespaceWatch {
     this.#hide(goneNamespace(name, view.tenant, access.index.revision));
   }
 
+  /** The API server comes to refuse a name, or to allow it. */
+  #reviewed(name: string, isAllowed: boolean): void {
+    const { view, selection, access } = this.#options;
+    const isShown = this.#shown?.has(name) === true;
+    const namespace = view.get(name);
+    // It is told as it will be then.
+    if (isAllowed === isShown || this.#initial.isPending(name)) return;
+    if (isAllowed && (namespace === undefined || !selection.matches(namespace))) return;
+    this.#needsBookmark = true;
+    const gone = goneNamespace(name, view.tenant, access.index.revision);
+    if (this.#isBehind) this.#wait(name, isShown, isAllowed ? undefined : gone);
+    else if (!isAllowed) this.#hide(gone);
+    else if (namespace !== undefined) this.#show('ADDED', namespace);
+  }
+
   #changed(change: VisibleChange): void {
     const { type, namespace, before, revision, cause } = change;
     // It is told as it will be then.
@@ -175,7 +193,8 @@ class NamespaceWatch {
     if (cause === 'access') this.#needsBookmark = true;
     const isShown = this.#isShown(change);
     const isGone = type === 'DELETED' || !this.#options.selection.matches(namespace);
-    if (this.#isBehind) this.#wait(change, isShown, isGone);
+    if (this.#isBehind)
+      this.#wait(namespace.name, isShown, isGone ? atRevision(before ?? namespace, revision) : undefined);
     else if (isGone && isShown) this.#hide(atRevision(before ?? namespace, revision));
     else if (!isGone && isShown) this.#show('MODIFIED', namespace);
     else if (!isGone) this.#add(namespace);
@@ -190,35 +209,28 @@ class NamespaceWatch {
     return type !== 'ADDED' && this.#options.selection.matches(before ?? namespace);
   }
 
-  #wait({ namespace, before, revision }: VisibleChange, wasShown: boolean, isGone: boolean): void {
-    const { name } = namespace;
-    const { isShown, gone } = this.#waiting.get(name) ?? { isShown: wasShown, gone: undefined };
-    const isNewlyGone = isGone && isShown && gone === undefined;
-    this.#waiting.set({
-      name,
-      isShown,
-      gone: isNewlyGone ? atRevision(before ?? namespace, revision) : gone,
-    });
+  /** @param gone undefined if the client is to have it */
+  #wait(name: string, isShown: boolean, gone: StoredNamespace | undefined): void {
+    this.#waiting.add(name, isShown, gone);
     this.#stream.holds(this.#waiting.bytes);
     if (this.#pending === '') this.#advanceLater();
   }
 
   #add(namespace: StoredNamespace): void {
-    const { confirmation, view, selection } = this.#options;
-    if (confirmation === undefined) {
+    const { view, selection } = this.#options;
+    if (this.#shown === undefined) {
       this.#show('ADDED', namespace);
       return;
     }
     const { name } = namespace;
-    confirmation.confirm(name).then(
+    this.#shown.confirm(name).then(
       (isConfirmed) => {
-        const current = view.get(name);
-        if (!isConfirmed || current === undefined || this.#shown?.has(name)) return;
-        this.#needsBookmark = true;
-        if (selection.matches(current)) this.#show('ADDED', current);
+        const current = isConfirmed && !this.#shown?.has(name) ? view.get(name) : undefined;
+        if (current !== undefined) this.#needsBookmark = true;
+        if (current !== undefined && selection.matches(current)) this.#show('ADDED', current);
+        this.#advance();
       },
-      // The client asks again, and learns why.
-      () => this.#stream.end(),
+      (error: unknown) => this.#stream.fail(error),
     );
   }
 
@@ -248,20 +260,19 @@ class NamespaceWatch {
   }
 
   #flush(): void {
-    if (this.#pending === '') return;
     const isEarly = this.#shownRevision > this.#options.access.index.revision;
     if (!this.#hasMore && this.#hasEvents && (this.#needsBookmark || isEarly)) this.#bookmark();
     const text = this.#pending;
     this.#pending = '';
-    this.#stream.write(text);
+    if (text !== '') this.#stream.write(text);
   }
 
   /** Not while something waits: a client that resumes from there would never learn it. */
   #bookmark(isEndOfInitialEvents = false): void {
     const { access, allowsBookmarks } = this.#options;
+    if (!allowsBookmarks || this.#hasMore || this.#shown?.isConfirming) return;
     this.#hasEvents = false;
     this.#needsBookmark = false;
-    if (!allowsBookmarks || this.#hasMore) return;
     this.#bookmarked = access.index.revision;
     this.#enqueue('BOOKMARK', bookmarkObject(this.#bookmarked, isEndOfInitialEvents));
   }

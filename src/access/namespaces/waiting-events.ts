@@ -64,14 +64,16 @@ export class WaitingEvents {
     return this.#bytes;
   }
 
-  get(name: string): Waiting | undefined {
-    return this.#entries.get(name);
-  }
-
-  set(entry: Waiting): void {
-    const before = this.#entries.get(entry.name);
+  /**
+   * @param wasShown whether the client has it, if nothing of it waits
+   * @param goneNow what the client had, if it is gone; undefined if the client is to have it
+   */
+  add(name: string, wasShown: boolean, goneNow: StoredNamespace | undefined): void {
+    const before = this.#entries.get(name);
+    const isShown = before?.isShown ?? wasShown;
+    const entry = { name, isShown, gone: before?.gone ?? (isShown ? goneNow : undefined) };
     this.#bytes += sizeOf(entry) - (before === undefined ? 0 : sizeOf(before));
-    this.#entries.set(entry.name, entry);
+    this.#entries.set(name, entry);
   }
 
   /** The oldest, which waits no longer; undefined if there is none. */

@@ -5,9 +5,10 @@
 
 import type { ListOptions } from '../../access/lists/list-options.ts';
 import { ChangeLog } from '../../access/namespaces/change-log.ts';
-import { ConfirmedNames, type ReviewName } from '../../access/namespaces/confirmed-names.ts';
+import { ConfirmedNames } from '../../access/namespaces/confirmed-names.ts';
 import { CreatedNamespaces } from '../../access/namespaces/created-namespaces.ts';
 import type { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
+import type { ReviewName } from '../../access/namespaces/reviews-of-user.ts';
 import { ServedUsers } from '../../access/namespaces/served-users.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
@@ -20,7 +21,6 @@ import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import { visibleNamespaces } from '../../rbac/enumerate.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -114,11 +114,9 @@ export function nameReview(
 /** The user's namespaces, as the index has them. */
 export function viewOf(
   { subject, tenant }: NamespacesRequest,
-  { views, verifier }: NamespacesState,
+  { views }: NamespacesState,
 ): VisibleNamespaces {
-  const view = views.viewOf(subject, tenant);
-  verifier.sampleNamespaces(subject, visibleNamespaces(tenant), view.names);
-  return view;
+  return views.viewOf(subject, tenant);
 }
 
 /** Milliseconds for which a revision is waited for. */

@@ -4,9 +4,9 @@
  */
 
 import { responseForm } from '../../access/lists/response-form.ts';
-import type { ReviewName } from '../../access/namespaces/confirmed-names.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
+import type { ReviewName } from '../../access/namespaces/reviews-of-user.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
@@ -70,7 +70,7 @@ export async function watchVisible(
         start,
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
-        ...(confirmation && { confirmation }),
+        ...(confirmation && { confirmation: confirmation.begin(view) }),
         isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
@@ -124,32 +124,46 @@ function recheckUser(
   return () => timer.cancel();
 }
 
-/**
- * Uncertain is what a client has that was shown names by another process: of a name that is refused and was
- * never reviewed here, it is not known.
- *
- * @throws StatusError as the reviews do
- */
+interface Confirmation {
+  /**
+   * Whether it is uncertain what a client has that was shown names by another process: of a name that is
+   * refused and was never reviewed here, it is not known.
+   */
+  readonly isUncertain: boolean;
+  /** When the watch begins. */
+  begin(view: VisibleNamespaces): NameConfirmation;
+}
+
+/** @throws StatusError as the reviews do */
 async function confirmationOf(
   request: NamespacesRequest,
   state: NamespacesState,
   review: ReviewName,
-): Promise<NameConfirmation & { readonly isUncertain: boolean }> {
+): Promise<Confirmation> {
   const { outgoing, options, selection } = request;
-  const subject = () => ({ view: viewOf(request, state), user: outgoing.user });
-  const confirm = (names: readonly string[]) => state.confirmed.confirm(subject(), names, review);
-  const { names } = viewOf(request, state);
-  const before = subject();
-  const unknown = new Set(names.filter((name) => !state.confirmed.isKnown(before, name)));
-  const confirmed = await confirm(names);
-  const refused = names.filter((name) => !confirmed.has(name) && selection.mayMatch(name));
+  const { confirmed } = state;
+  const of = (view: VisibleNamespaces) => ({ view, user: outgoing.user });
+  const view = viewOf(request, state);
+  const { names } = view;
+  const selected = names.filter((name) => selection.mayMatch(name));
+  const unknown = new Set(selected.filter((name) => !confirmed.isKnown(of(view), name)));
+  const allowed = await confirmed.confirm(of(view), selected, review);
+  const refused = selected.filter((name) => !allowed.has(name));
   const { resourceVersion = 0 } = options;
+  const revoked = refused.filter((name) => confirmed.isRevokedSince(of(view), name, resourceVersion));
   return {
-    reviewed: new Set(names),
-    confirmed,
-    revoked: refused.filter((name) => state.confirmed.isRevokedSince(subject(), name, resourceVersion)),
     isUncertain: refused.some((name) => unknown.has(name)),
-    confirm: async (name) => (await confirm([name])).has(name),
+    begin(current) {
+      // By a review of another request, since those of this one.
+      const lost = new Set(confirmed.refused(of(current), allowed));
+      return {
+        reviewed: new Set(names),
+        confirmed: new Set([...allowed].filter((name) => !lost.has(name))),
+        revoked: [...revoked, ...lost],
+        confirm: async (name) => (await confirmed.confirm(of(current), [name], review)).has(name),
+        follow: (watch) => confirmed.follow(of(current), { ...watch, review }),
+      };
+    },
   };
 }
 
