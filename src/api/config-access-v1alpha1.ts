@@ -2,9 +2,7 @@
  * The sections `access` and `authorization` of a StonegateConfiguration after loading.
  * `config/schema-access.ts` parses them.
  */
-
-/** The modes of kube-apiserver's `--authorization-mode`. */
-export type AuthorizationMode = 'Node' | 'RBAC' | 'Webhook' | 'ABAC' | 'AlwaysAllow' | 'AlwaysDeny';
+import type { AuthorizationMode } from './authorization-mode.ts';
 
 /** A list of the namespaces in which a user may do one thing. */
 export interface NamedSetConfiguration {

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import type { AccessIndex } from '../../../../src/access/ports.ts';
 import type { SubjectAccessReviewStatus } from '../../../../src/api/authorization-v1.ts';
 import type { Identity } from '../../../../src/api/identity.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
@@ -11,12 +10,10 @@ import { createSelfReviewAnswerer } from '../../../../src/pipeline/self-review/a
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
-import { boundedAccessIndexOf } from '../../../support/access-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
-import { role, roleBinding, user } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
 const ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -37,7 +34,6 @@ interface Options {
   readonly body?: string | Buffer | Readable;
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
   readonly review?: SubjectAccessReviewStatus | Error;
-  readonly access?: AccessIndex;
 }
 
 /** Posts a review of oneself and tells what was answered and what the API server was asked. */
@@ -62,14 +58,7 @@ async function post(spec: unknown, options: Options = {}) {
     },
   };
   const limits = { bodyBytes: 1024, bodyTimeout: 1000 };
-  const answerer = createSelfReviewAnswerer({
-    fetcher,
-    reviewer,
-    mode,
-    clock,
-    limits,
-    ...(options.access && { access: options.access }),
-  });
+  const answerer = createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits });
   const exchange = {
     ...fakeExchange({ method: 'POST', target, headers }),
     body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
@@ -285,17 +274,6 @@ t.test('C131 a user who may not ask for rules is told so, and what Stonegate gra
     status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
   });
   t.equal(json.status.resourceRules.length, 3);
-});
-
-t.test('the rules are complete from the index, unless it lacks objects of the tenant', async (t) => {
-  const reader = role('ns', 'reader', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }], 'acme');
-  const binding = roleBinding('ns', 'x', 'Role/reader', [user('acme:alice')], 'acme');
-  const rulesWith = async (objects: number) => {
-    const { access } = boundedAccessIndexOf({ objects, bytes: 1_000_000 }, reader, binding);
-    return (await post({ namespace: 'ns' }, { target: RULES, access })).json.status;
-  };
-  t.equal((await rulesWith(2)).incomplete, false);
-  t.equal((await rulesWith(1)).incomplete, true);
 });
 
 t.test('a refusal other than 403 of a rules review is passed on', async (t) => {
