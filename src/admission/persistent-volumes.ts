@@ -1,6 +1,6 @@
 /**
- * PersistentVolumes that are files or devices of a node. Pod Security does not know them, since on an ordinary cluster
- * tenants cannot create any; on Arktos each tenant has its own.
+ * PersistentVolumes that are files or devices of a node. Pod Security does not know them, since on an
+ * ordinary cluster tenants cannot create any; on Arktos each tenant has its own.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#types-of-persistent-volumes
  */
 import { deviceViolations } from './arktos-pod-fields.ts';
