@@ -71,7 +71,7 @@ export async function watchVisible(
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation: confirmation.begin(view) }),
-        isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
+        isSuspended: () => state.verifier.isSuspended(request.subject),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
@@ -145,9 +145,10 @@ async function confirmationOf(
   const of = (view: VisibleNamespaces) => ({ view, user: outgoing.user });
   const view = viewOf(request, state);
   const { names } = view;
-  const unknown = new Set(names.filter((name) => !confirmed.isKnown(of(view), name)));
-  const allowed = await confirmed.confirm(of(view), names, review);
-  const refused = names.filter((name) => !allowed.has(name) && selection.mayMatch(name));
+  const selected = names.filter((name) => selection.mayMatch(name));
+  const unknown = new Set(selected.filter((name) => !confirmed.isKnown(of(view), name)));
+  const allowed = await confirmed.confirm(of(view), selected, review);
+  const refused = selected.filter((name) => !allowed.has(name));
   const { resourceVersion = 0 } = options;
   const revoked = refused.filter((name) => confirmed.isRevokedSince(of(view), name, resourceVersion));
   return {
