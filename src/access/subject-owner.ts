@@ -3,7 +3,11 @@
  * cannot be told apart from another tenant's subject counts as one.
  */
 import { projectGroup, readKeystoneGroup } from '../api/keystone-groups.ts';
-import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
+import {
+  SERVICE_ACCOUNT_PREFIX,
+  SERVICE_ACCOUNTS_PREFIX,
+  TENANT_GROUP_PREFIX,
+} from '../api/reserved-names.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
@@ -56,7 +60,7 @@ export class View {
         this.#may('list', 'rolebindings', '', ''));
   }
 
-  /** Whether the subject may be named. */
+  /** Whether the subject may be named: it is the user's own, or the user may read the binding. */
   shows({ key, binding }: SubjectGrant): boolean {
     if (this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key)) return true;
     const known = this.#readable.get(binding);
@@ -96,26 +100,36 @@ export class View {
     const { kind, name } = subjectOfKey(key);
     const { user, namePrefix } = this.viewer;
     if (kind === 'group') return user.groups.includes(name) || this.#isOwnGroup(name);
-    if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) return this.#isOwnServiceAccount(name);
-    if (name === user.username || !name.includes(':') || name.startsWith('system:')) return true;
+    if (name.startsWith(SERVICE_ACCOUNT_PREFIX))
+      return name === user.username || this.#isOwnNamespace(name.slice(SERVICE_ACCOUNT_PREFIX.length));
+    if (name === user.username || name.startsWith('system:')) return true;
     return namePrefix !== undefined && name.startsWith(namePrefix);
   }
 
   #isOwnGroup(name: string): boolean {
-    if (name.startsWith(TENANT_GROUP_PREFIX)) return name === `${TENANT_GROUP_PREFIX}${this.viewer.tenant}`;
+    if (name.startsWith(SERVICE_ACCOUNTS_PREFIX))
+      return this.#isOwnNamespace(name.slice(SERVICE_ACCOUNTS_PREFIX.length));
+    if (name.startsWith('system:')) return true;
+    const { tenant, domainID, user } = this.viewer;
+    if (name.startsWith(TENANT_GROUP_PREFIX))
+      return tenant !== '' && name === `${TENANT_GROUP_PREFIX}${tenant}`;
     const group = readKeystoneGroup(name);
-    if (group === undefined) return !name.includes(':') || name.startsWith('system:');
+    if (group === undefined) return false;
     if (group.kind === 'system') return true;
-    const { domainID, user } = this.viewer;
     if (group.kind === 'project' && user.groups.includes(projectGroup(group.id))) return true;
     if (domainID === undefined) return false;
     if (group.kind === 'domain') return group.id === domainID;
     return group.kind === 'project' && this.#options.scopes?.projects.get(group.id)?.domainID === domainID;
   }
 
-  /** The name tells the namespace: it is told if the user may read that, or if it is the cluster's. */
-  #isOwnServiceAccount(name: string): boolean {
-    const [namespace = ''] = name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 1);
+  /**
+   * The name of a service account, or of all of a namespace, tells the namespace: it is told if the user may
+   * read that, or if it is the cluster's.
+   *
+   * @param place begins with the namespace
+   */
+  #isOwnNamespace(place: string): boolean {
+    const [namespace = ''] = place.split(':', 1);
     return namespace.startsWith('kube-') || this.#may('get', 'namespaces', namespace, namespace);
   }
 }

@@ -12,6 +12,9 @@ export const AUTHENTICATED = 'system:authenticated';
 /** What the user names of service accounts begin with; namespace and name follow. */
 export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
+/** What the groups of all service accounts of one namespace begin with; the namespace follows. */
+export const SERVICE_ACCOUNTS_PREFIX = 'system:serviceaccounts:';
+
 /** Of every user of a tenant, in the tenancy mode whose user names do not contain it; the tenant follows. */
 export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
 

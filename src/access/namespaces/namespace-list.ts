@@ -90,7 +90,7 @@ export async function selectConfirmedPage(
     const confirmed = await confirm(batch.namespaces.map(({ name }) => name));
     for (const { name } of batch.namespaces) {
       last = name;
-      // The index may have learned better in the meantime.
+      // The index may have learned of a change in the meantime.
       const namespace = confirmed.has(name) ? view.get(name) : undefined;
       if (namespace === undefined) continue;
       if (limit > 0 && namespaces.length === limit) return { namespaces, hasMore: true };

@@ -222,6 +222,25 @@ t.test('revisions', async (t) => {
   t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
 });
 
+t.test('each request is compared with the API server once, whatever it takes to answer it', async (t) => {
+  const samples: (readonly string[])[] = [];
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')], {
+    verifier: {
+      isSuspended: () => false,
+      sampleNamespaces: (_subject, _question, allowed) => samples.push(allowed),
+    },
+  });
+  const first = await site.get('alice', 'limit=1');
+  t.strictSame(samples, [['a', 'b']]);
+  await site.get('alice', `limit=1&continue=${encodeURIComponent(first?.continue ?? '')}`);
+  t.equal(samples.length, 2);
+  const watch = await site.watch('alice');
+  t.teardown(() => watch.close());
+  t.equal(samples.length, 3);
+  await site.get('alice', 'limit=1&continue=forged');
+  t.equal(samples.length, 3, 'a refusal shows no decision');
+});
+
 t.test('a revision that arrives in time is waited for', async (t) => {
   const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
   const later = site.get('alice', `resourceVersion=${site.index.revision + 1}`);
@@ -311,6 +330,23 @@ t.test(
     t.same(await (await site.watch('alice', from)).read(), [], 'until it is allowed again');
   },
 );
+
+t.test('a watch of one name reviews no other', async (t) => {
+  const asked: string[] = [];
+  const site = confirmingSite((name) => {
+    asked.push(name);
+    return false;
+  });
+  const watch = await site.watch('alice', 'fieldSelector=metadata.name%3Db');
+  t.same(await watch.read(), ['ADDED b']);
+  site.put({ ...a, labels: { env: 'test' } });
+  site.put({ ...b, labels: { env: 'test' } });
+  t.same(await watch.read(), ['MODIFIED b']);
+  t.same(
+    asked.filter((name) => name !== ''),
+    ['b'],
+  );
+});
 
 t.test('a process that does not know what the user was shown answers 410, once', async (t) => {
   const site = confirmingSite((name) => name === 'b');

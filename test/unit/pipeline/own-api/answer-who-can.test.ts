@@ -8,7 +8,7 @@ import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { createWhoCanAnswerer } from '../../../../src/pipeline/own-api/answer-who-can.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
-import { accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
@@ -39,6 +39,8 @@ interface Given {
   readonly headers?: readonly (readonly [string, string])[];
   /** With tenants at the API server: `system` is the tenant of operators. */
   readonly arktos?: string;
+  /** In front of an API server without tenants. */
+  readonly mode?: typeof openMode;
 }
 
 async function post(body: string, given: Given = {}) {
@@ -46,7 +48,7 @@ async function post(body: string, given: Given = {}) {
   const { access } = given.site ?? accessIndexOf(...objects);
   const mode =
     arktos === undefined
-      ? openMode
+      ? (given.mode ?? openMode)
       : {
           ...openMode,
           tenantOf: () => toTenantName(arktos),
@@ -91,7 +93,7 @@ async function review(spec: object, given: Given = {}): Promise<WhoCanStatus> {
 const OBJECTS = [
   namespace('web'),
   clusterRole('admin', ADMIN),
-  clusterRoleBinding('ops', 'ClusterRole/admin', [user('root'), group('operators')]),
+  clusterRoleBinding('ops', 'ClusterRole/admin', [user('acme:root'), group('system:operators')]),
   roleBinding('web', 'team', 'ClusterRole/admin', [
     user('acme:alice'),
     serviceAccount('ci'),
@@ -103,8 +105,8 @@ t.test(
   'a review names users, groups and service accounts, with the binding and the role of each',
   async (t) => {
     const status = await review(SECRETS, { objects: OBJECTS, place: 'web' });
-    t.same(status.users, ['root', 'acme:alice']);
-    t.same(status.groups, [MASTERS, 'operators', 'keystone:project:p1:role:member']);
+    t.same(status.users, ['acme:root', 'acme:alice']);
+    t.same(status.groups, [MASTERS, 'system:operators', 'keystone:project:p1:role:member']);
     t.same(status.namespace, 'web');
     t.match(status.revision, /^\d+$/);
     t.strictSame(status.grants.at(-1), {
@@ -159,8 +161,8 @@ t.test('D124: over all namespaces, cluster role bindings are marked as everywher
     grants.map(({ subject, everywhere, namespace }) => [subject.name, everywhere, namespace]),
     [
       [MASTERS, true, ''],
-      ['root', true, ''],
-      ['operators', true, ''],
+      ['acme:root', true, ''],
+      ['system:operators', true, ''],
       ['acme:alice', false, 'web'],
       ['ci', false, 'web'],
       ['keystone:project:p1:role:member', false, 'web'],
@@ -170,14 +172,14 @@ t.test('D124: over all namespaces, cluster role bindings are marked as everywher
 
 t.test('D125: a path is asked about in the whole cluster', async (t) => {
   const rules = [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }];
-  const objects = [clusterRole('h', rules), clusterRoleBinding('h', 'ClusterRole/h', [user('probe')])];
-  t.same((await review({ verb: 'get', path: '/healthz' }, { objects })).users, ['probe']);
+  const objects = [clusterRole('h', rules), clusterRoleBinding('h', 'ClusterRole/h', [user('acme:probe')])];
+  t.same((await review({ verb: 'get', path: '/healthz' }, { objects })).users, ['acme:probe']);
   t.same((await review({ verb: 'get', path: '/livez' }, { objects })).users, []);
 });
 
 t.test('D128: an unknown verb is answered, with a warning', async (t) => {
   const { users, warnings } = await review({ verb: 'view', resource: 'projects' }, { objects: OBJECTS });
-  t.same(users, ['root', 'acme:alice']);
+  t.same(users, ['acme:root', 'acme:alice']);
   t.match(warnings, [/^"view" is no verb/]);
 });
 
@@ -187,22 +189,30 @@ t.test('D129: who can create namespaces is not decided by role bindings, which a
     { verb: 'get', resource: 'nodes' },
   ]) {
     const { users, warnings } = await review({ ...question, namespace: 'web' }, { objects: OBJECTS });
-    t.same(users, ['root']);
+    t.same(users, ['acme:root']);
     t.match(warnings, [/RoleBindings do not count/]);
   }
   const { users, warnings } = await review(
     { verb: 'get', resource: 'namespaces', name: 'web' },
     { objects: OBJECTS },
   );
-  t.same(users, ['root', 'acme:alice'], 'the namespace itself is in itself');
+  t.same(users, ['acme:root', 'acme:alice'], 'the namespace itself is in itself');
   t.same(warnings, []);
 });
 
 t.test('D132: a missing role is told, and the subjects found are listed', async (t) => {
   const objects = [...OBJECTS, roleBinding('web', 'broken', 'Role/gone', [user('eve')])];
   const status = await review(SECRETS, { objects, place: 'web' });
-  t.same(status.users, ['root', 'acme:alice']);
+  t.same(status.users, ['acme:root', 'acme:alice']);
   t.equal(status.evaluationError, 'role.rbac.authorization.k8s.io "gone" not found');
+});
+
+t.test('a missing role is not named to a user who may not read the binding that names it', async (t) => {
+  const broken = roleBinding('web', 'broken', 'Role/secret-plan', [user('eve')]);
+  for (const place of ['web', undefined]) {
+    const given = { objects: [namespace('web'), broken], ...(place !== undefined && { place }) };
+    t.equal((await review(SECRETS, given)).evaluationError, '');
+  }
 });
 
 const FOREIGN = [
@@ -262,6 +272,52 @@ t.test(
     t.notMatch(response.text, /globex|gina|p9|d9|secret-plans|abc/);
   },
 );
+
+t.test('D133: a name without the prefix of the tenant is another tenant’s', async (t) => {
+  const foreign = [
+    user('gina@globex.com'),
+    user('globex-gina'),
+    user('acme'),
+    group('globex-finance'),
+    group('oidc:globex:ops'),
+    group('acme:finance'),
+    group('system:serviceaccounts:globex-web'),
+  ];
+  const own = [user('acme:alice'), user('acme:bob'), group('keystone:project:p1'), group('system:nodes')];
+  const objects = [
+    namespace('web'),
+    clusterRole('admin', [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'] }]),
+    roleBinding('web', 'team', 'ClusterRole/admin', [...foreign, ...own]),
+  ];
+  const status = await review(SECRETS, { objects, keystone: KEYSTONE });
+  t.same(status.users, ['acme:alice', 'acme:bob']);
+  t.same(status.groups, [MASTERS, 'keystone:project:p1', 'system:nodes']);
+  t.equal(status.otherTenants, foreign.length);
+});
+
+t.test('D133: users of an issuer without a prefix are told their own name and groups only', async (t) => {
+  const groups = ['finance', 'system:authenticated'];
+  const mode = { ...openMode, userOf: () => ({ username: 'ann@acme.com', uid: '', groups, extra: {} }) };
+  const identity: Identity = { ...alice, subject: { kind: 'claim', name: 'ann@acme.com' } };
+  const names = [user('gina@globex.com'), user('ann@acme.com'), group('finance'), group('globex-finance')];
+  const reviewIn = (rules: typeof ADMIN) =>
+    review(SECRETS, {
+      objects: [
+        namespace('web'),
+        clusterRole('bound', rules),
+        roleBinding('web', 'team', 'ClusterRole/bound', names),
+      ],
+      mode,
+      identity,
+    });
+  const status = await reviewIn([{ verbs: ['get'], apiGroups: [''], resources: ['secrets'] }]);
+  t.same(status.users, ['ann@acme.com']);
+  t.same(status.groups, [MASTERS, 'finance']);
+  t.equal(status.otherTenants, 2);
+  const administrator = await reviewIn(ADMIN);
+  t.same(administrator.users, ['gina@globex.com', 'ann@acme.com'], 'she may get the binding');
+  t.equal(administrator.otherTenants, 0);
+});
 
 t.test('D133: without Keystone a project of unknown domain counts as another tenant’s', async (t) => {
   const status = await review(SECRETS, { objects: FOREIGN, place: 'web' });
@@ -362,7 +418,7 @@ t.test('a stale index answers as incomplete; one that has never been synced is a
 });
 
 t.test('a list that is too long is cut, and says so', async (t) => {
-  const subjects = Array.from({ length: 10_001 }, (_, at) => user(`u${at}`));
+  const subjects = Array.from({ length: 10_001 }, (_, at) => user(`acme:u${at}`));
   const objects = [clusterRole('admin', ADMIN), clusterRoleBinding('many', 'ClusterRole/admin', subjects)];
   const { grants, incomplete, incompleteReason, users } = await review(SECRETS, { objects });
   t.same([grants.length, users.length], [10_001, 10_001], 'system:masters and the first 10,000');
@@ -405,4 +461,21 @@ t.test('a role that grants by name is found only for the name', async (t) => {
   const objects = [role('web', 'tls', rules), roleBinding('web', 'tls', 'Role/tls', [user('acme:bob')])];
   t.same((await review({ ...SECRETS, name: 'tls' }, { objects, place: 'web' })).users, ['acme:bob']);
   t.same((await review(SECRETS, { objects, place: 'web' })).users, []);
+});
+
+t.test('a tenant over its bound makes its own reviews incomplete, and no others', async (t) => {
+  const bounds = { objects: 1, bytes: 1_000_000 };
+  const site = boundedAccessIndexOf(bounds, role('a', 'x', ADMIN, 'acme'), role('a', 'y', ADMIN, 'acme'));
+  const own = await review(SECRETS, { site, arktos: 'acme' });
+  t.match(own, { incomplete: true, incompleteReason: /more roles and bindings than the RBAC index holds/ });
+  t.notOk((await review(SECRETS, { site, arktos: 'globex' })).incomplete);
+});
+
+t.test('a namespace over its bound makes reviews incomplete in which it counts', async (t) => {
+  const bounds = { objects: 1, bytes: 1_000_000 };
+  const site = boundedAccessIndexOf(bounds, role('web', 'x', ADMIN), role('web', 'y', ADMIN));
+  t.ok((await review(SECRETS, { site, place: 'web' })).incomplete);
+  t.ok((await review(SECRETS, { site })).incomplete, 'in all namespaces');
+  t.notOk((await review(SECRETS, { site, place: 'other' })).incomplete);
+  t.notOk((await review({ verb: 'get', resource: 'nodes' }, { site })).incomplete, 'outside of namespaces');
 });
