@@ -50,8 +50,11 @@ export interface TokenSealer {
   open(sealed: Buffer, context: readonly string[]): string | undefined;
 }
 
-/** `unknown`: the API server has answered something that this release does not know, and did not allow. */
-export type ReviewedAccess = 'allowed' | 'notAllowed' | 'unknown';
+/**
+ * `denied`: an authorizer has denied it, which RBAC never does; `unknown`: the API server has answered
+ * something that this release does not know, and did not allow.
+ */
+export type ReviewedAccess = 'allowed' | 'notAllowed' | 'denied' | 'unknown';
 
 /** What the API server says, to compare the index with it. Charged to Stonegate's own account. */
 export interface VerificationSource {

@@ -21,6 +21,8 @@ const BUSY_DELAY = 1_000;
 
 export interface ComparisonOptions {
   readonly index: RBACIndex;
+  /** Otherwise an "allowed" or "denied" of the API server may be another authorizer's. */
+  readonly isRBACAlone: boolean;
   readonly clock: Clock;
   readonly user: RBACUser;
   readonly question: Question;
@@ -31,7 +33,14 @@ export interface ComparisonOptions {
   readonly onEnd: (result: ComparisonResult) => void;
 }
 
-export type ComparisonResult = 'agreed' | 'settled' | 'differed' | 'unsettled' | 'unknown' | 'failed';
+export type ComparisonResult =
+  | 'agreed'
+  | 'settled'
+  | 'otherAuthorizer'
+  | 'differed'
+  | 'unsettled'
+  | 'unknown'
+  | 'failed';
 
 export class Comparison {
   readonly #options: ComparisonOptions;
@@ -68,13 +77,14 @@ export class Comparison {
 
   /** Never rejects. @param decide called when the API server has answered */
   async compare(decide: () => boolean): Promise<void> {
-    const { review } = this.#options;
+    const { review, isRBACAlone } = this.#options;
     const reviewed = await review();
     if (this.#isOver) return;
     if (reviewed === 'busy') this.#later(BUSY_DELAY);
     else if (reviewed === undefined) this.#unanswered();
     else if (reviewed === 'unknown') this.#end('unknown');
     else if ((reviewed === 'allowed') === decide()) this.#end(this.#isFirst ? 'agreed' : 'settled');
+    else if (!isRBACAlone && reviewed !== 'notAllowed') this.#end('otherAuthorizer');
     else await this.#differs();
   }
 

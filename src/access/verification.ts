@@ -56,6 +56,8 @@ export interface VerifierOptions {
   readonly source: VerificationSource;
   /** One decision in this many is compared; 0: none. */
   readonly oneIn: number;
+  /** Whether the operator states that no authorizer decides about users but RBAC. */
+  readonly isRBACAlone: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -147,7 +149,7 @@ class SamplingVerifier implements Verifier {
 
   #compareFirst(user: RBACUser, question: Question, allowed: boolean): void {
     if (isNamedAmbiguously(user) || this.#stopped.signal.aborted) return;
-    const { index, clock, telemetry } = this.#options;
+    const { index, isRBACAlone, clock, telemetry } = this.#options;
     const waiting = [...this.#comparisons].filter(({ isWaiting }) => isWaiting).length;
     if (this.#reviews >= CONCURRENT_REVIEWS || waiting >= MAX_WAITING) {
       telemetry.accessVerified('dropped');
@@ -155,6 +157,7 @@ class SamplingVerifier implements Verifier {
     }
     const comparison: Comparison = new Comparison({
       index,
+      isRBACAlone,
       clock,
       user,
       question,

@@ -3,6 +3,7 @@
  * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
  * explains every field.
  */
+import type { AuthorizationMode } from './authorization-mode.ts';
 import type { AdmissionConfiguration } from './config-admission-v1alpha1.ts';
 import type {
   AuthenticationConfiguration,
@@ -159,9 +160,6 @@ export interface PortalConfiguration {
     Record<'perSource' | 'perUser', { readonly perSecond: number; readonly burst: number }>
   >;
 }
-
-/** The modes of kube-apiserver's `--authorization-mode`. */
-export type AuthorizationMode = 'Node' | 'RBAC' | 'Webhook' | 'ABAC' | 'AlwaysAllow' | 'AlwaysDeny';
 
 /** A list of the namespaces in which a user may do one thing. */
 export interface NamedSetConfiguration {

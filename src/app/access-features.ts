@@ -3,6 +3,7 @@
  * compares the index that they use with the API server.
  */
 import { createHiddenObjects } from '../access/hidden-objects.ts';
+import type { RulesTrust } from '../access/incomplete-rules.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import { withVerification } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
@@ -35,6 +36,8 @@ export interface AccessFeatures {
   readonly answerers: readonly Answerer[];
   /** Undefined unless it is configured. */
   readonly hiding: ForbiddenHiding | undefined;
+  /** For self reviews of rules. */
+  readonly rulesTrust: RulesTrust;
   /** For the portal. */
   readonly source: AccessSource;
 }
@@ -51,6 +54,7 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
     filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
     answerers: [createWhoCan(build, verified, mode, responseMemory), ...rules.answerers],
     hiding: hideForbidden ? createForbiddenHiding(createHiddenObjects(access, verifier), mode) : undefined,
+    rulesTrust: { access, verifier, authorizers: build.loaded.configuration.access.authorizers },
     source: rules.source,
   };
 }

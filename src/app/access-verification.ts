@@ -4,6 +4,7 @@
  */
 import type { AccessIndex } from '../access/ports.ts';
 import { createVerifier, type Verifier } from '../access/verification.ts';
+import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
@@ -28,6 +29,7 @@ export function createAccessVerifier(build: Build, access: AccessIndex, reviewer
         index: access.index,
         source: createVerificationSource({ reviewer, fetcher, hasTenants }),
         oneIn: loaded.configuration.access.verifyOneIn,
+        isRBACAlone: isRBACAlone(loaded.configuration.access.authorizers),
       }),
   });
 }

@@ -3,7 +3,7 @@
  */
 import type { AccessIndex, TokenSealer } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
-import type { AuthorizationMode } from '../api/config-v1alpha1.ts';
+import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { createSealingKey } from '../cache/sealing-key.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
@@ -51,11 +51,6 @@ export function createConfiguredAllNamespaces(
     maxNamespaces,
     memory: options.responseMemory,
   });
-}
-
-/** The operator's statement that no authorizer decides about users but RBAC. */
-export function isRBACAlone(authorizers: readonly AuthorizationMode[]): boolean {
-  return authorizers.includes('RBAC') && authorizers.every((mode) => mode === 'Node' || mode === 'RBAC');
 }
 
 /**

@@ -3,6 +3,7 @@
  */
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
+import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
@@ -13,7 +14,7 @@ import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/names
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
+import { createTokenSealer } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { fingerprintOfIndex } from './rbac-index.ts';

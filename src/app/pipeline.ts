@@ -3,7 +3,6 @@
  * ports.
  */
 
-import type { AccessIndex } from '../access/ports.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
@@ -101,7 +100,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     access && createAccessFeatures(build, { access, stages, subjects, reviewer, discovered, responseMemory });
   const filteredReason = features?.filtering.reason;
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason });
-  const adapters = { stages, upstream, reviewer, discovery, subjects, access, features, explain };
+  const adapters = { stages, upstream, reviewer, discovery, subjects, features, explain };
   const pipeline = assemble(build, options, adapters);
   return {
     serve: (exchange) => serveRequest(exchange, pipeline),
@@ -130,7 +129,6 @@ interface Adapters {
   readonly reviewer: AccessReviewer;
   readonly discovery: Discovery;
   readonly subjects: AccessSubjects;
-  readonly access: AccessIndex | undefined;
   /** Undefined without the RBAC index. */
   readonly features: AccessFeatures | undefined;
   readonly explain: Explain;
@@ -168,7 +166,7 @@ function assemble(
 /** What is answered and not forwarded; the first that answers counts. */
 function answerers(
   { loaded }: Build,
-  { stages, upstream, reviewer, discovery, subjects, access, features, explain }: Adapters,
+  { stages, upstream, reviewer, discovery, subjects, features, explain }: Adapters,
 ): readonly Answerer[] {
   const { mode, clock, ownAPI } = stages;
   const bodyTimeout = loaded.configuration.server.timeouts.body;
@@ -183,7 +181,7 @@ function answerers(
       mode,
       requestAs: subjects.requestAs,
       ...(filtering && { filteredReview: filtering.review }),
-      ...(access && { access }),
+      ...(features && { indexed: features.rulesTrust }),
       clock,
       limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
     }),

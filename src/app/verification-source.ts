@@ -26,7 +26,9 @@ export function createVerificationSource(options: VerificationSourceOptions): Ve
       const user = { username, uid: '', groups, extra: {} };
       const reviewed = await reviewer.review(user, attributesOf(question), STONEGATE_ACCOUNT, signal);
       if (reviewed.unknownFields !== undefined) return 'unknown';
-      return reviewed.allowed ? 'allowed' : 'notAllowed';
+      if (reviewed.allowed) return 'allowed';
+      // In Arktos a denial says that the tenant is another than the index has: no other authorizer is meant.
+      return reviewed.denied === true && !hasTenants ? 'denied' : 'notAllowed';
     },
     async revision(signal) {
       try {

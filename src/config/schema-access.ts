@@ -55,7 +55,7 @@ export const accessSchema = z.strictObject({
     .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
     .default([])
     .describe(
-      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees; otherwise each name is confirmed by a SubjectAccessReview.",
+      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees; otherwise each name is confirmed by a SubjectAccessReview, and `authorization.hideForbidden` is refused.",
     ),
   verifyOneIn: z
     .int()
@@ -86,6 +86,6 @@ export const authorizationSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either.",
+      "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
     ),
 });

@@ -2,12 +2,19 @@
  * Rules about `access` and `authorization`: everything else in them needs the index, and named sets have
  * names of their own.
  */
+
+import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding, Path } from './problem.ts';
 import { DEFAULT_MAX_NAMESPACES, DEFAULT_SELF_REVIEWS, DEFAULT_VERIFY_ONE_IN } from './schema-access.ts';
 
 export function validateAccess(configuration: StonegateConfiguration): Finding[] {
-  return [...needsIndex(configuration), ...validateAuthorizers(configuration), ...uniqueNames(configuration)];
+  return [
+    ...needsIndex(configuration),
+    ...validateAuthorizers(configuration),
+    ...validateHiding(configuration),
+    ...uniqueNames(configuration),
+  ];
 }
 
 /** A field that differs from its default would be ignored without the index. */
@@ -38,6 +45,19 @@ function validateAuthorizers({ access: { authorizers } }: StonegateConfiguration
   if (authorizers.length > 0 && !authorizers.includes('RBAC'))
     return [{ path, message: 'expected RBAC among them: the index knows nothing but RBAC' }];
   return [];
+}
+
+/** The index cannot tell that a user may not read an object if another authorizer may allow it. */
+function validateHiding({ access, authorization }: StonegateConfiguration): Finding[] {
+  if (!access.index || !authorization.hideForbidden || isRBACAlone(access.authorizers)) return [];
+  return [
+    {
+      path: ['authorization', 'hideForbidden'],
+      message:
+        'expected access.authorizers to state [Node, RBAC]: the index does not know what another authorizer lets a user read',
+      because: [['access', 'authorizers']],
+    },
+  ];
 }
 
 function uniqueNames({ access: { namedSets } }: StonegateConfiguration): Finding[] {

@@ -29,6 +29,7 @@ export interface ProvisioningRun {
 export type VerificationResult =
   | 'agreed'
   | 'settled'
+  | 'otherAuthorizer'
   | 'differed'
   | 'unsettled'
   | 'unknown'

@@ -17,7 +17,7 @@ const PATCH = { 'content-type': 'application/merge-patch+json' };
 async function start(t: Test): Promise<KubernetesSite> {
   const site = await startKubernetesSite(t, {
     configuration: {
-      access: { index: true, verifyOneIn: 1 },
+      access: { index: true, authorizers: ['Node', 'RBAC'], verifyOneIn: 1 },
       authorization: { hideForbidden: true },
       authentication: { tokenReview: { tenant: 'robots' } },
     },

@@ -13,7 +13,7 @@ import type { VisibleNamespaces } from './visible-namespaces.ts';
 const CONCURRENT = 8;
 /** Milliseconds after a refusal in which an open watch, here or of another process, may show the name. */
 const MAX_SHOWN = 6 * 60_000;
-/** Users of one view, with different uids or extras, whose reviews are stored beside those of open watches. */
+/** Users of one view, with different uids or extras, whose reviews are stored beside those of watches. */
 const MAX_USERS = 16;
 
 /** Whose reviews: another authorizer may decide by everything that it is told of the user. */

@@ -3,13 +3,14 @@
  * and for how long they count.
  */
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from '../../api/access-rules-v1alpha1.ts';
-import type { AuthorizationMode } from '../../api/config-v1alpha1.ts';
+import type { AuthorizationMode } from '../../api/authorization-mode.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import { doubtAbout } from '../incomplete-rules.ts';
 import type { AccessIndex } from '../ports.ts';
-import { LEFT_OUT, type Verifier } from '../verification.ts';
+import type { Verifier } from '../verification.ts';
 import type { RulesCache } from './rules-cache.ts';
 import { sampledRule } from './sampled-rule.ts';
 
@@ -17,7 +18,6 @@ import { sampledRule } from './sampled-rule.ts';
 const MAX_VALIDITY = 10 * 60_000;
 
 const TRUNCATED = 'rules that stand for too many grants are left out';
-const DISAGREEMENT = 'the RBAC index and the API server disagree about the user';
 
 export interface RulesDocument {
   readonly status: AccessRulesStatus;
@@ -48,8 +48,7 @@ export interface RulesDocumentsOptions {
 }
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
-  const { access, cache, verifier, authorizers, clock } = options;
-  const outsideRBAC = rightsOutsideRBAC(authorizers);
+  const { access, cache, verifier, clock } = options;
   return {
     access,
     cache,
@@ -61,10 +60,8 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const isPartial = access.index.isPartialFor(subject.cluster);
-      const suspended = isPartial ? LEFT_OUT : DISAGREEMENT;
-      const doubt = verifier.isSuspended(subject.cluster) ? suspended : outsideRBAC;
-      const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
+      const reason =
+        access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubtAbout(subject.cluster, options));
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
@@ -83,16 +80,6 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
       };
     },
   };
-}
-
-/** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */
-function rightsOutsideRBAC(authorizers: readonly AuthorizationMode[]): string | undefined {
-  if (authorizers.length === 0)
-    return "the operator has not stated the API server's authorizers; others than RBAC may allow more";
-  const others = authorizers.filter((name) => name !== 'RBAC' && name !== 'Node');
-  return others.length === 0 && authorizers.includes('RBAC')
-    ? undefined
-    : `the API server's authorizers are ${authorizers.join(', ')}; others than RBAC may decide otherwise`;
 }
 
 export function selfAccessRules({ status }: RulesDocument): SelfAccessRules {

@@ -8,6 +8,7 @@ import { NamespaceSelection } from '../../access/namespaces/namespace-list.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
+import { visibleNamespaces } from '../../rbac/enumerate.ts';
 import type { Answerer } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -19,6 +20,7 @@ import {
   isReviewed,
   type NamespacesInfo,
   type NamespacesState,
+  viewOf,
 } from './request.ts';
 import { watchVisible } from './watch.ts';
 
@@ -78,8 +80,11 @@ async function answer(outgoing: Outgoing, info: NamespacesInfo, state: Namespace
   const name = info.namespace === '' ? '' : info.name;
   const selection = new NamespaceSelection(options, name);
   const request = { outgoing, info, subject, tenant, options, selection };
-  if (info.verb === 'watch') return asFiltered(await watchVisible(request, state));
-  return asFiltered(await listVisible(request, state));
+  const response =
+    info.verb === 'watch' ? await watchVisible(request, state) : await listVisible(request, state);
+  // Once: the pages and reviews of a response may read the view several times.
+  state.verifier.sampleNamespaces(subject, visibleNamespaces(tenant), viewOf(request, state).names);
+  return asFiltered(response);
 }
 
 /** Whose namespaces; empty if the API server has no tenants. */

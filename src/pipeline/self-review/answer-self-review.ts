@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 
-import type { AccessIndex } from '../../access/ports.ts';
+import type { RulesTrust } from '../../access/incomplete-rules.ts';
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../api/authorization-v1.ts';
 import type { Account } from '../../api/upstream-request.ts';
@@ -30,8 +30,8 @@ export interface SelfReviewOptions {
   readonly requestAs?: RequestAs;
   /** Absent if no response is filtered. */
   readonly filteredReview?: FilteredReason;
-  /** Absent if there is no RBAC index. */
-  readonly access?: AccessIndex;
+  /** Of the RBAC index; absent if there is none. */
+  readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -181,12 +181,12 @@ async function answerRules(
   outgoing: Outgoing,
   route: ReviewRoute,
   namespace: string,
-  { fetcher, mode, access }: SelfReviewOptions,
+  { fetcher, mode, indexed }: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
   if (answer.status === 403) {
-    const rules = indexedRules(outgoing, namespace, mode, access) ?? UNKNOWN_RULES;
+    const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
     return created({ ...review, spec: {}, status: withGrantedRules(rules) });
   }
   if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);

@@ -2,7 +2,7 @@
  * The rules of a user from the RBAC index, in the form of a SelfSubjectRulesReview.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
  */
-import type { AccessIndex } from '../../access/ports.ts';
+import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
 import { rulesOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -11,8 +11,9 @@ import type { Outgoing } from '../request-context.ts';
 type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 
 /**
- * The rules of a tenant's user, whom the API server does not let create reviews: from the index they are
- * complete, since nothing outside the tenant counts.
+ * The rules of a tenant's user, whom the API server does not let create reviews. They are complete unless the
+ * index is doubted for the user or another authorizer may decide, since nothing outside the tenant counts. As
+ * in kube-apiserver a role that is missing is an evaluation error, and leaves the rules complete.
  *
  * @returns undefined if the index does not know them
  */
@@ -20,18 +21,31 @@ export function indexedRules(
   { user, tenant, sender }: Outgoing,
   namespace: string,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
-  access: AccessIndex | undefined,
+  trust: RulesTrust | undefined,
 ): RulesStatus | undefined {
   const home = mode.reviewTenant(tenant);
-  if (access?.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust?.access.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
   // By name it could be another user.
   if (sender.kind === 'client') return undefined;
-  const subject = { tenant: home, username: user.username, groups: user.groups };
-  const found = rulesOf(access.index.objectsOf(home), subject, namespace, new Set());
+  const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
+  const missing = new Set<string>();
+  const found = rulesOf(trust.access.index.objectsOf(home), subject, namespace, missing);
   const resourceRules = found.flatMap(({ rule: { verbs, apiGroups, resources, resourceNames } }) =>
     resources === undefined
       ? []
       : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
   );
-  return { resourceRules, nonResourceRules: [], incomplete: false };
+  const doubt = doubtAbout(subject, trust);
+  const errors = [...(doubt === undefined ? [] : [doubt]), ...missing];
+  return {
+    resourceRules,
+    nonResourceRules: [],
+    incomplete: doubt !== undefined,
+    ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
+  };
+}
+
+/** As the API server writes several errors in one. */
+function aggregated(errors: readonly string[]): string {
+  return errors.length === 1 ? errors.join() : `[${errors.join(', ')}]`;
 }

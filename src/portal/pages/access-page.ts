@@ -25,7 +25,7 @@ export function accessPage({ server, account, access, formToken }: AccessPage): 
 <p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">your access</a></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access)}
-${groups.length === 0 ? html`<section class="card"><p>You have no rights in this cluster yet.</p></section>` : groups.map(matrixCard)}`,
+${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}`,
   });
 }
 
@@ -84,7 +84,14 @@ function titleOf({ scope, names }: AccessGroup): Content {
 
 const SIGNS = { all: html`<span class="yes">✔</span>`, named: html`<span class="yes">(✔)</span>`, none: '' };
 
+/** A long name breaks before a dot, if it can. `*` is said in words too. */
+function kindCell(kind: string): Html {
+  const [resource = '', ...group] = kind.split('.');
+  const every = group.length === 0 ? 'every kind' : `every kind of ${group.join('.')}`;
+  return html`<code>${resource}${group.map((label) => html`<wbr>.${label}`)}</code>${resource === '*' && html`<span class="also">${every}</span>`}`;
+}
+
 function matrixRow({ kind, cells, otherVerbs, names }: AccessRow): Html {
-  return html`<tr><th scope="row"><code>${kind}</code>${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
+  return html`<tr><th scope="row">${kindCell(kind)}${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
 `;
 }

@@ -11,6 +11,7 @@ import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {
+  clusterRole,
   clusterRoleBinding,
   indexOf,
   namespace,
@@ -22,6 +23,10 @@ import {
 
 const alice = rbacUser('alice', ['staff']);
 const userOf = (home: string, name: string): RBACUser => ({ ...rbacUser(`${home}:${name}`), home });
+const READER = [
+  clusterRole('reader', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]),
+  clusterRoleBinding('readers', 'ClusterRole/reader', [user('alice')]),
+];
 const PODS = question('get', 'pods', 'a');
 const MINUTE = 60_000;
 
@@ -32,10 +37,12 @@ function site(
     oneIn = 1,
     fractions = [0],
     index = indexOf(namespace('a'), namespace('b')),
+    isRBACAlone = true,
   }: {
     oneIn?: number;
     fractions?: readonly number[];
     index?: RBACIndex;
+    isRBACAlone?: boolean;
   } = {},
 ) {
   const clock = createFakeClock();
@@ -51,6 +58,7 @@ function site(
   const verifier = createVerifier({
     index,
     oneIn,
+    isRBACAlone,
     clock,
     random: {
       fraction: () => fractions[drawn++ % fractions.length] ?? 0,
@@ -140,6 +148,45 @@ t.test('a difference that stays suspends the user for ten minutes', async (t) =>
   await pass(10 * MINUTE);
   t.notOk(verifier.isSuspended(alice));
   t.equal(verifier.incompleteBecause, undefined);
+});
+
+t.test('what another authorizer may have decided is no difference', async (t) => {
+  const { verifier, results, lines, asked, server, pass } = site(t, { isRBACAlone: false });
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'bob', 'carol']) {
+    verifier.sample(userOf('acme', name), PODS, false);
+    await pass();
+  }
+  server.answer = async () => 'denied';
+  verifier.sample(userOf('acme', 'dave'), PODS, true);
+  await pass(...REPETITIONS);
+  t.equal(asked.length, 4, 'no review is repeated');
+  t.strictSame(results, Array(4).fill('otherAuthorizer'));
+  t.notOk(verifier.isSuspended(userOf('acme', 'alice')));
+  t.equal(verifier.incompleteBecause, undefined);
+  t.strictSame(lines, []);
+});
+
+t.test(
+  'what no authorizer allows or denies differs from a grant of the index, whatever they are',
+  async (t) => {
+    for (const isRBACAlone of [true, false]) {
+      const index = indexOf(namespace('a'), ...READER);
+      const { verifier, results, pass } = site(t, { isRBACAlone, index });
+      verifier.sample(alice, PODS, true);
+      await pass(...REPETITIONS);
+      t.strictSame(results, ['differed']);
+      t.ok(verifier.isSuspended(alice));
+    }
+  },
+);
+
+t.test('if RBAC alone decides, a denial is a difference', async (t) => {
+  const { verifier, results, server, pass } = site(t, { index: indexOf(namespace('a'), ...READER) });
+  server.answer = async () => 'denied';
+  verifier.sample(alice, PODS, true);
+  await pass(...REPETITIONS);
+  t.strictSame(results, ['differed']);
 });
 
 t.test(

@@ -51,6 +51,9 @@ t.test("a review is charged to Stonegate's own account", async (t) => {
 t.test('D139: an answer is yes, no, or unknown', async (t) => {
   const asked = question('get', 'pods');
   t.equal(await site({ allowed: false }).source.review(alice, asked, signal), 'notAllowed');
+  const denied = { allowed: false, denied: true };
+  t.equal(await site(denied).source.review(alice, asked, signal), 'denied');
+  t.equal(await site(denied, {}, true).source.review(alice, asked, signal), 'notAllowed');
   const later = site({ allowed: false, unknownFields: ['conditions'] });
   t.equal(await later.source.review(alice, asked, signal), 'unknown');
 });

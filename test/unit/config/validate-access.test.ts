@@ -62,6 +62,20 @@ t.test('the operator states the authorization modes once each, RBAC among them',
   t.match(stated('[rbac]'), [/access\.authorizers\[0\] .*expected "Node" or "RBAC"/]);
 });
 
+t.test('objects are hidden only where RBAC alone decides who may read them', async (t) => {
+  const hiding = (access: string) => problemsOf(`access: ${access}\nauthorization: { hideForbidden: true }`);
+  for (const modes of ['[Node, RBAC]', '[RBAC]'])
+    t.same(hiding(`{ index: true, authorizers: ${modes} }`), []);
+  for (const access of [
+    '{ index: true }',
+    '{ index: true, authorizers: [Node, RBAC, Webhook] }',
+    '{ index: true, authorizers: [ABAC, RBAC] }',
+  ])
+    t.match(hiding(access), [
+      /authorization\.hideForbidden .*expected access\.authorizers to state \[Node, RBAC\]/,
+    ]);
+});
+
 t.test('named sets have one name each, and a verb and a resource of RBAC', async (t) => {
   const sets = (text: string) => problemsOf(`access: { index: true, namedSets: [${text}] }`);
   const managed =

@@ -460,3 +460,45 @@ t.test('after a reload the watch ends cleanly, and its connections are not used 
   t.same(client.events, [], 'the client resumes');
   t.ok(site.areClosed());
 });
+
+t.test('if the roles cannot be looked up again', async (t) => {
+  const open = async (failure: Error) => {
+    const watches = createWatches();
+    const lookUp = { fails: false };
+    const site = allNamespacesSite({
+      objects: podReader(['a']),
+      identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
+      roles: {
+        async inScope(identity) {
+          if (lookUp.fails) throw failure;
+          return identity;
+        },
+        async projectNamespaces() {
+          if (lookUp.fails) throw failure;
+          return [];
+        },
+      },
+      changes: { streamer: watches.streamer },
+    });
+    const answered = await site.answerer.answer(site.outgoing(PODS));
+    if (answered === undefined || 'body' in answered) throw new Error('no stream');
+    const client = readWatch(answered);
+    lookUp.fails = true;
+    site.clock.advance(60_000);
+    for (let turn = 0; turn < 20; turn += 1) await tick();
+    return { site, client };
+  };
+
+  const unavailable = await open(new StatusError('KeystoneUnavailable', 'Keystone cannot be asked'));
+  unavailable.site.clock.advance(5_000);
+  t.notOk(unavailable.client.ended, 'the user counts as unchanged while Keystone cannot be asked');
+  unavailable.client.leave();
+
+  const refused = await open(new StatusError('IdentityUnusable', 'no such user'));
+  refused.site.clock.advance(5_000);
+  await refused.client.until(['ERROR 410']);
+
+  const error = new TypeError('a defect');
+  const broken = await open(error);
+  t.equal(broken.client.stream.error, error, 'the watch breaks off, its error reaches the log');
+});

@@ -277,7 +277,7 @@ t.test('if the client leaves whose credential reviews, another one’s does', as
   t.same(await second.read(), ['DELETED b']);
 });
 
-t.test('open watches of more users than are remembered are told', async (t) => {
+t.test('open watches of more users than reviews are stored of are told', async (t) => {
   const site = confirmingSite(['a', 'b']);
   const as = (uid: number) => ({ ...keystoneIdentity('alice'), uid: String(uid) });
   const watches = [];

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { RulesCache } from '../../../../src/access/rules/rules-cache.ts';
 import { createRulesDocuments } from '../../../../src/access/rules/rules-document.ts';
-import type { AuthorizationMode } from '../../../../src/api/config-v1alpha1.ts';
+import type { AuthorizationMode } from '../../../../src/api/authorization-mode.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';

@@ -207,6 +207,14 @@ t.test('D132: a missing role is told, and the subjects found are listed', async 
   t.equal(status.evaluationError, 'role.rbac.authorization.k8s.io "gone" not found');
 });
 
+t.test('a missing role is not named to a user who may not read the binding that names it', async (t) => {
+  const broken = roleBinding('web', 'broken', 'Role/secret-plan', [user('eve')]);
+  for (const place of ['web', undefined]) {
+    const given = { objects: [namespace('web'), broken], ...(place !== undefined && { place }) };
+    t.equal((await review(SECRETS, given)).evaluationError, '');
+  }
+});
+
 const FOREIGN = [
   namespace('web'),
   clusterRole('admin', ADMIN),

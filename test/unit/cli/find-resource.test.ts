@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { findResource } from '../../../src/cli/find-resource.ts';
+import { DISCOVERY } from '../../support/core-discovery.ts';
+
+const get = async (path: string): Promise<unknown> => DISCOVERY[path];
+
+const WORDS: readonly (readonly [word: string, apiGroup: string, resource: string, namespaced: boolean])[] = [
+  ['pods', '', 'pods', true],
+  ['pod', '', 'pods', true],
+  ['po', '', 'pods', true],
+  ['Pod', '', 'pods', true],
+  ['no', '', 'nodes', false],
+  ['events', '', 'events', true],
+  ['events.events.k8s.io', 'events.k8s.io', 'events', true],
+  ['deploy', 'apps', 'deployments', true],
+  ['deployments.apps', 'apps', 'deployments', true],
+  ['deployments.v1.apps', 'apps', 'deployments', true],
+  ['widget', 'example.com', 'widgets', false],
+  ['oldwidgets.v1.example.com', 'example.com', 'oldwidgets', true],
+];
+for (const [word, apiGroup, resource, namespaced] of WORDS)
+  t.test(`${word} is found as kubectl finds it`, async (t) => {
+    t.strictSame(await findResource(word, get), { apiGroup, resource, namespaced });
+  });
+
+t.test('a word that discovery does not have is returned as it is written', async (t) => {
+  for (const [word, apiGroup, resource] of [
+    ['gadgets', '', 'gadgets'],
+    ['gadgets.example.com', 'example.com', 'gadgets'],
+    ['pods.example.com', 'example.com', 'pods'],
+    ['deployments.v9.apps', 'v9.apps', 'deployments'],
+    // Of a version that is not preferred only by the version.
+    ['oldwidgets', '', 'oldwidgets'],
+  ] as const)
+    t.strictSame(await findResource(word, get), { apiGroup, resource, namespaced: undefined }, word);
+});
+
+t.test('a core resource needs one request; other groups are not read', async (t) => {
+  const asked: string[] = [];
+  await findResource('po', async (path) => {
+    asked.push(path);
+    return get(path);
+  });
+  t.same(asked, ['/api/v1']);
+});
+
+t.test('an error of discovery is the caller’s', async (t) => {
+  await t.rejects(
+    findResource('po', () => Promise.reject(new Error('not reached'))),
+    { message: 'not reached' },
+  );
+});
+
+t.test('discovery that is garbage finds nothing, and breaks nothing', () =>
+  fc.assert(
+    fc.asyncProperty(fc.jsonValue(), fc.string(), async (garbage, word) => {
+      const { namespaced } = await findResource(`x${word}`, async () => garbage);
+      return namespaced === undefined;
+    }),
+  ),
+);

@@ -1,0 +1,199 @@
+/**
+ * `stonegate who-can` as it is typed: what it asks, what it prints, and which mistakes it names.
+ */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { whoCan } from '../../../src/cli/who-can.ts';
+import { DISCOVERY } from '../../support/core-discovery.ts';
+import { printedIO } from '../../support/printed-io.ts';
+import { type RecordedResponse, startRecordedServer } from '../../support/recorded-server.ts';
+
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const STATUS = {
+  namespace: 'web',
+  users: [],
+  groups: [],
+  serviceAccounts: [],
+  grants: [],
+  otherTenants: 0,
+  evaluationError: '',
+  incomplete: false,
+  revision: '7',
+  warnings: [],
+};
+
+function reviewOf(status: object): RecordedResponse {
+  const head = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
+  return { status: 201, body: { ...head, spec: {}, status: { ...STATUS, ...status } } };
+}
+
+async function run(t: Test, words: string, response: RecordedResponse = reviewOf({})) {
+  const server = await startRecordedServer(t, ({ path }) => {
+    if (path.startsWith(V1)) return response;
+    return DISCOVERY[path] && { body: DISCOVERY[path] };
+  });
+  const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
+  const { io, printed } = printedIO();
+  const address = ['--server', server.url, '--token-file', tokenFile];
+  const code = await whoCan([...words.split(' ').filter((word) => word !== ''), ...address], io, { env: {} });
+  return { code, ...printed, review: server.asked.at(-1), asked: server.asked };
+}
+
+const LOCAL = (namespace: string) => `${V1}/namespaces/${namespace}/localresourceaccessreviews`;
+const CLUSTER = `${V1}/resourceaccessreviews`;
+const SECRETS = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
+
+const LINES: readonly (readonly [line: string, path: string, spec: object])[] = [
+  ['delete secrets -n web', LOCAL('web'), SECRETS],
+  ['DELETE Secret -n web', LOCAL('web'), SECRETS],
+  ['delete secrets', LOCAL('default'), SECRETS],
+  ['delete secrets -A', CLUSTER, SECRETS],
+  ['delete secret/tls -n web', LOCAL('web'), { ...SECRETS, name: 'tls' }],
+  ['get po --subresource log -A', CLUSTER, { ...SECRETS, verb: 'get', resource: 'pods', subresource: 'log' }],
+  [
+    'patch deploy -n web',
+    LOCAL('web'),
+    { ...SECRETS, verb: 'patch', apiGroup: 'apps', resource: 'deployments' },
+  ],
+  ['get nodes', CLUSTER, { ...SECRETS, verb: 'get', resource: 'nodes' }],
+  ['get nodes -n web', LOCAL('web'), { ...SECRETS, verb: 'get', resource: 'nodes' }],
+  ['get /healthz', CLUSTER, { verb: 'get', path: '/healthz' }],
+  ['delete secrets -n web --people', LOCAL('web'), { ...SECRETS, people: true }],
+  ['delete secrets -n a/../b', LOCAL('a%2F..%2Fb'), SECRETS],
+];
+for (const [line, path, spec] of LINES)
+  t.test(`who-can ${line}`, async (t) => {
+    const { code, stderr, review } = await run(t, line);
+    t.equal(code, 0, stderr);
+    const kind = path === CLUSTER ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+    t.strictSame(review?.body, { kind, apiVersion: 'stonegate.dev/v1alpha1', spec });
+    t.match(review, { method: 'POST', path, authorization: 'Bearer the-token' });
+  });
+
+const MISTAKES: readonly (readonly [line: string, message: RegExp])[] = [
+  ['', /who can do what\? For example: /],
+  ['delete', /who can do what\?/],
+  ['delete secrets tls', /unexpected argument "tls"/],
+  ['delete secrets -n web -A', /either -n or -A, not both/],
+  ['get /healthz -n web', /a path is in no namespace/],
+  ['get /healthz -A', /a path is in no namespace/],
+  ['get /healthz --subresource x', /has no subresource/],
+  ['delete secrets -o wide', /-o is table, json or yaml, not "wide"/],
+  ['delete secrets --all', /unknown option '--all'/],
+];
+for (const [line, message] of MISTAKES)
+  t.test(`who-can ${line} is a mistake, which is named before anything is asked`, async (t) => {
+    const { code, stdout, stderr, asked } = await run(t, line);
+    t.same([code, stdout, asked.length], [2, '', 0]);
+    t.match(stderr, message);
+    t.match(stderr, 'Usage: stonegate who-can');
+  });
+
+const binding = { kind: 'RoleBinding', namespace: 'web', name: 'team' };
+const role = { kind: 'ClusterRole', namespace: '', name: 'edit' };
+const inWeb = { by: 'binding', everywhere: false, namespace: 'web', binding, role };
+const GRANTS = [
+  {
+    subject: { kind: 'Group', namespace: '', name: 'system:masters' },
+    by: 'builtIn',
+    everywhere: true,
+    namespace: '',
+  },
+  {
+    subject: { kind: 'ServiceAccount', namespace: 'stonegate', name: 'proxy' },
+    by: 'impersonation',
+    everywhere: true,
+    namespace: '',
+  },
+  {
+    subject: {
+      kind: 'Group',
+      namespace: '',
+      name: 'keystone:project:p1',
+      displayName: 'any role on project web',
+      people: ['ann@acme', 'bob@acme'],
+    },
+    ...inWeb,
+  },
+  {
+    subject: {
+      kind: 'Group',
+      namespace: '',
+      name: 'keystone:project:p2',
+      displayName: 'any role on project shop',
+      people: [],
+    },
+    ...inWeb,
+  },
+  { subject: { kind: 'User', namespace: '', name: 'a\u001b[31m\nb' }, ...inWeb },
+];
+
+t.test('the table has a row for each grant, and one for each user who holds the role', async (t) => {
+  const { stdout, stderr } = await run(t, 'delete secrets -n web --people', reviewOf({ grants: GRANTS }));
+  t.equal(stderr, '');
+  t.equal(
+    stdout,
+    `KIND            NAME                                            WHERE          THROUGH
+Group           system:masters                                  everywhere     built in: the API server does not ask RBAC
+ServiceAccount  stonegate/proxy                                 everywhere     may act as any user: it is Stonegate itself
+Group           any role on project web (keystone:project:p1)   namespace web  RoleBinding team → ClusterRole edit
+                  ann@acme
+                  bob@acme
+Group           any role on project shop (keystone:project:p2)  namespace web  RoleBinding team → ClusterRole edit
+                  (no enabled user holds it now)
+User            a\ufffd[31m\ufffdb                                        namespace web  RoleBinding team → ClusterRole edit
+`,
+  );
+});
+
+t.test('what is not in the table is told on standard error: the exit code is 0', async (t) => {
+  const status = {
+    otherTenants: 2,
+    evaluationError: 'role.rbac.authorization.k8s.io "gone" not found',
+    incomplete: true,
+    incompleteReason: 'no news of roles for 6 minutes',
+    warnings: ['Keystone cannot be asked'],
+  };
+  const { code, stdout, stderr } = await run(t, 'delete gadgets -n web', reviewOf(status));
+  t.equal(code, 0);
+  t.match(stdout, /^KIND +NAME +WHERE +THROUGH\n$/);
+  t.same(stderr.split('\n'), [
+    'stonegate who-can: no resource is known as "gadgets": it is asked about as written',
+    'stonegate who-can: Keystone cannot be asked',
+    'stonegate who-can: subjects of other tenants that can do it too: 2',
+    'stonegate who-can: the list may be incomplete: role.rbac.authorization.k8s.io "gone" not found',
+    'stonegate who-can: the list may be incomplete: no news of roles for 6 minutes',
+    '',
+  ]);
+});
+
+t.test('-o json and -o yaml print the whole review', async (t) => {
+  const response = reviewOf({ grants: GRANTS });
+  t.strictSame(JSON.parse((await run(t, 'delete secrets -o json', response)).stdout), response.body);
+  t.strictSame(parse((await run(t, 'delete secrets -o yaml', response)).stdout), response.body);
+});
+
+const FAULTS: readonly (readonly [RecordedResponse, RegExp])[] = [
+  [{ status: 403, body: { message: 'you may not ask' } }, /^stonegate who-can: you may not ask \(403\)\n$/],
+  [
+    { status: 503, body: { message: 'it is not known yet' } },
+    /^stonegate who-can: it is not known yet \(503\)\n$/,
+  ],
+  [{ status: 502, body: 'bad gateway' }, /answered 502, and not as Stonegate would\n$/],
+  [{ body: { kind: 'Pod', apiVersion: 'v1' } }, /is no Stonegate\n$/],
+  [{ body: { apiVersion: 'stonegate.dev/v1alpha1', status: { grants: 'all' } } }, /is no Stonegate\n$/],
+];
+for (const [response, message] of FAULTS)
+  t.test(`the response ${JSON.stringify(response)} is one line, with exit code 1`, async (t) => {
+    const { code, stdout, stderr } = await run(t, 'delete secrets -n web', response);
+    t.same([code, stdout], [1, '']);
+    t.match(stderr, message);
+  });
+
+t.test('without a login the command fails, and says so', async (t) => {
+  const { io, printed } = printedIO();
+  const kubeconfig = join(t.testdir({}), 'none');
+  t.equal(await whoCan(['get', 'pods', '--kubeconfig', kubeconfig], io, { env: {} }), 1);
+  t.match(printed, { stdout: '', stderr: /^stonegate who-can: / });
+});

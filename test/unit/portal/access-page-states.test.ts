@@ -1,0 +1,60 @@
+/**
+ * The page "What you may do" in the states that a user rarely sees: no rights, an index that is not current,
+ * and rights to every kind.
+ */
+import t from 'tap';
+import { accessPage } from '../../../src/portal/pages/access-page.ts';
+import type { AccessGroup, AccessView } from '../../../src/portal/ports.ts';
+
+const ACCOUNT = {
+  name: 'alice',
+  domain: 'acme',
+  issuer: undefined,
+  tenant: 'acme',
+  username: 'acme:alice',
+  groups: [],
+  project: undefined,
+  roles: [],
+  otherProjects: [],
+  expiresAt: 0,
+};
+const NOTHING: AccessView = { groups: [], roles: [], hiddenRoles: 0, incompleteReason: undefined };
+
+function page(access: Partial<AccessView>): string {
+  const view = { ...NOTHING, ...access };
+  return accessPage({ server: 'https://k8s.example', account: ACCOUNT, access: view, formToken: 'x' }).text;
+}
+
+t.test('a user without rights is told so', async (t) => {
+  const text = page({});
+  t.match(text, 'You have no rights in this cluster yet.');
+  t.match(text, '>none<');
+  t.notMatch(text, 'incomplete');
+});
+
+t.test(
+  'while the index is not current, the page says why, and does not say that there are no rights',
+  async (t) => {
+    const text = page({ incompleteReason: 'no news of roles for 6 minutes' });
+    t.match(text, 'This may be incomplete: no news of roles for 6 minutes.');
+    t.match(text, 'No right of yours in this cluster is known at the moment.');
+    t.notMatch(text, 'You have no rights');
+  },
+);
+
+t.test('`*` is said in words, and long names may break before a dot', async (t) => {
+  const all = 'all' as const;
+  const cells = { get: all, list: all, watch: all, create: all, update: all, patch: all, delete: all };
+  const row = (kind: string) => ({ kind, cells, otherVerbs: [], names: [] });
+  const group: AccessGroup = {
+    scope: 'everywhere',
+    names: [],
+    rows: [row('*'), row('*.apps'), row('pods/log'), row('leases.coordination.k8s.io'), row('<b>')],
+  };
+  const text = page({ groups: [group] });
+  t.match(text, '<code>*</code><span class="also">every kind</span>');
+  t.match(text, '<code>*<wbr>.apps</code><span class="also">every kind of apps</span>');
+  t.match(text, '<code>pods/log</code>');
+  t.match(text, '<code>leases<wbr>.coordination<wbr>.k8s<wbr>.io</code>');
+  t.match(text, '<code>&lt;b&gt;</code>');
+});
