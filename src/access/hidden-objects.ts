@@ -2,7 +2,7 @@
  * Whether the API server's refusal of a request for a named object may be shown as the object's absence: only
  * if the index knows for certain that the user may not learn of the object. See docs/access.md.
  */
-import type { RBACUser, ResourceQuestion } from '../rbac/attributes.ts';
+import { type RBACUser, type ResourceQuestion, uniformSubject } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { AccessIndex } from './ports.ts';
 import type { Verifier } from './verification.ts';
@@ -22,7 +22,7 @@ export function createHiddenObjects(
     isHidden(user, question) {
       // Controllers create what they take for missing.
       if (user.username.startsWith(SERVICE_ACCOUNT)) return false;
-      if (access.state() !== 'current' || verifier.isSuspended(user)) return false;
+      if (access.state() !== 'current' || verifier.isSuspended(uniformSubject(user))) return false;
       const get: ResourceQuestion = { ...question, verb: 'get', subresource: '' };
       if (allows(access.index, user, question) || allows(access.index, user, get)) return false;
       verifier.sample(user, get, false);

@@ -3,9 +3,10 @@
  * for users, without a full stop.
  */
 import { type AuthorizationMode, isRBACAlone } from '../api/authorization-mode.ts';
-import type { RBACUser } from '../rbac/attributes.ts';
+import type { SubjectByNamespace } from '../rbac/attributes.ts';
+import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex } from './ports.ts';
-import { LEFT_OUT, type Verifier } from './verification.ts';
+import type { Verifier } from './verification.ts';
 
 export interface RulesTrust {
   readonly access: AccessIndex;
@@ -19,11 +20,11 @@ const DISAGREEMENT = 'the RBAC index and the API server disagree about the user'
 
 /** @returns undefined if the rules are all that the user may do */
 export function doubtAbout(
-  user: RBACUser,
+  subject: SubjectByNamespace,
   { access, verifier, authorizers }: RulesTrust,
 ): string | undefined {
-  if (!verifier.isSuspended(user)) return rightsOutsideRBAC(authorizers);
-  return access.index.isPartialFor(user) ? LEFT_OUT : DISAGREEMENT;
+  if (!verifier.isSuspended(subject)) return rightsOutsideRBAC(authorizers);
+  return access.index.isPartialFor(subject) ? LEFT_OUT : DISAGREEMENT;
 }
 
 /** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */

@@ -13,6 +13,9 @@ import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
  */
 export const STALE_AFTER = 5 * 60_000;
 
+/** Why an enumeration lacks what is left out of the index. */
+export const LEFT_OUT = 'a tenant or namespace has more roles and bindings than the RBAC index holds of one';
+
 export interface IndexStateOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;

@@ -8,7 +8,13 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
-import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
+import {
+  type Question,
+  type RBACUser,
+  type SubjectByNamespace,
+  subjectIn,
+  uniformSubject,
+} from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { NamespacesQuestion } from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
@@ -37,8 +43,8 @@ export interface Verifier {
    */
   sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void;
   /** Whether the user's requests are to be forwarded unchanged, as if the index were not synced. */
-  isSuspended(user: RBACUser): boolean;
-  /** Why enumerations over several users are incomplete; undefined if they are complete. */
+  isSuspended(subject: SubjectByNamespace): boolean;
+  /** Why enumerations over several users may be wrong: about some of them the API server disagrees. */
   readonly incompleteBecause: string | undefined;
 }
 
@@ -64,8 +70,6 @@ export interface VerifierOptions {
   readonly telemetry: Pick<Telemetry, 'accessVerified'>;
 }
 
-/** Why enumerations lack what is left out of the index. */
-export const LEFT_OUT = 'a tenant or namespace has more roles and bindings than the RBAC index holds of one';
 const CONCURRENT_REVIEWS = 2;
 /** Comparisons that wait for their next review, or for the index. */
 const MAX_WAITING = 16;
@@ -124,12 +128,12 @@ class SamplingVerifier implements Verifier {
     if (drawn !== undefined) this.#compareFirst(drawn.user, drawn.question, drawn.allowed);
   }
 
-  isSuspended(user: RBACUser): boolean {
-    return this.#doubts.isDoubted(user) || this.#options.index.isPartialFor(user);
+  isSuspended(subject: SubjectByNamespace): boolean {
+    return this.#doubts.isDoubted(subject.cluster) || this.#options.index.isPartialFor(subject);
   }
 
   get incompleteBecause(): string | undefined {
-    return this.#doubts.reason ?? (this.#options.index.partialOwners > 0 ? LEFT_OUT : undefined);
+    return this.#doubts.reason;
   }
 
   stop(): void {
@@ -201,7 +205,7 @@ class SamplingVerifier implements Verifier {
 
   #confirm(user: RBACUser, question: Question): void {
     const { logger, index } = this.#options;
-    if (this.isSuspended(user)) return;
+    if (this.isSuspended(uniformSubject(user))) return;
     const extent = this.#doubts.add(user);
     logger.warn(
       { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },

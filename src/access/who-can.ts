@@ -9,17 +9,18 @@ import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
+import type { Scope } from '../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
 import {
   isKnownVerb,
   isNamespaceObject,
-  type Scope,
   type SubjectGrant,
   type WhoCanQuestion,
   whoCan,
 } from '../rbac/who-can.ts';
+import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
 
@@ -77,6 +78,7 @@ export async function reviewWhoCan(
   const withPeople = asked.people ? await addPeople(described, options.keystone, warnings) : described;
   const reasons = [
     access.incompleteReason(),
+    access.index.isPartialIn(viewer.user.tenant, scope) ? LEFT_OUT : undefined,
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,

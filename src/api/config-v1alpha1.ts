@@ -3,7 +3,7 @@
  * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
  * explains every field.
  */
-import type { AuthorizationMode } from './authorization-mode.ts';
+import type { AccessConfiguration, AuthorizationConfiguration } from './config-access-v1alpha1.ts';
 import type { AdmissionConfiguration } from './config-admission-v1alpha1.ts';
 import type {
   AuthenticationConfiguration,
@@ -12,6 +12,7 @@ import type {
   SecretSource,
 } from './config-authentication-v1alpha1.ts';
 
+export type * from './config-access-v1alpha1.ts';
 export type * from './config-admission-v1alpha1.ts';
 export type * from './config-authentication-v1alpha1.ts';
 
@@ -159,35 +160,6 @@ export interface PortalConfiguration {
   readonly signInLimits: Readonly<
     Record<'perSource' | 'perUser', { readonly perSecond: number; readonly burst: number }>
   >;
-}
-
-/** A list of the namespaces in which a user may do one thing. */
-export interface NamedSetConfiguration {
-  readonly name: string;
-  readonly verb: string;
-  /** Empty for the core group. */
-  readonly apiGroup: string;
-  readonly resource: string;
-  /** Empty for the resource itself. */
-  readonly subresource: string;
-}
-
-/** The RBAC index and what is answered from it. */
-export interface AccessConfiguration {
-  readonly index: boolean;
-  /** Empty if the operator states nothing. */
-  readonly authorizers: readonly AuthorizationMode[];
-  /** One decision in this number is compared with a review; 0: none. */
-  readonly verifyOneIn: number;
-  readonly selfReviews: 'none' | 'namespaces' | 'all';
-  /** Of an all-namespaces request that is sent namespace by namespace. */
-  readonly maxNamespaces: { readonly list: number; readonly watch: number };
-  readonly namedSets: readonly NamedSetConfiguration[];
-}
-
-export interface AuthorizationConfiguration {
-  /** Whether a 403 becomes a 404 if the user may not know that the object exists. */
-  readonly hideForbidden: boolean;
 }
 
 export interface StonegateConfiguration {

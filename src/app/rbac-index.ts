@@ -11,6 +11,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
+import type { IndexBounds } from '../rbac/index-bounds.ts';
 import { RBACIndex } from '../rbac/rbac-index.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { ComponentType } from './component.ts';
@@ -22,11 +23,6 @@ type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
 const READY_TIMEOUT = 60_000;
 
-/** A binding takes about 1 kB. */
-const BOUNDS = {
-  tenant: { objects: 200_000, bytes: 128 * 1024 * 1024 },
-  namespace: { objects: 20_000, bytes: 16 * 1024 * 1024 },
-};
 /** Milliseconds after which what was left out is listed again: there may be room by now. */
 const RETRY_LEFT_OUT = 600_000;
 const LEFT_OUT =
@@ -66,12 +62,16 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
   const { generation, loaded, runtime } = build;
   const { access, tenancy } = loaded.configuration;
   const { systemTenant } = tenancy;
+  const { perTenant, perNamespace } = access.indexLimits;
   if (!access.index) return undefined;
   const upstream = createOwnUpstream(build);
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
   const index = generation.component(RBAC_INDEX, {
     fingerprint: fingerprintOfIndex(build),
-    create: () => new IndexComponent({ ...runtime, upstream, hasTenants, systemTenant }),
+    create: () => {
+      const bounds = hasTenants ? perTenant : perNamespace;
+      return new IndexComponent({ ...runtime, upstream, hasTenants, systemTenant, bounds });
+    },
   });
   generation.component(RBAC_INDEX_UPSTREAM, {
     fingerprint: [],
@@ -83,14 +83,15 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
 
 /** What the index is built from: what refers to it is built anew with it. */
 export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
-  const { upstream, tenancy } = loaded.configuration;
-  return [upstream.server, tenancy.mode, tenancy.systemTenant];
+  const { upstream, tenancy, access } = loaded.configuration;
+  return [upstream.server, tenancy.mode, tenancy.systemTenant, access.indexLimits];
 }
 
 interface IndexOptions extends RuntimeDependencies {
   readonly upstream: IndexUpstream;
   readonly hasTenants: boolean;
   readonly systemTenant: string;
+  readonly bounds: IndexBounds;
 }
 
 class IndexComponent {
@@ -103,7 +104,7 @@ class IndexComponent {
   #timer: Timer | undefined;
   #retry: Timer | undefined;
 
-  constructor({ upstream, hasTenants, systemTenant, ...runtime }: IndexOptions) {
+  constructor({ upstream, hasTenants, systemTenant, bounds, ...runtime }: IndexOptions) {
     this.#clock = runtime.clock;
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
@@ -111,7 +112,7 @@ class IndexComponent {
     this.tracked = new TrackedIndex({
       index: new RBACIndex({
         systemTenant,
-        bounds: hasTenants ? BOUNDS.tenant : BOUNDS.namespace,
+        bounds,
         onLeftOut: (owner) => this.#logger.warn({ ...owner }, LEFT_OUT),
       }),
       clock: runtime.clock,

@@ -22,19 +22,19 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * @param onBytes called with each piece of the response
+ * @param onLine called for each complete line: an event that never ends is no sign of life
  * @throws WatchGarbage for a line over 16 MiB; what the body fails with
  */
-export async function* readLines(body: Readable, onBytes: () => void): AsyncGenerator<string, void> {
+export async function* readLines(body: Readable, onLine: () => void): AsyncGenerator<string, void> {
   let pieces: Buffer[] = [];
   let held = 0;
   for await (const chunk of body) {
-    onBytes();
     let rest = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
     for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
       const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString('utf8');
       pieces = [];
       held = 0;
+      onLine();
       rest = rest.subarray(end + 1);
       if (line.trim() !== '') yield line;
     }

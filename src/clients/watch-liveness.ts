@@ -12,7 +12,7 @@ import type { Deadline } from './watchdog.ts';
 export const FIRST_PROOF = 75_000;
 /** Milliseconds between two lists, if the API server sends no bookmarks. */
 export const LIST_INTERVAL = 60_000;
-/** Milliseconds without a byte, if the API server sends bookmarks. */
+/** Milliseconds without a complete event, if the API server sends bookmarks. */
 export const SILENCE = 90_000;
 /** Seconds after which the API server ends a watch; by chance, up to twice as long. */
 const WATCH_SECONDS = 300;

@@ -35,6 +35,9 @@ export interface NonResourceQuestion {
 
 export type Question = ResourceQuestion | NonResourceQuestion;
 
+/** `all`: in every namespace at once, and for what is in no namespace. */
+export type Scope = { readonly namespace: string } | 'all';
+
 /**
  * The user of each namespace: if a user's roles are looked up for each request, the groups depend on the
  * namespace that a request concerns.

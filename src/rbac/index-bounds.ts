@@ -1,10 +1,12 @@
 /**
  * What the objects of one tenant may take in the index: one tenant must not fill every replica's memory. If
- * the API server has no tenants, the bound is that of a namespace. Cluster-wide objects, which only operators
- * write, have none.
+ * the API server has no tenants, the bound is that of a namespace, without the Namespace itself. Cluster-wide
+ * objects, which only operators write, have none.
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { IndexedResource, StoredObject } from '../api/rbac-v1.ts';
+import { LeftOutSubjects } from './left-out-subjects.ts';
+import type { SubjectKey } from './subject-key.ts';
 
 export interface IndexBounds {
   readonly objects: number;
@@ -26,7 +28,11 @@ interface Account {
   bytes: number;
   /** Resource → the number of the list since which objects of it are left out. */
   readonly leftOut: Map<IndexedResource, number>;
+  readonly subjects: LeftOutSubjects;
 }
+
+/** Of the bytes of an owner, for the names of the subjects of what is left out. */
+const SHARE_OF_SUBJECTS = 1 / 16;
 
 export class BoundedOwners {
   readonly #bounds: IndexBounds;
@@ -43,6 +49,11 @@ export class BoundedOwners {
   /** Those of which objects are left out. */
   get partial(): ReadonlyMap<string, BoundedOwner> {
     return this.#partial;
+  }
+
+  /** Whether a binding of the owner may be left out that names one of the subjects. */
+  leavesOut(owner: BoundedOwner, keys: ReadonlySet<SubjectKey>): boolean {
+    return this.#accounts.get(keyOf(owner))?.subjects.names(keys) ?? false;
   }
 
   /** @param known what the object replaces */
@@ -69,7 +80,11 @@ export class BoundedOwners {
     const owner = this.#ownerOf(object);
     if (owner === undefined) return undefined;
     const isFirst = !this.#partial.has(keyOf(owner));
-    this.#accountOf(owner).leftOut.set(object.resource, this.#lists.get(object.resource) ?? 0);
+    const { leftOut, subjects } = this.#accountOf(owner);
+    const list = this.#lists.get(object.resource) ?? 0;
+    leftOut.set(object.resource, list);
+    // Any object of a tenant concerns all of its users.
+    if ('subjects' in object && owner.namespace !== '') subjects.add(object, list);
     this.#partial.set(keyOf(owner), owner);
     return isFirst ? owner : undefined;
   }
@@ -82,7 +97,8 @@ export class BoundedOwners {
   listEnds(resource: IndexedResource): void {
     const list = this.#lists.get(resource) ?? 0;
     for (const [key, owner] of this.#partial) {
-      const { leftOut } = this.#accountOf(owner);
+      const { leftOut, subjects } = this.#accountOf(owner);
+      if (resource === 'rolebindings') subjects.listEnds(list);
       if ((leftOut.get(resource) ?? list) < list) leftOut.delete(resource);
       if (leftOut.size > 0) continue;
       this.#partial.delete(key);
@@ -102,7 +118,8 @@ export class BoundedOwners {
   #accountOf(owner: BoundedOwner): Account {
     const known = this.#accounts.get(keyOf(owner));
     if (known !== undefined) return known;
-    const account: Account = { owner, objects: 0, bytes: 0, leftOut: new Map() };
+    const subjects = new LeftOutSubjects(this.#bounds.bytes * SHARE_OF_SUBJECTS);
+    const account: Account = { owner, objects: 0, bytes: 0, leftOut: new Map(), subjects };
     this.#accounts.set(keyOf(owner), account);
     return account;
   }
@@ -116,8 +133,9 @@ export class BoundedOwners {
   #ownerOf(object: StoredObject): BoundedOwner | undefined {
     const { tenant } = object;
     if (tenant !== '') return tenant === this.#systemTenant ? undefined : { tenant, namespace: '' };
-    const namespace = object.resource === 'namespaces' ? object.name : object.namespace;
-    return namespace === '' ? undefined : { tenant, namespace };
+    // Without the Namespace itself it would be missing for all who have rights in every namespace.
+    if (object.resource === 'namespaces' || object.namespace === '') return undefined;
+    return { tenant, namespace: object.namespace };
   }
 }
 

@@ -4,7 +4,7 @@
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
-import type { RBACUser } from './attributes.ts';
+import { type Scope, type SubjectByNamespace, subjectIn } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
 import { type BoundedOwner, BoundedOwners, type IndexBounds } from './index-bounds.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -58,16 +58,28 @@ export class RBACIndex {
 
   /**
    * Whether objects that may concern the user are left out: those of the user's tenant, or of a namespace in
-   * which the user has a binding.
+   * which a binding names the user.
    */
-  isPartialFor(user: RBACUser): boolean {
+  isPartialFor(subject: SubjectByNamespace): boolean {
     if (this.#owners.partial.size === 0) return false;
-    const objects = this.objectsOf(user.tenant);
-    for (const { tenant, namespace } of this.#owners.partial.values()) {
-      if (tenant !== user.tenant) continue;
-      if (namespace === '') return true;
-      for (const key of keysOfUser(user))
-        if (inNamespace(objects.bindingsOfSubject(key), namespace).length > 0) return true;
+    const { tenant } = subject.cluster;
+    const objects = this.objectsOf(tenant);
+    for (const owner of this.#owners.partial.values()) {
+      if (owner.tenant !== tenant) continue;
+      if (owner.namespace === '') return true;
+      const keys = keysOfUser(subjectIn(subject, owner.namespace));
+      if (this.#owners.leavesOut(owner, keys)) return true;
+      for (const key of keys)
+        if (inNamespace(objects.bindingsOfSubject(key), owner.namespace).length > 0) return true;
+    }
+    return false;
+  }
+
+  /** Whether objects are left out that may count in the scope, for any user. */
+  isPartialIn(tenant: string, scope: Scope): boolean {
+    for (const owner of this.#owners.partial.values()) {
+      if (owner.tenant !== tenant) continue;
+      if (owner.namespace === '' || scope === 'all' || scope.namespace === owner.namespace) return true;
     }
     return false;
   }

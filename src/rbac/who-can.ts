@@ -3,15 +3,12 @@
  * subject. The cost is that of the roles, and of the bindings that count.
  */
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
-import type { NonResourceQuestion, ResourceQuestion } from './attributes.ts';
+import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
 import { missingRole } from './decide.ts';
 import { ruleAllows } from './rules.ts';
 import { compareBindings, type SortedBindings } from './sorted-bindings.ts';
 import { keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
-
-/** `all`: in every namespace at once, and for what is in no namespace. */
-export type Scope = { readonly namespace: string } | 'all';
 
 export type WhoCanQuestion = Omit<ResourceQuestion, 'namespace' | 'tenant'> | NonResourceQuestion;
 

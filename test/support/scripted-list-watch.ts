@@ -39,7 +39,7 @@ export interface ScriptedAPI {
   /** `reason` of each list, and `failure` of each failure. */
   readonly counted: string[];
   /** What the next lists are answered with, one after the other; then the last one again. */
-  listWith(...responses: readonly Response[]): void;
+  listWith(...responses: readonly (Response | Promise<Response>)[]): void;
   /** What the next watches are answered with before they are opened; then they are opened. */
   refuseWatches(...responses: readonly (number | Error)[]): void;
   /** The watch with this number, counted from 1, once it is open. */
@@ -69,7 +69,7 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
   const lists: string[] = [];
   const log: { level: string; fields: LogFields; message: string }[] = [];
   const counted: string[] = [];
-  let script: readonly Response[] = [{ items: [], revision: '10' }];
+  let script: readonly (Response | Promise<Response>)[] = [{ items: [], revision: '10' }];
   let refusals: (number | Error)[] = [];
   const at = (level: string) => (fields: LogFields, message: string) => {
     log.push({ level, fields, message });
@@ -89,8 +89,9 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
       signal.throwIfAborted();
       if (target.endsWith('?limit=1')) return probed();
       lists.push(target);
-      const [response = 500, ...rest] = script;
+      const [given = 500, ...rest] = script;
       if (rest.length > 0) script = rest;
+      const response = await given;
       if (response instanceof Error) throw response;
       return typeof response === 'number'
         ? { status: response, headers: [], body: Buffer.from('{}') }

@@ -5,11 +5,19 @@
  */
 import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Change } from '../../rbac/change.ts';
+import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 
+/** Of a namespace only its name: the object may have hundreds of kilobytes, and each patch makes another. */
+export interface LoggedNamespaceChange
+  extends Pick<NamespaceChange, 'kind' | 'type' | 'tenant' | 'revision'> {
+  readonly name: string;
+}
+
+export type LoggedChange = LoggedNamespaceChange | AccessChange;
+
 interface Learned {
-  readonly change: Change;
+  readonly change: LoggedChange;
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The highest revision of any resource that was known before. */
@@ -64,7 +72,7 @@ export class ChangeLog {
    *   an event, perhaps of another replica, which may not have known all changes below it
    * @returns undefined if the log does not reach back so far
    */
-  since(revision: number, mayBeOfAnEvent: boolean): readonly Change[] | undefined {
+  since(revision: number, mayBeOfAnEvent: boolean): readonly LoggedChange[] | undefined {
     if (revision < this.#floor) return undefined;
     const recent = this.#clock.now() - MAX_LAG;
     const isUncertain = mayBeOfAnEvent && this.#mayBeEarly(revision);
@@ -92,8 +100,9 @@ export class ChangeLog {
       this.#floor = Math.max(this.#floor, change.revision);
       return;
     }
-    this.#learned.push({ change, at: this.#clock.now(), known: this.known });
-    this.#keys += keysIn(change);
+    const logged = loggedChange(change);
+    this.#learned.push({ change: logged, at: this.#clock.now(), known: this.known });
+    this.#keys += keysIn(logged);
     if (this.#learned.length > this.#size * 2) this.#drop(this.#size);
     // A binding may have many thousands of subjects.
     while (this.#keys > MAX_KEYS) this.#drop(Math.ceil(this.#learned.length / 2));
@@ -115,7 +124,13 @@ export class ChangeLog {
   }
 }
 
+function loggedChange(change: Change): LoggedChange {
+  if (change.kind === 'access') return change;
+  const { kind, type, tenant, revision, namespace } = change;
+  return { kind, type, tenant, revision, name: namespace.name };
+}
+
 /** What a change refers to: its size in memory. */
-function keysIn(change: Change): number {
+function keysIn(change: LoggedChange): number {
   return change.kind === 'access' ? change.subjects.size + change.namespaces.size : 1;
 }

@@ -54,11 +54,17 @@ function goJSON(value: unknown): string {
   return goEscaped(JSON.stringify(value));
 }
 
+const MUST_BE_ESCAPED = /[<>&\u2028\u2029]/;
+
+/** Without a callback for each character: a user's annotation may have nothing else. */
 function goEscaped(json: string): string {
-  return json.replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  if (!MUST_BE_ESCAPED.test(json)) return json;
+  return json
+    .replace(/</g, '\\u003c')
+    .replace(/>/g, '\\u003e')
+    .replace(/&/g, '\\u0026')
+    .replace(/\u2028/g, '\\u2028')
+    .replace(/\u2029/g, '\\u2029');
 }
 
 export interface ListMeta {
@@ -158,15 +164,31 @@ function eventObject(namespace: StoredNamespace, isFirst: boolean, context: Form
   }
 }
 
-/** The namespace with another `resourceVersion`: of a deletion, or of the end of the user's access. */
+interface AtRevision {
+  readonly revision: number;
+  /** Weak: it is needed until the watches have written it, the namespace perhaps as long as the process. */
+  readonly made: WeakRef<StoredNamespace>;
+}
+
+const atRevisions = new WeakMap<StoredNamespace, AtRevision>();
+
+/**
+ * The namespace with another `resourceVersion`: of a deletion, or of the end of the user's access. It is made
+ * once for all watches that tell the change.
+ */
 export function atRevision(namespace: StoredNamespace, revision: number): StoredNamespace {
+  const last = atRevisions.get(namespace);
+  const known = last?.revision === revision ? last.made.deref() : undefined;
+  if (known !== undefined) return known;
   const object = parsed(namespace.json);
   const metadata = isJSONObject(object.metadata) ? object.metadata : {};
   const json = JSON.stringify({
     ...object,
     metadata: { ...metadata, resourceVersion: String(revision) },
   });
-  return { ...namespace, revision, json };
+  const made = { ...namespace, revision, json };
+  atRevisions.set(namespace, { revision, made: new WeakRef(made) });
+  return made;
 }
 
 /** Of a namespace only that it is gone: nothing but its name may be told. */

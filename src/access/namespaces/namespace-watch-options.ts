@@ -2,9 +2,9 @@
  * What a watch of namespaces needs: the client's end, what it begins with, and which names are shown.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { Change } from '../../rbac/change.ts';
 import type { ResponseForm } from '../lists/response-form.ts';
 import type { AccessIndex } from '../ports.ts';
+import type { LoggedChange } from './change-log.ts';
 import type { NamespaceSelection } from './namespace-list.ts';
 import type { ReviewFollower } from './reviews-of-user.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
@@ -32,7 +32,7 @@ export interface NamespaceWatchOptions {
   readonly hasTenants: boolean;
   readonly clock: Clock;
   /** With what it begins: all objects; those that these changes concern; or nothing. */
-  readonly start: 'all' | readonly Change[];
+  readonly start: 'all' | readonly LoggedChange[];
   /** The initial objects end with a bookmark that says so. */
   readonly marksInitialEvents: boolean;
   readonly allowsBookmarks: boolean;

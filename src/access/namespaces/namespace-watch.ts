@@ -6,7 +6,7 @@
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import type { Timer } from '../../lib/clock.ts';
-import type { Change } from '../../rbac/change.ts';
+import type { LoggedChange } from './change-log.ts';
 import { atRevision, bookmarkObject, eventText, goneNamespace } from './namespace-form.ts';
 import type { EventStream, NamespaceWatchOptions } from './namespace-watch-options.ts';
 import { touchedBy } from './replay.ts';
@@ -142,7 +142,7 @@ class NamespaceWatch {
   }
 
   /** What the changes concern is told as it is now; all else the client knows. */
-  #replay(changes: readonly Change[]): void {
+  #replay(changes: readonly LoggedChange[]): void {
     const { view, selection } = this.#options;
     for (const name of this.#shown?.allowed ?? []) {
       const namespace = view.get(name);
@@ -193,9 +193,9 @@ class NamespaceWatch {
     if (cause === 'access') this.#needsBookmark = true;
     const isShown = this.#isShown(change);
     const isGone = type === 'DELETED' || !this.#options.selection.matches(namespace);
-    if (this.#isBehind)
-      this.#wait(namespace.name, isShown, isGone ? atRevision(before ?? namespace, revision) : undefined);
-    else if (isGone && isShown) this.#hide(atRevision(before ?? namespace, revision));
+    const gone = isGone && isShown ? atRevision(before ?? namespace, revision) : undefined;
+    if (this.#isBehind) this.#wait(namespace.name, isShown, gone);
+    else if (gone !== undefined) this.#hide(gone);
     else if (!isGone && isShown) this.#show('MODIFIED', namespace);
     else if (!isGone) this.#add(namespace);
   }

@@ -2,7 +2,8 @@
  * What the changes mean for a client that has missed them: which namespaces they touch, and whether a watch
  * can go on after them.
  */
-import type { AccessChange, Change } from '../../rbac/change.ts';
+import type { AccessChange } from '../../rbac/change.ts';
+import type { LoggedChange } from './change-log.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
 
 export interface Touched {
@@ -13,7 +14,7 @@ export interface Touched {
 }
 
 /** By name. */
-export function touchedBy(changes: readonly Change[], view: VisibleNamespaces): Map<string, Touched> {
+export function touchedBy(changes: readonly LoggedChange[], view: VisibleNamespaces): Map<string, Touched> {
   const touched = new Map<string, Touched>();
   const touch = (name: string, revision: number, byAccess: boolean, isNew: boolean) => {
     const before = touched.get(name);
@@ -26,8 +27,7 @@ export function touchedBy(changes: readonly Change[], view: VisibleNamespaces): 
   for (const change of changes) {
     if (change.tenant !== view.tenant) continue;
     const { revision } = change;
-    if (change.kind === 'namespace')
-      touch(change.namespace.name, revision, false, change.type !== 'MODIFIED');
+    if (change.kind === 'namespace') touch(change.name, revision, false, change.type !== 'MODIFIED');
     else if (view.concerns(change)) for (const name of change.namespaces) touch(name, revision, true, true);
   }
   return touched;
@@ -38,7 +38,7 @@ export function touchedBy(changes: readonly Change[], view: VisibleNamespaces): 
  * namespace before it was known what the user sees, it is not known which namespaces the client has; and a
  * name that the user never saw must not be told.
  */
-export function canReplay(changes: readonly Change[], view: VisibleNamespaces): boolean {
+export function canReplay(changes: readonly LoggedChange[], view: VisibleNamespaces): boolean {
   return changes.every(
     (change) =>
       change.kind === 'namespace' ||

@@ -60,8 +60,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
         );
       const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const reason =
-        access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubtAbout(subject.cluster, options));
+      const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubtAbout(subject, options));
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {

@@ -82,7 +82,7 @@ async function answer(
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
-  if (verifier.isSuspended(subject.cluster)) return undefined;
+  if (verifier.isSuspended(subject)) return undefined;
   const { verb, apiGroup, resource } = info;
   const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
   const namespaces = permittedNamespaces(access.index, subject, question);
@@ -113,7 +113,7 @@ async function wouldMerge(
   const { tenant, info, exchange } = outgoing;
   if (access.state() !== 'current' || !info.isResourceRequest) return false;
   const subject = await subjects.subjectOf(outgoing);
-  if (verifier.isSuspended(subject.cluster)) return false;
+  if (verifier.isSuspended(subject)) return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
   const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
@@ -140,7 +140,7 @@ function permittedNow(
 ): PermittedNamespaces {
   let subject = opened;
   return {
-    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject.cluster),
+    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject),
     isConcernedBy: (change) => isConcerned(change, subject, question),
     now() {
       const names = permittedNamespaces(access.index, subject, question);

@@ -102,7 +102,7 @@ async function filteredSubject(
 ): Promise<SubjectByNamespace | undefined> {
   const { access, subjects, verifier } = state;
   const subject = await subjects.subjectOf(outgoing);
-  if (access.state() !== 'current' || verifier.isSuspended(subject.cluster)) return undefined;
+  if (access.state() !== 'current' || verifier.isSuspended(subject)) return undefined;
   const { verb, namespace, name, tenant } = asked;
   const question = { verb, apiGroup: '', resource: 'namespaces', subresource: '', namespace, name, tenant };
   if (allows(access.index, subjectIn(subject, namespace), question)) return undefined;

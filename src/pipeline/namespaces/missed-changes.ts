@@ -2,9 +2,9 @@
  * The changes between what a client has seen and the present, from which a watch goes on. A client that lists
  * watches from the revision of its list: the list has one from which a watch can go on.
  */
+import type { LoggedChange } from '../../access/namespaces/change-log.ts';
 import { canReplay } from '../../access/namespaces/replay.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
-import type { Change } from '../../rbac/change.ts';
 import { type NamespacesRequest, type NamespacesState, REVISION_TIMEOUT } from './request.ts';
 
 /**
@@ -16,7 +16,7 @@ export function missedSince(
   mayBeOfAnEvent: boolean,
   { changes }: Pick<NamespacesState, 'changes'>,
   view: VisibleNamespaces,
-): readonly Change[] | undefined {
+): readonly LoggedChange[] | undefined {
   const missed = changes.since(revision, mayBeOfAnEvent);
   return missed !== undefined && canReplay(missed, view) ? missed : undefined;
 }

@@ -4,6 +4,7 @@
  */
 
 import { responseForm } from '../../access/lists/response-form.ts';
+import type { LoggedChange } from '../../access/namespaces/change-log.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
 import type { ReviewName } from '../../access/namespaces/reviews-of-user.ts';
@@ -12,7 +13,6 @@ import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
-import type { Change } from '../../rbac/change.ts';
 import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
 import { missedSince } from './missed-changes.ts';
 import {
@@ -71,7 +71,7 @@ export async function watchVisible(
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation: confirmation.begin(view) }),
-        isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
+        isSuspended: () => state.verifier.isSuspended(request.subject),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
@@ -172,7 +172,7 @@ function beginning(
   { options }: NamespacesRequest,
   state: NamespacesState,
   view: VisibleNamespaces,
-): 'all' | readonly Change[] | undefined {
+): 'all' | readonly LoggedChange[] | undefined {
   const { resourceVersion = 0, sendInitialEvents, allowWatchBookmarks } = options;
   if (resourceVersion === 0 || sendInitialEvents === true) {
     state.served.listed(view, state.access.index.revision);

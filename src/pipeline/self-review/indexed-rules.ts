@@ -4,6 +4,7 @@
  */
 import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
+import { uniformSubject } from '../../rbac/attributes.ts';
 import { rulesOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -35,7 +36,7 @@ export function indexedRules(
       ? []
       : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
   );
-  const doubt = doubtAbout(subject, trust);
+  const doubt = doubtAbout(uniformSubject(subject), trust);
   const errors = [...(doubt === undefined ? [] : [doubt]), ...missing];
   return {
     resourceRules,

@@ -49,7 +49,7 @@ t.test('nothing is hidden while the index is not synced, is stale, or is doubted
   t.notOk(isHidden(alice, asked));
   const doubted = createHiddenObjects(accessIndexOf().access, {
     ...trusted,
-    isSuspended: ({ username }) => username === 'alice',
+    isSuspended: ({ cluster }) => cluster.username === 'alice',
   });
   t.notOk(doubted.isHidden(alice, asked));
   t.ok(doubted.isHidden(rbacUser('bob'), asked));

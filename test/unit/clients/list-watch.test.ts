@@ -190,6 +190,47 @@ t.test('a silent watch is opened again where it ended, if the API server sends b
   t.equal(api.counted.at(-1), 'no-bookmarks', 'silence again: the list tells');
 });
 
+t.test('a watch that stalls in the middle of an event is silent, even if pieces of it arrive', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  const text = JSON.stringify(deleted('a', 21));
+  watch.send(text.slice(0, 10));
+  api.clock.advance(SILENCE - 1);
+  watch.send(text.slice(10, 20));
+  await eventually(() => watch.body.readableLength === 0);
+  await api.elapse(1);
+  await eventually(() => watch.body.destroyed);
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.equal(second.query.get('resourceVersion'), '20');
+  t.same(names(api), ['a'], 'half an event changes nothing');
+  t.same(api.counted, ['start', 'silent']);
+  second.send(`${text}\n`);
+  await eventually(() => names(api).length === 0);
+});
+
+t.test('while a list is very slow the index stays as it was, and proves nothing', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const first = await api.watch(1);
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  t.teardown(() => resolve(500));
+  api.listWith(promise);
+  first.send(EXPIRED);
+  await api.elapse(A_WHILE);
+  await eventually(() => api.lists.length === 2);
+  const before = api.tracked.ageOf('namespaces') ?? 0;
+  api.clock.advance(STALE_AFTER + 1);
+  t.equal(api.tracked.ageOf('namespaces'), before + STALE_AFTER + 1);
+  t.same(names(api), ['a']);
+  t.equal(api.lists.length, 2, 'no other list begins beside it');
+  resolve({ items: [ns('b', 60)], revision: '60' });
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['b']);
+  t.equal(api.tracked.ageOf('namespaces'), 0);
+});
+
 t.test('a request that is never answered is given up', async (t) => {
   const api = scriptedAPI();
   t.teardown(() => api.stop());

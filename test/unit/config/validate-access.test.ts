@@ -21,6 +21,10 @@ t.test('the index is off by default, and what is answered from it has defaults',
   t.match(read('').configuration, {
     access: {
       index: false,
+      indexLimits: {
+        perTenant: { objects: 200_000, bytes: 128 * 1024 * 1024 },
+        perNamespace: { objects: 20_000, bytes: 16 * 1024 * 1024 },
+      },
       authorizers: [],
       verifyOneIn: 1_000,
       selfReviews: 'namespaces',
@@ -40,15 +44,19 @@ t.test('everything that needs the index is refused without it', async (t) => {
   selfReviews: all
   maxNamespaces: { list: 10, watch: 5 }
   namedSets: [{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }]
+  indexLimits: { perTenant: { objects: 1, bytes: 2 }, perNamespace: { objects: 3 } }
 authorization: { hideForbidden: true }`),
     [
+      'access.indexLimits.perTenant.objects (line 13)',
+      'access.indexLimits.perTenant.bytes (line 13)',
+      'access.indexLimits.perNamespace.objects (line 13)',
       'access.authorizers (line 8)',
       'access.verifyOneIn (line 9)',
       'access.selfReviews (line 10)',
       'access.maxNamespaces.list (line 11)',
       'access.maxNamespaces.watch (line 11)',
       'access.namedSets (line 12)',
-      'authorization.hideForbidden (line 13)',
+      'authorization.hideForbidden (line 14)',
     ].map((place) => `${place}: has no effect without the index: expected access.index to be true`),
   );
 });
@@ -92,6 +100,10 @@ t.test('limits are whole numbers within what an API server bears', async (t) => 
   const access = (text: string) => problemsOf(`access: { index: true, ${text} }`);
   t.match(access('maxNamespaces: { list: 0 }'), [/expected at least 1/]);
   t.match(access('maxNamespaces: { watch: 501 }'), [/expected at most 500/]);
+  t.match(access('indexLimits: { perTenant: { objects: 0 } }'), [/expected at least 1/]);
+  t.match(access('indexLimits: { perUser: { objects: 1 } }'), [
+    /access\.indexLimits\.perUser .*is no known key/,
+  ]);
   t.match(access('verifyOneIn: -1'), [/expected at least 0/]);
   t.match(access('verify: 10'), [/access\.verify .*is no known key/]);
 });

@@ -84,7 +84,7 @@ t.test('the page says if it may be incomplete, and if there is nothing', async (
   const nothing = { groups: [], roles: [], hiddenRoles: 0, incompleteReason: 'the index is stale' };
   const { text } = await shown(nothing);
   t.match(text, 'This may be incomplete: the index is stale.');
-  t.match(text, 'You have no rights in this cluster yet.');
+  t.match(text, 'No right of yours in this cluster is known at the moment.');
 });
 
 t.test('the account page leads to it if there is an index; without one there is no such page', async (t) => {

@@ -2,18 +2,21 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { StoredObject } from '../../../src/api/rbac-v1.ts';
+import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { type BoundedOwner, sizeOf } from '../../../src/rbac/index-bounds.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
   clusterRoleBinding,
+  group,
   namespace,
   nextRevision,
   question,
   rbacUser,
   role,
   roleBinding,
+  serviceAccount,
   user,
 } from '../../support/rbac-objects.ts';
 
@@ -50,8 +53,8 @@ t.test('a tenant with too many objects is left out in part; other tenants are no
   t.equal(index.countOf('roles'), 3);
   t.strictSame(told, [{ tenant: 'acme', namespace: '' }], 'once');
   t.equal(index.partialOwners, 1);
-  t.ok(index.isPartialFor(rbacUser('acme:alice', [], 'acme')));
-  t.notOk(index.isPartialFor(rbacUser('globex:gina', [], 'globex')));
+  t.ok(index.isPartialFor(uniformSubject(rbacUser('acme:alice', [], 'acme'))));
+  t.notOk(index.isPartialFor(uniformSubject(rbacUser('globex:gina', [], 'globex'))));
   list(...own.slice(2), other);
   t.equal(index.partialOwners, 0, 'a list in which all fits makes it complete');
   t.equal(index.countOf('roles'), 3);
@@ -68,10 +71,96 @@ t.test(
     );
     index.put(roleBinding('a', 'y', 'ClusterRole/view', [user('carol')]));
     t.equal(index.countOf('rolebindings'), 2);
-    t.ok(index.isPartialFor(rbacUser('alice')));
-    t.notOk(index.isPartialFor(rbacUser('bob')));
+    t.ok(index.isPartialFor(uniformSubject(rbacUser('alice'))));
+    t.notOk(index.isPartialFor(uniformSubject(rbacUser('bob'))));
   },
 );
+
+t.test('a user is concerned whose only binding in the namespace is left out', async (t) => {
+  const first = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
+  const left = roleBinding('a', 'y', 'ClusterRole/view', [group('team'), serviceAccount('ci')]);
+  const { index, list } = bounded({ ...MUCH, objects: 1 }, first, left);
+  const isPartialFor = (name: string, ...groups: string[]) =>
+    index.isPartialFor(uniformSubject(rbacUser(name, groups)));
+  t.ok(isPartialFor('carol', 'team'));
+  t.ok(isPartialFor('system:serviceaccount:a:ci'));
+  t.notOk(isPartialFor('carol', 'other'));
+  list(first, roleBinding('a', 'z', 'ClusterRole/view', [user('dave')]));
+  t.notOk(isPartialFor('carol', 'team'), 'another list does not have the binding');
+  t.ok(isPartialFor('dave'));
+  list(first);
+  t.notOk(isPartialFor('dave'));
+});
+
+t.test('roles that are looked up concern a user in their own namespace only', async (t) => {
+  const objects = [
+    roleBinding('a', 'x', 'ClusterRole/view', [group('readers')]),
+    roleBinding('a', 'y', 'ClusterRole/view', [group('writers')]),
+  ];
+  const { index } = bounded({ ...MUCH, objects: 1 }, ...objects);
+  const alice = rbacUser('alice');
+  for (const held of ['readers', 'writers']) {
+    const inProject = rbacUser('alice', [held]);
+    const subject = (name: string) => ({
+      cluster: alice,
+      other: alice,
+      namespaces: new Map([[name, inProject]]),
+    });
+    t.ok(index.isPartialFor(subject('a')), held);
+    t.notOk(index.isPartialFor(subject('b')), held);
+    t.ok(index.isPartialFor({ cluster: alice, other: inProject, namespaces: new Map() }), held);
+    t.notOk(
+      index.isPartialFor({ cluster: inProject, other: alice, namespaces: new Map([['a', alice]]) }),
+      'no request in the namespace is made with the groups of the cluster',
+    );
+  }
+});
+
+t.test('if too many subjects are left out to be told apart, every user is concerned', async (t) => {
+  const first = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
+  const many = Array.from({ length: 200 }, (_, number) => user(`user-${number}`));
+  const { index, list } = bounded(
+    { objects: 1, bytes: 16 * 1_000 },
+    first,
+    roleBinding('a', 'y', 'ClusterRole/view', many),
+  );
+  const isPartialFor = (name: string) => index.isPartialFor(uniformSubject(rbacUser(name)));
+  t.ok(isPartialFor('zoe'));
+  list(first, roleBinding('a', 'z', 'ClusterRole/view', [user('dave')]));
+  list(first, roleBinding('a', 'z', 'ClusterRole/view', [user('dave')]));
+  t.notOk(isPartialFor('zoe'));
+  t.ok(isPartialFor('dave'));
+});
+
+t.test('questions about other tenants and namespaces are not concerned', async (t) => {
+  const shared = bounded(
+    { ...MUCH, objects: 1 },
+    roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]),
+    roleBinding('a', 'y', 'ClusterRole/view', [user('bob')]),
+  ).index;
+  t.ok(shared.isPartialIn('', { namespace: 'a' }));
+  t.ok(shared.isPartialIn('', 'all'));
+  t.notOk(shared.isPartialIn('', { namespace: 'b' }));
+  t.notOk(shared.isPartialIn('', { namespace: '' }), 'only cluster-wide bindings count');
+  const arktos = bounded(
+    { ...MUCH, objects: 1 },
+    role('a', 'x', [RULE], 'acme'),
+    role('b', 'x', [RULE], 'acme'),
+  ).index;
+  t.ok(arktos.isPartialIn('acme', { namespace: 'a' }));
+  t.ok(arktos.isPartialIn('acme', { namespace: '' }));
+  t.notOk(arktos.isPartialIn('globex', 'all'));
+});
+
+t.test('a Namespace is known even if nothing more of it is held', async (t) => {
+  const web = namespace('web');
+  const { index } = bounded({ objects: 1, bytes: 10_000 }, web, role('web', 'x', [RULE]));
+  t.equal(index.countOf('namespaces'), 1);
+  t.equal(index.countOf('roles'), 1);
+  t.equal(index.partialOwners, 0);
+  index.put({ ...web, json: 'x'.repeat(20_000), revision: nextRevision() });
+  t.equal(index.countOf('namespaces'), 1);
+});
 
 t.test('cluster-wide objects and the system tenant have no bound', async (t) => {
   const { index, told } = bounded(

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { StoredObject } from '../../../src/api/rbac-v1.ts';
-import type { RBACUser } from '../../../src/rbac/attributes.ts';
+import type { RBACUser, Scope } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../../src/rbac/subject-key.ts';
-import { isKnownVerb, type Scope, type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
+import { isKnownVerb, type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
 import { questions, rbacObjects } from '../../support/random-rbac.ts';
 import {
   clusterRole,

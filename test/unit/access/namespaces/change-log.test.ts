@@ -19,7 +19,7 @@ function setUp(size?: number) {
 t.test('the changes above a revision are told', async (t) => {
   const { index, log, begin } = setUp();
   index.put(namespace('b'));
-  t.match(log.since(begin, false), [{ kind: 'namespace', namespace: { name: 'b' } }]);
+  t.match(log.since(begin, false), [{ kind: 'namespace', name: 'b' }]);
   t.equal(log.since(begin - 1, false), undefined, 'what was before the log is not known');
 });
 
@@ -37,6 +37,16 @@ t.test('bindings of many subjects do not fill the memory', async (t) => {
     index.put({ ...binding, subjects: at % 2 === 0 ? subjects : [], revision: nextRevision() });
   t.equal(log.since(begin, false), undefined);
   t.ok((log.since(index.revisionOf('rolebindings') ?? 0, false)?.length ?? 0) <= 10);
+});
+
+t.test('patches of a large namespace do not fill the memory', async (t) => {
+  const { index, log, begin } = setUp();
+  const large = namespace('large');
+  for (let at = 0; at < 100; at += 1)
+    index.put({ ...large, json: 'x'.repeat(100_000), revision: nextRevision() });
+  const stored = log.since(begin, false) ?? [];
+  t.equal(stored.length, 100);
+  t.ok(JSON.stringify(stored).length < 100 * 200, 'the objects are not stored');
 });
 
 t.test('after the storage was restored from a backup every client begins anew', async (t) => {

@@ -8,7 +8,7 @@ import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { createWhoCanAnswerer } from '../../../../src/pipeline/own-api/answer-who-can.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
-import { accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
@@ -461,4 +461,21 @@ t.test('a role that grants by name is found only for the name', async (t) => {
   const objects = [role('web', 'tls', rules), roleBinding('web', 'tls', 'Role/tls', [user('acme:bob')])];
   t.same((await review({ ...SECRETS, name: 'tls' }, { objects, place: 'web' })).users, ['acme:bob']);
   t.same((await review(SECRETS, { objects, place: 'web' })).users, []);
+});
+
+t.test('a tenant over its bound makes its own reviews incomplete, and no others', async (t) => {
+  const bounds = { objects: 1, bytes: 1_000_000 };
+  const site = boundedAccessIndexOf(bounds, role('a', 'x', ADMIN, 'acme'), role('a', 'y', ADMIN, 'acme'));
+  const own = await review(SECRETS, { site, arktos: 'acme' });
+  t.match(own, { incomplete: true, incompleteReason: /more roles and bindings than the RBAC index holds/ });
+  t.notOk((await review(SECRETS, { site, arktos: 'globex' })).incomplete);
+});
+
+t.test('a namespace over its bound makes reviews incomplete in which it counts', async (t) => {
+  const bounds = { objects: 1, bytes: 1_000_000 };
+  const site = boundedAccessIndexOf(bounds, role('web', 'x', ADMIN), role('web', 'y', ADMIN));
+  t.ok((await review(SECRETS, { site, place: 'web' })).incomplete);
+  t.ok((await review(SECRETS, { site })).incomplete, 'in all namespaces');
+  t.notOk((await review(SECRETS, { site, place: 'other' })).incomplete);
+  t.notOk((await review({ verb: 'get', resource: 'nodes' }, { site })).incomplete, 'outside of namespaces');
 });
