@@ -10,11 +10,14 @@ t.test('equal values are one', async (t) => {
   t.equal(values.size, 1);
 });
 
-t.test('a long value is not stored: a role that changes often would leave all of its old rules', async (t) => {
-  const values = new SharedValues<string>((text) => text);
-  for (let n = 0; n < 100; n += 1) values.share(`${n}`.padEnd(2_000, 'x'));
-  t.equal(values.size, 0);
-});
+t.test(
+  'a long value is not stored: a role that changes often would leave all of its old rules',
+  async (t) => {
+    const values = new SharedValues<string>((text) => text);
+    for (let n = 0; n < 100; n += 1) values.share(`${n}`.padEnd(2_000, 'x'));
+    t.equal(values.size, 0);
+  },
+);
 
 t.test('the stored values are bounded in characters, however many values there are', async (t) => {
   const values = new SharedValues<string>((text) => text);
