@@ -36,11 +36,7 @@ export function arktosFieldViolations(
   const vpc = pod.text('vpc') ?? '';
   if (vpc !== '') refuse(pod.pathOf('vpc'), vpc, 'tenants may not choose a network');
   for (const nic of pod.objects('nics')) refuse(nic.path, nic.fields, 'tenants may not attach ports');
-  for (const volume of pod.objects('volumes')) {
-    const flexVolume = volume.object('flexVolume');
-    if (VIRTLET_DRIVER.test(flexVolume.text('driver') ?? ''))
-      refuse(flexVolume.path, flexVolume.fields, 'tenants may not use devices of a node');
-  }
+  violations.push(...pod.objects('volumes').flatMap(deviceViolations));
   for (const [key, value] of meta.textMap('annotations')) {
     const why = annotationRefusal(key, level);
     if (why !== undefined) refuse(keyPath(meta.pathOf('annotations'), key), value, why);
@@ -49,6 +45,14 @@ export function arktosFieldViolations(
     refuse(pod.pathOf('virtualMachine'), pod.value('virtualMachine'), 'a VM cannot be restricted');
   else pod.object('virtualMachine');
   return violations;
+}
+
+/** @param volume of a pod, or the spec of a PersistentVolume */
+export function deviceViolations(volume: ObjectReader): Violation[] {
+  const flexVolume = volume.object('flexVolume');
+  if (!VIRTLET_DRIVER.test(flexVolume.text('driver') ?? '')) return [];
+  const { path, fields: value } = flexVolume;
+  return [{ rule: 'arktosFields', path, value, message: `${path}: tenants may not use devices of a node` }];
 }
 
 function annotationRefusal(key: string, level: PodSecurityLevel): string | undefined {

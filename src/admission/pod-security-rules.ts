@@ -2,7 +2,7 @@
  * Which Pod Security Standard holds for which tenant, and whether a violation is refused or only told.
  */
 import type { PodSecurityLevel } from './pod-security/check.ts';
-import type { PodSecurityPolicy, PodSecurityVersion } from './pod-security/evaluate.ts';
+import type { PodSecurityPolicy } from './pod-security/evaluate.ts';
 
 export interface PodSecurityRule extends PodSecurityPolicy {
   /** `warn`: the client gets a warning, and the object is stored. */
@@ -18,24 +18,28 @@ export interface PodSecurityRules {
 const LEVELS: readonly PodSecurityLevel[] = ['privileged', 'baseline', 'restricted'];
 
 /**
- * @returns the rule of a tenant; for an unknown tenant (a service account in shared mode) the strictest of
- * all, since a user could otherwise leave a tenant's rule by one
+ * @returns the rules of a tenant, at least one, all of one mode. A known tenant has one. For an unknown
+ * tenant (a service account in shared mode) all that are enforced hold, since a user could otherwise leave a
+ * tenant's rule by one; if none is enforced, all that warn
  */
-export function podSecurityRuleOf({
+export function podSecurityRulesOf({
   general,
   exceptions,
-}: PodSecurityRules): (tenant: string | undefined) => PodSecurityRule {
+}: PodSecurityRules): (tenant: string | undefined) => readonly PodSecurityRule[] {
   const all = [general, ...exceptions.values()];
-  const strictest = all.reduce((one, other) => (strictness(other) > strictness(one) ? other : one));
-  return (tenant) => (tenant === undefined ? strictest : (exceptions.get(tenant) ?? general));
+  const enforced = all.filter(({ level, mode }) => mode === 'enforce' && level !== 'privileged');
+  const warned = all.filter(({ mode }) => mode === 'warn');
+  const ofUnknown = strictestOfVersions([enforced, warned].find(({ length }) => length > 0) ?? [general]);
+  return (tenant) => (tenant === undefined ? ofUnknown : [exceptions.get(tenant) ?? general]);
 }
 
-/** What is refused counts more than what is told; an older version allows less. */
-function strictness({ level, mode, version }: PodSecurityRule): number {
-  const enforced = mode === 'enforce' && level !== 'privileged' ? 10_000 : 0;
-  return enforced + LEVELS.indexOf(level) * 1_000 - minorOf(version);
-}
-
-function minorOf({ minor }: PodSecurityVersion): number {
-  return minor;
+/** Within one version a level refuses what a lower one does. Between versions there is no such order. */
+function strictestOfVersions(rules: readonly PodSecurityRule[]): readonly PodSecurityRule[] {
+  const strictest = new Map<number, PodSecurityRule>();
+  for (const rule of rules) {
+    const known = strictest.get(rule.version.minor);
+    if (known === undefined || LEVELS.indexOf(rule.level) > LEVELS.indexOf(known.level))
+      strictest.set(rule.version.minor, rule);
+  }
+  return [...strictest.values()];
 }

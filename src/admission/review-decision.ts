@@ -8,7 +8,7 @@ import { newViolations } from './changed-fields.ts';
 import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
 import { bindingViolations, isNodeBinding, nodeSelectionViolations } from './node-selection.ts';
 import { ObjectReader } from './object-reader.ts';
-import { isWithinNodes } from './object-size.ts';
+import { hasStorableAnnotations, isWithinNodes } from './object-size.ts';
 import { ownObjectViolations } from './own-objects.ts';
 import { persistentVolumeViolations } from './persistent-volumes.ts';
 import { type PodPart, podPartOf } from './pod-part.ts';
@@ -29,7 +29,8 @@ export interface ReviewDecisionOptions {
   readonly systemKinds: readonly string[];
   /** Labels of nodes that tenants may select by. */
   readonly nodeLabels: readonly string[];
-  readonly podSecurity: (tenant: string | undefined) => PodSecurityRule;
+  /** At least one rule; all are of one mode. */
+  readonly podSecurity: (tenant: string | undefined) => readonly PodSecurityRule[];
   /** Whether pods have the fields that only Arktos knows. */
   readonly arktosFields: boolean;
 }
@@ -82,11 +83,11 @@ function userViolations(request: AdmissionRequest, { isSystemNamespace }: Admiss
   return ownObjectViolations(request);
 }
 
-/** The API server leaves the name out of a request that creates. */
+/** The API server leaves the name out of a request that creates. Before it makes one, its prefix is there. */
 function nameOf({ name, object }: AdmissionRequest): string {
   if (name !== '') return name;
-  const violations: Violation[] = [];
-  return new ObjectReader(object, '', violations).object('metadata').text('name') ?? '';
+  const metadata = new ObjectReader(object, '', []).object('metadata');
+  return metadata.text('name') || metadata.text('generateName') || '';
 }
 
 /** What the object holds. On an update, only what the old object does not have. */
@@ -101,15 +102,23 @@ function contentDecision(
     if (subresource !== '') return allowed;
     return { ...allowed, violations: newViolations(definitionScopeViolations, object, oldObject) };
   }
-  const rule = podSecurity(tenant);
+  const rules = podSecurity(tenant);
   if (group === '' && resource === 'persistentvolumes') {
-    const found = newViolations((one) => persistentVolumeViolations(one, rule.level), object, oldObject);
-    return { ...allowed, security: securityVerdict(rule, [], found) };
+    const security = rules.map((rule) => {
+      const evaluate = (one: unknown) => persistentVolumeViolations(one, rule.level, arktosFields);
+      return securityVerdict(rule, [], newViolations(evaluate, object, oldObject));
+    });
+    return { ...allowed, security: combined(security) };
   }
   if (!POD_SUBRESOURCES.has(subresource) || podPartOf(group, resource, object) === undefined) return allowed;
-  const specs = [object, oldObject].map((one) => podPartOf(group, resource, one)?.spec);
-  if (!specs.every((spec) => isWithinNodes(spec, MAX_SPEC_NODES)))
-    return { ...allowed, violations: [tooLarge()] };
+  const parts = [object, oldObject].map((one) => podPartOf(group, resource, one));
+  if (!parts.every((part) => isWithinNodes(part?.spec, MAX_SPEC_NODES)))
+    return {
+      ...allowed,
+      violations: [tooLarge(`the spec of the pod holds more than ${MAX_SPEC_NODES} values`)],
+    };
+  if (!parts.every((part) => hasStorableAnnotations(part?.metadata)))
+    return { ...allowed, violations: [tooLarge('the annotations of the pod are more than 256 KiB')] };
   const inPod =
     <V extends Violation>(evaluate: (part: PodPart) => V[]) =>
     (one: unknown): V[] => {
@@ -117,22 +126,36 @@ function contentDecision(
       return part === undefined ? [] : evaluate(part);
     };
   const selection = inPod((part) => nodeSelectionViolations(part, { allowedLabels: nodeLabels }));
-  const standard = inPod((part) => podSecurityViolations(part, rule));
-  const own = inPod((part) => (arktosFields ? arktosFieldViolations(part, rule.level) : []));
-  return {
-    tenant,
-    violations: newViolations(selection, object, oldObject),
-    security: securityVerdict(
+  const security = rules.map((rule) => {
+    const standard = inPod((part) => podSecurityViolations(part, rule));
+    const own = inPod((part) => (arktosFields ? arktosFieldViolations(part, rule.level) : []));
+    return securityVerdict(
       rule,
       newViolations(standard, object, oldObject),
       newViolations(own, object, oldObject),
-    ),
+    );
+  });
+  return { tenant, violations: newViolations(selection, object, oldObject), security: combined(security) };
+}
+
+function tooLarge(why: string): Violation {
+  return { rule: 'size', path: '', value: undefined, message: `${why}: it is not judged` };
+}
+
+/** @param verdicts of rules of one mode */
+function combined(verdicts: readonly (SecurityVerdict | undefined)[]): SecurityVerdict | undefined {
+  const found = verdicts.filter((verdict) => verdict !== undefined);
+  const [first] = found;
+  if (first === undefined || found.length === 1) return first;
+  return {
+    refused: first.refused,
+    message: found.map(({ message }) => message).join('; '),
+    violations: distinct(found.flatMap(({ violations }) => violations)),
   };
 }
 
-function tooLarge(): Violation {
-  const message = `the spec of the pod holds more than ${MAX_SPEC_NODES} values, and is not judged`;
-  return { rule: 'size', path: '', value: undefined, message };
+function distinct(violations: readonly Violation[]): Violation[] {
+  return [...new Map(violations.map((one) => [`${one.rule} ${one.path}`, one])).values()];
 }
 
 /** @param others violations of rules beside the standards */

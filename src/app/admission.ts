@@ -3,7 +3,7 @@
  * whatever the state of the proxy.
  */
 import { podSecurityVersion } from '../admission/pod-security/evaluate.ts';
-import { type PodSecurityRule, podSecurityRuleOf } from '../admission/pod-security-rules.ts';
+import { type PodSecurityRule, podSecurityRulesOf } from '../admission/pod-security-rules.ts';
 import { createReviewDecision } from '../admission/review-decision.ts';
 import { createAdmissionReviewer } from '../admission/reviewer.ts';
 import type {
@@ -57,7 +57,7 @@ export function createConfiguredAdmission({
     tenants: createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces }),
     systemKinds,
     nodeLabels,
-    podSecurity: podSecurityRuleOf(rulesOf(admission, tenancy)),
+    podSecurity: podSecurityRulesOf(rulesOf(admission, tenancy)),
     arktosFields: tenancy.mode === 'arktos',
   });
   return createAdmissionWebhook({ ...runtime, review: createAdmissionReviewer(decide), limits });

@@ -57,9 +57,9 @@ export interface App {
   /** Reads all files again, opens the audit log again, and clears the caches of this process. */
   reload(): Promise<void>;
   /**
-   * Shuts down in order; resolves when everything is closed. A further call ends the drain.
+   * Shuts down in order; resolves when everything is closed.
    *
-   * @param drain whether requests are accepted for `server.drain` before
+   * @param drain whether requests are accepted for `server.drain` before; if not, a drain that has begun ends
    */
   close(drain?: boolean): Promise<void>;
 }

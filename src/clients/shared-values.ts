@@ -3,24 +3,37 @@
  * the memory of a hundred thousand similar objects.
  */
 
-/** Above this many values the table starts anew: what is read later is shared with less. */
-const MAX_VALUES = 100_000;
+/** Longer keys are rarely equal, and would keep the memory of objects that are gone. */
+const MAX_KEY = 1_024;
+/** Above this many characters of keys the table starts anew: what is read later is shared with less. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 export class SharedValues<T> {
   readonly #values = new Map<string, T>();
   readonly #keyOf: (value: T) => string;
+  #characters = 0;
 
   /** @param keyOf equal for equal values */
   constructor(keyOf: (value: T) => string) {
     this.#keyOf = keyOf;
   }
 
-  /** @returns the first value that is equal to this one */
+  /** How many values are kept. */
+  get size(): number {
+    return this.#values.size;
+  }
+
+  /** @returns the first value that is equal to this one, or this one */
   share(value: T): T {
     const key = this.#keyOf(value);
+    if (key.length > MAX_KEY) return value;
     const known = this.#values.get(key);
     if (known !== undefined) return known;
-    if (this.#values.size >= MAX_VALUES) this.#values.clear();
+    this.#characters += key.length;
+    if (this.#characters > MAX_CHARACTERS) {
+      this.#values.clear();
+      this.#characters = key.length;
+    }
     this.#values.set(key, value);
     return value;
   }

@@ -3,7 +3,7 @@
  * bindings, not on the number of namespaces.
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { StoredBinding, StoredNamespace } from '../api/rbac-v1.ts';
+import type { StoredBinding, StoredNamespace, StoredRole } from '../api/rbac-v1.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
@@ -82,8 +82,7 @@ class Reach {
   readonly #objects: TenantObjects;
   readonly #question: NamespacesQuestion;
   readonly #existing: ReadonlyMap<string, StoredNamespace>;
-  /** By name: of ClusterRoles, which many bindings refer to. */
-  readonly #covered = new Map<string, Coverage>();
+  readonly #covered = new Map<StoredRole, Coverage>();
   readonly namespaces = new Map<string, StoredNamespace>();
   everywhere = false;
 
@@ -113,18 +112,13 @@ class Reach {
   }
 
   #coveredBy(binding: StoredBinding): Coverage {
-    const { kind, name } = binding.roleRef;
-    if (kind !== 'ClusterRole') return this.#computed(binding);
-    const known = this.#covered.get(name);
-    if (known !== undefined) return known;
-    const covered = this.#computed(binding);
-    this.#covered.set(name, covered);
-    return covered;
-  }
-
-  #computed(binding: StoredBinding): Coverage {
     const role = this.#objects.roleOf(binding);
-    return role === undefined ? NOTHING : coverage(role.rules, this.#question);
+    if (role === undefined) return NOTHING;
+    const known = this.#covered.get(role);
+    if (known !== undefined) return known;
+    const covered = coverage(role.rules, this.#question);
+    this.#covered.set(role, covered);
+    return covered;
   }
 }
 

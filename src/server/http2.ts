@@ -17,9 +17,6 @@ import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
 /** Flow-control windows: bytes that a client may send before they are read. */
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
-/** The largest stream ID: no stream is refused. */
-const LAST_STREAM_ID = 2 ** 31 - 1;
-
 /**
  * Serves HTTP/2 on a socket whose client chose it by ALPN. Requires a Node release with the fix of
  * CVE-2026-21714: older ones keep sessions whose flow-control window overflowed.
@@ -56,11 +53,11 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
 }
 
 /**
- * Asks the client to open its next stream on another connection. Streams that the client opens before it
- * reads this are served. RFC 9113 §6.8.
+ * Asks the client to open its next stream on another connection. Streams that have arrived are served; the
+ * client learns which was the last, and may send the others again. RFC 9113 §6.8.
  */
 export function sendGoAway(session: ServerHttp2Session): void {
-  if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
+  if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR);
 }
 
 function serve(exchange: Http2Exchange, context: ServeContext): void {

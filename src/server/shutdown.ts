@@ -25,9 +25,9 @@ export interface Shutdown {
   /** Not ready as soon as the shutdown begins. */
   readonly check: ReadinessCheck;
   /**
-   * Resolves when everything is closed. A further call ends the drain and returns the same promise.
+   * Resolves when everything is closed. Further calls return the same promise.
    *
-   * @param drain whether requests are accepted for a while
+   * @param drain whether requests are accepted for a while; if not, a drain that has begun ends
    */
   begin(drain: boolean): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function createShutdown(options: ShutdownOptions): Shutdown {
       notReadyBecause: () => (begun === undefined ? undefined : 'shutting down'),
     },
     begin(drain) {
-      if (begun !== undefined || !drain) drained.resolve();
+      if (!drain) drained.resolve();
       begun ??= shutDown(options, drained);
       return begun;
     },

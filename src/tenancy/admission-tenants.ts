@@ -1,7 +1,7 @@
 /**
  * Whose an object is that an API server asks the admission webhook about, in each tenancy mode. Arktos sends
- * the tenant in the object; the user decides only where an object has none. In shared mode only users and
- * service accounts belong to tenants.
+ * the tenant in the object; the user decides if the object has none, or none that Arktos has checked. In
+ * shared mode only users and service accounts belong to tenants.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
@@ -79,18 +79,28 @@ export function arktosAdmission(systemTenant: string, { users }: SystemAccounts)
       // A field that the API server does not check there proves nothing.
       const objects = isOfNoTenant(request) ? [] : [object, oldObject];
       const tenants = objects.map(tenantIn).filter((name) => name !== undefined);
-      const tenant = tenants.find((name) => name !== systemTenant) ?? tenants.at(0);
-      // Arktos lets no tenant's user write there.
-      if (tenant === systemTenant) return { isTenants: false, byTenant: false, tenant };
+      const tenant = tenants.find((name) => name !== systemTenant);
       const byTenant = isTenantsUser(request);
       if (tenant !== undefined) return { isTenants: true, byTenant, tenant };
-      return { isTenants: byTenant, byTenant, tenant: byTenant ? prefixOf(user.username) : undefined };
+      const ofUser = byTenant ? prefixOf(user.username) : undefined;
+      const isSystems = tenants.length > 0 && hasCheckedTenant(request) && ofUser === undefined;
+      if (isSystems) return { isTenants: false, byTenant: false, tenant: systemTenant };
+      return { isTenants: byTenant, byTenant, tenant: ofUser };
     },
   };
 }
 
 function isOfNoTenant({ group, resource }: AdmissionRequest): boolean {
   return CLUSTER_SCOPED.has(`${group}/${resource}`);
+}
+
+/**
+ * A stored object has the tenant under which it is stored. Of a new one Arktos compares the field only in
+ * `rest.BeforeCreate`, which the storages of subresources and of bindings do not call.
+ */
+function hasCheckedTenant({ operation, group, resource, subresource, oldObject }: AdmissionRequest): boolean {
+  if (tenantIn(oldObject) !== undefined) return true;
+  return operation === 'CREATE' && subresource === '' && !(group === '' && resource === 'bindings');
 }
 
 /** Components of the cluster, whatever the system tenant is called. */

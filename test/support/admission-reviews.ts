@@ -1,7 +1,7 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
 
-import { podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
-import { type PodSecurityRule, podSecurityRuleOf } from '../../src/admission/pod-security-rules.ts';
+import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
+import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
 import type { AdmissionRequest } from '../../src/api/admission-v1.ts';
 import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
@@ -49,12 +49,18 @@ export function admissionReview(request: AdmissionRequest, version = 'v1'): obje
 
 interface DecisionOptions {
   readonly mode?: 'arktos' | 'shared';
-  readonly rule?: Partial<Omit<PodSecurityRule, 'version'>>;
-  readonly exceptions?: Readonly<Record<string, Partial<Omit<PodSecurityRule, 'version'>>>>;
+  readonly rule?: Partial<PodSecurityRule>;
+  readonly exceptions?: Readonly<Record<string, Partial<PodSecurityRule>>>;
   readonly systemKinds?: readonly string[];
   readonly nodeLabels?: readonly string[];
   readonly systemUsers?: readonly string[];
   readonly systemNamespaces?: readonly string[];
+}
+
+export function versionNamed(name: string): PodSecurityVersion {
+  const version = podSecurityVersion(name);
+  if (version === undefined) throw new TypeError(`no version: ${name}`);
+  return version;
 }
 
 /** With the defaults of the configuration. */
@@ -62,8 +68,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
   const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
   const users = options.systemUsers ?? ['stonegate', 'stonegate-provisioner'];
   const accounts = { users, namespaces: options.systemNamespaces ?? [] };
-  const version = podSecurityVersion(mode === 'arktos' ? 'v1.15' : 'v1.36');
-  if (version === undefined) throw new TypeError('no version');
+  const version = versionNamed(mode === 'arktos' ? 'v1.15' : 'v1.36');
   const level = mode === 'arktos' ? 'baseline' : 'privileged';
   const general: PodSecurityRule = { level, mode: 'enforce', version, ...options.rule };
   const exceptions = Object.entries(options.exceptions ?? {}).map(
@@ -73,7 +78,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     tenants: mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts),
     systemKinds,
     nodeLabels,
-    podSecurity: podSecurityRuleOf({ general, exceptions: new Map(exceptions) }),
+    podSecurity: podSecurityRulesOf({ general, exceptions: new Map(exceptions) }),
     arktosFields: mode === 'arktos',
   });
 }

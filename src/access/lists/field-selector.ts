@@ -3,6 +3,7 @@
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/fields#ParseSelector
  */
 import { StatusError } from '../../errors/status-error.ts';
+import { MAX_REQUIREMENTS, tooManyRequirements } from './label-selector.ts';
 
 const FIELDS = ['metadata.name', 'status.phase'] as const;
 export type NamespaceField = (typeof FIELDS)[number];
@@ -24,9 +25,9 @@ interface Term {
 
 /** @throws StatusError RequestMalformed */
 export function parseFieldSelector(text: string): FieldSelector {
-  const terms = splitTerms(text)
-    .filter((term) => term !== '')
-    .map((term) => termOf(term, text));
+  const written = splitTerms(text).filter((term) => term !== '');
+  if (written.length > MAX_REQUIREMENTS) throw tooManyRequirements('field');
+  const terms = written.map((term) => termOf(term, text));
   return terms.map(({ field, ...rest }) => {
     const known = FIELDS.find((one) => one === field);
     if (known === undefined) throw new StatusError('RequestMalformed', `field label not supported: ${field}`);

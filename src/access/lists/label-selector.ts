@@ -15,6 +15,10 @@ export interface LabelRequirement {
   readonly values: ReadonlySet<string>;
 }
 
+/** The cost of a list is that of its objects times the requirements. */
+export const MAX_REQUIREMENTS = 100;
+const NO_VALUES: ReadonlySet<string> = new Set();
+
 /** All requirements must hold. */
 export type LabelSelector = readonly LabelRequirement[];
 
@@ -87,6 +91,7 @@ class Parser {
       if (first.kind === 'end') return requirements;
       if (first.kind !== 'word' && first.kind !== '!')
         throw malformed(`found '${first.text}', expected: !, identifier, or 'end of string'`);
+      if (requirements.length === MAX_REQUIREMENTS) throw tooManyRequirements('label');
       requirements.push(this.#requirement());
       const next = this.#next();
       if (next.kind === 'end') return requirements;
@@ -105,9 +110,9 @@ class Parser {
     const key = token.text;
     const problem = labelKeyProblem(key);
     if (problem !== undefined) throw unparsed(`<nil>: Invalid value: ${JSON.stringify(key)}: ${problem}`);
-    if (isAbsent) return { key, operator: 'absent', values: new Set() };
+    if (isAbsent) return { key, operator: 'absent', values: NO_VALUES };
     const { kind } = this.#peek();
-    if (kind === 'end' || kind === ',') return { key, operator: 'exists', values: new Set() };
+    if (kind === 'end' || kind === ',') return { key, operator: 'exists', values: NO_VALUES };
     const operator = this.#operator();
     const values = operator === 'in' || operator === 'notin' ? this.#values() : this.#exactValue();
     assertValues(key, operator, [...values].sort());
@@ -202,6 +207,11 @@ function assertValues(key: string, operator: BinaryOperator, values: readonly st
   });
   if (problems.length === 0) return;
   throw unparsed(problems.length === 1 ? `${problems[0]}` : `[${problems.join(', ')}]`);
+}
+
+/** @param kind `label` or `field` */
+export function tooManyRequirements(kind: string): StatusError {
+  return malformed(`a ${kind} selector has at most ${MAX_REQUIREMENTS} requirements here`);
 }
 
 function unparsed(why: string): StatusError {

@@ -27,7 +27,8 @@ import { serveAdmission } from './serve-admission.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--only admission]
 
-Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT, or a second signal, skips that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT skips
+the rest of that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
   --config FILE      the configuration
   --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
@@ -162,7 +163,7 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
   await primary.stopped;
 }
 
-/** Ends on the first stop signal. A second one ends the drain, but not the grace period. */
+/** Ends on the first stop signal. SIGINT ends a drain that SIGTERM has begun, but not the grace period. */
 async function untilStopped(app: App, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({}, 'SIGHUP: reloading');

@@ -50,9 +50,16 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
 
 /** Reviews that are cached, of one revision of the index each. */
 const MAX_REVIEWED = 1_000;
+/** Milliseconds for which a review counts: another authorizer may decide otherwise at any time. */
+const REVIEW_TTL = 60_000;
+
+interface Reviewed {
+  readonly allowed: boolean;
+  readonly at: number;
+}
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
-  const reviewed = new Map<string, boolean>();
+  const reviewed = new Map<string, Reviewed>();
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
     answer(outgoing) {
@@ -67,7 +74,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  reviewed: Map<string, Reviewed>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -96,7 +103,7 @@ async function wouldMerge(
   outgoing: Outgoing,
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  reviewed: Map<string, Reviewed>,
 ): Promise<boolean> {
   const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
@@ -139,8 +146,8 @@ async function isNamespaced(
 async function isAllowedByOthers(
   outgoing: Outgoing,
   info: ResourceRequest,
-  { reviewer, mode, access }: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  { reviewer, mode, access, clock }: AllNamespacesOptions,
+  reviewed: Map<string, Reviewed>,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
   const { user, sender, tenant, exchange } = outgoing;
@@ -150,11 +157,12 @@ async function isAllowedByOthers(
   const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
   const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
   const known = reviewed.get(key);
-  if (known !== undefined) return known;
+  const at = clock.now();
+  if (known !== undefined && known.at + REVIEW_TTL > at) return known.allowed;
   const subject = { user, sender, home, tenant };
   const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
   if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
-  reviewed.set(key, allowed);
+  reviewed.set(key, { allowed, at });
   return allowed;
 }
 

@@ -27,8 +27,8 @@ export interface PermittedNamespaces {
   /** The namespaces now; undefined if the user may watch the whole cluster now. */
   now(): ReadonlySet<string> | undefined;
   /**
-   * Resolves the user's roles again, if they are looked up; `now` counts with them from then on. It does not
-   * reject: while they cannot be looked up, the user is the same.
+   * Resolves the user's roles again, if they are looked up; `now` counts with them from then on. While
+   * Keystone cannot be asked, the user is the same; after another error it rejects, and the watch ends.
    */
   isSameUser(): Promise<boolean>;
 }

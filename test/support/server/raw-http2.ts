@@ -70,7 +70,16 @@ function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buf
 
 /** The error codes of the GOAWAY frames in what a server sent. */
 export function goawayCodes(received: string): number[] {
+  return goaways(received).map((payload) => payload.readUInt32BE(4));
+}
+
+/** The last streams that the GOAWAY frames in what a server sent name. */
+export function lastStreams(received: string): number[] {
+  return goaways(received).map((payload) => payload.readUInt32BE(0));
+}
+
+function goaways(received: string): Buffer[] {
   return framesOf(Buffer.from(received, 'latin1'))
     .filter(({ type }) => type === FRAME.goaway)
-    .map(({ payload }) => payload.readUInt32BE(4));
+    .map(({ payload }) => payload);
 }

@@ -1,6 +1,13 @@
 import t from 'tap';
 import type { AdmissionRequest } from '../../../src/api/admission-v1.ts';
-import { ADMIN, ALICE, admissionRequest, decisionOf, refusedPaths } from '../../support/admission-reviews.ts';
+import {
+  ADMIN,
+  ALICE,
+  admissionRequest,
+  decisionOf,
+  refusedPaths,
+  versionNamed,
+} from '../../support/admission-reviews.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const arktos = decisionOf();
@@ -100,6 +107,9 @@ t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t)
       t.same(paths({ ...place, object }, decide), ['target']);
       t.same(paths({ ...place, object, user: scheduler }, decide), []);
     }
+  for (const place of [{ resource: 'pods', subresource: 'binding' }, { resource: 'bindings' }])
+    for (const user of [ALICE, CONTROLLER, { username: 'alice', groups: ['tenant:acme'] }])
+      t.same(paths({ ...place, object: of('system', { target: object.target }), user }), ['target']);
   // On Arktos a service account does not tell its tenant.
   t.same(paths({ resource: 'pods', subresource: 'binding', object, user: CONTROLLER }), ['target']);
 });
@@ -129,7 +139,7 @@ t.test('kinds of the system', async (t) => {
   t.same(paths({ group: 'networking.k8s.io', resource: 'ingresses', object: of('acme') }, configured), [
     'kind',
   ]);
-  t.same(paths({ resource: 'resourcequotas', object: of('system') }, configured), []);
+  t.same(paths({ resource: 'resourcequotas', object: of('system'), user: ADMIN }, configured), []);
 });
 
 t.test('definitions of scope Cluster', async (t) => {
@@ -157,6 +167,13 @@ t.test('priority classes of the system, and files of nodes as volumes', async (t
     const update = { operation: 'UPDATE', resource: 'persistentvolumes', namespace: '', object } as const;
     t.same(paths({ ...update, oldObject: object }), []);
   }
+  const device = (driver: string) => ({
+    resource: 'persistentvolumes',
+    namespace: '',
+    object: of('acme', { spec: { flexVolume: { driver, options: { type: 'raw', path: '/dev/sda' } } } }),
+  });
+  t.same(paths(device('virtlet/flexvolume_driver')), ['spec.flexVolume'], 'a device of a node');
+  t.same(paths(device('example.com/nfs')), []);
   const nfs = of('acme', { spec: { nfs: { server: 's', path: '/' } } });
   t.same(paths({ resource: 'persistentvolumes', namespace: '', object: nfs }), []);
 });
@@ -194,6 +211,39 @@ t.test('Pod Security', async (t) => {
     t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
     const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
     t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
+  });
+
+  await t.test('shared: no version is stricter than others, so all that are enforced count', async (t) => {
+    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
+    const decide = decisionOf({
+      mode: 'shared',
+      rule: { level: 'baseline' },
+      exceptions: {
+        acme: { level: 'restricted', version: versionNamed('v1.7') },
+        globex: { level: 'restricted', mode: 'warn' },
+        initech: { level: 'privileged' },
+      },
+    });
+    const context = { allowPrivilegeEscalation: true, seccompProfile: { type: 'Unconfined' } };
+    const spec = { securityContext: { runAsNonRoot: true }, containers: [{ name: 'c' }] };
+    const judged = (changes: object) => paths({ object: { spec: { ...spec, ...changes } }, user }, decide);
+    t.same(judged({}), [], 'what only a rule that warns refuses');
+    t.same(judged({ securityContext: {} }), ['spec.containers[0].securityContext.runAsNonRoot'], 'v1.7');
+    t.same(
+      judged({ containers: [{ name: 'c', securityContext: context }] }),
+      ['spec.containers[0].securityContext.seccompProfile.type'],
+      'v1.36',
+    );
+    t.same(judged({ hostPID: true }), ['spec.hostPID'], 'a field that both refuse is told once');
+  });
+
+  await t.test('annotations that the API server could not store are not judged but refused', async (t) => {
+    const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
+    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
+    const object = of('acme', { spec: {} }, { annotations: many });
+    t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }], security: undefined });
+    const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
+    t.same(paths({ object: stored }), []);
   });
 
   await t.test('an update is judged by what it changes', async (t) => {
@@ -253,6 +303,8 @@ t.test('what Stonegate writes', async (t) => {
           'metadata.name',
         ]);
     }
+    const made = { resource: 'namespaces', namespace: '', object: { metadata: { generateName: 'kube-' } } };
+    t.same(paths(made, shared), ['metadata.name'], 'before the API server has made a name');
     t.same(paths({ resource: 'namespaces', namespace: 'kube-system', object: of('acme') }), []);
   });
 

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
+import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
+import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
 import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
@@ -75,3 +77,29 @@ t.test('wrong usage', async (t) => {
   t.equal(await manifests(['admission'], io), 2);
   t.match(printed.stderr, /--config FILE and --ca-file FILE are required/);
 });
+
+t.test(
+  'arktos: of no registered resource does `tenant: system` in an object exempt a tenant’s user',
+  async (t) => {
+    const { documents } = await print(t, 'arktos', ...URL);
+    const { reviewedTenant } = arktosAdmission('system', { users: [], namespaces: [] });
+    const rules: {
+      apiGroups: string[];
+      resources: string[];
+      operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
+    }[] = documents[0].webhooks.flatMap(({ rules }: { rules: object[] }) => rules);
+    const object = { metadata: { name: 'x', tenant: 'system' } };
+    for (const { apiGroups, resources, operations } of rules)
+      for (const registered of resources)
+        for (const operation of operations) {
+          const [resource = '', subresource = ''] = registered.split('/');
+          const request = { operation, group: apiGroups[0] ?? '', resource, subresource, object };
+          t.match(
+            reviewedTenant(admissionRequest({ ...request, user: ALICE })),
+            { isTenants: true, byTenant: true, tenant: 'acme' },
+            `${operation} ${registered}`,
+          );
+        }
+    t.ok(rules.length > 5);
+  },
+);

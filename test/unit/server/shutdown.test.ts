@@ -68,19 +68,25 @@ t.test('a component that fails to close does not keep the others open', async (t
   t.same(failures, ['listener']);
 });
 
-t.test('SIGTERM drains; a second signal ends the drain and waits for the same shutdown', async (t) => {
-  const { shutdown, steps } = createRecordedShutdown();
-  const process = new EventEmitter();
-  const begun: Promise<void>[] = [];
-  onStopSignal(process, (signal) => begun.push(shutdown.begin(signal === 'SIGTERM')));
-  process.emit('SIGTERM');
-  await Promise.resolve();
-  t.same(steps, ['drain']);
-  process.emit('SIGTERM');
-  await Promise.all(begun);
-  t.equal(begun.length, 2);
-  t.same(steps, ALL);
-});
+t.test(
+  'SIGTERM drains, a second one too; SIGINT ends the drain and waits for the same shutdown',
+  async (t) => {
+    const { shutdown, steps } = createRecordedShutdown();
+    const process = new EventEmitter();
+    const begun: Promise<void>[] = [];
+    onStopSignal(process, (signal) => begun.push(shutdown.begin(signal === 'SIGTERM')));
+    process.emit('SIGTERM');
+    await Promise.resolve();
+    t.same(steps, ['drain']);
+    process.emit('SIGTERM');
+    await Promise.resolve();
+    t.same(steps, ['drain'], 'a worker gets it from its process group and from the primary');
+    process.emit('SIGINT');
+    await Promise.all(begun);
+    t.equal(begun.length, 3);
+    t.same(steps, ALL);
+  },
+);
 
 t.test('SIGINT does not drain: a user at a terminal does not wait', async (t) => {
   const { shutdown, steps } = createRecordedShutdown();
