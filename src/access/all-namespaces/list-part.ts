@@ -62,7 +62,7 @@ function parseMetadata(text: Buffer, { start, end }: Span): { resourceVersion: s
   const metadata: unknown = JSON.parse(text.toString('utf8', start, end));
   const { resourceVersion, continue: more = '' } = fieldsOf(metadata);
   if (typeof resourceVersion !== 'string' || !REVISION.test(resourceVersion) || typeof more !== 'string')
-    throw new MalformedJSON('its metadata are no list’s');
+    throw new MalformedJSON('its metadata are not those of a list');
   return { resourceVersion, continue: more };
 }
 

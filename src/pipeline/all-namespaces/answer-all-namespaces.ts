@@ -3,14 +3,9 @@
  * namespaces only: the API server refuses such a request, so one is sent for each permitted namespace, as
  * the user, and the responses are merged. See docs/access.md.
  */
-import {
-  type AllNamespacesQuestion,
-  isConcerned,
-  permittedNamespaces,
-} from '../../access/all-namespaces/all-namespaces.ts';
+import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
-import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
@@ -28,7 +23,8 @@ import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import type { WouldMerge } from '../self-review/filtered-self-review.ts';
 import { type MergedListOptions, mergedList } from './list.ts';
-import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
+import type { MergedWatchRunOptions } from './merged-watch-run.ts';
+import { permittedNow } from './permitted-namespaces.ts';
 import { isAllNamespaces } from './request.ts';
 import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
@@ -54,9 +50,16 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
 
 /** Reviews that are cached, of one revision of the index each. */
 const MAX_REVIEWED = 1_000;
+/** Milliseconds for which a review counts: another authorizer may decide otherwise at any time. */
+const REVIEW_TTL = 60_000;
+
+interface Reviewed {
+  readonly allowed: boolean;
+  readonly at: number;
+}
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
-  const reviewed = new Map<string, boolean>();
+  const reviewed = new Map<string, Reviewed>();
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
     answer(outgoing) {
@@ -71,7 +74,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  reviewed: Map<string, Reviewed>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -100,7 +103,7 @@ async function wouldMerge(
   outgoing: Outgoing,
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  reviewed: Map<string, Reviewed>,
 ): Promise<boolean> {
   const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
@@ -125,38 +128,6 @@ function filtered(response: Answer): Answer {
   return response?.status === 200 ? asFiltered(response) : response;
 }
 
-function permittedNow(
-  outgoing: Outgoing,
-  opened: SubjectByNamespace,
-  question: AllNamespacesQuestion,
-  { access, subjects, verifier }: AllNamespacesOptions,
-): PermittedNamespaces {
-  let subject = opened;
-  return {
-    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject),
-    isConcernedBy: (change) => isConcerned(change, subject, question),
-    now() {
-      const names = permittedNamespaces(access.index, subject, question);
-      return names && new Set(names);
-    },
-    async isSameUser() {
-      if (outgoing.proven.assignmentsOf === undefined) return true;
-      const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
-      const isSame = fingerprintOfSubject(current) === fingerprintOfSubject(subject);
-      subject = current;
-      return isSame;
-    },
-  };
-}
-
-/** If Keystone cannot be asked, the user counts as unchanged; after any other error the watch ends. */
-function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => SubjectByNamespace {
-  return (error) => {
-    if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
-    throw error;
-  };
-}
-
 /** In whose namespaces; empty if the API server has no tenants. */
 function tenantOf({ tenant }: Outgoing, info: ResourceRequest, { mode }: AllNamespacesOptions): string {
   return info.tenant === '' ? (mode.reviewTenant(tenant) ?? '') : info.tenant;
@@ -175,8 +146,8 @@ async function isNamespaced(
 async function isAllowedByOthers(
   outgoing: Outgoing,
   info: ResourceRequest,
-  { reviewer, mode, access }: AllNamespacesOptions,
-  reviewed: Map<string, boolean>,
+  { reviewer, mode, access, clock }: AllNamespacesOptions,
+  reviewed: Map<string, Reviewed>,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
   const { user, sender, tenant, exchange } = outgoing;
@@ -186,11 +157,12 @@ async function isAllowedByOthers(
   const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
   const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
   const known = reviewed.get(key);
-  if (known !== undefined) return known;
+  const at = clock.now();
+  if (known !== undefined && known.at + REVIEW_TTL > at) return known.allowed;
   const subject = { user, sender, home, tenant };
   const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
   if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
-  reviewed.set(key, allowed);
+  reviewed.set(key, { allowed, at });
   return allowed;
 }
 

@@ -80,7 +80,7 @@ function indented(text: string): string {
 function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
   return {
     kind: 'namespaces',
-    user: JSON.stringify([tenant, outgoing.user.username]),
+    user: JSON.stringify([tenant, outgoing.user.username, outgoing.user.uid]),
     path: info.rawPath,
     selection: [options.labelSelector, options.fieldSelector],
   };

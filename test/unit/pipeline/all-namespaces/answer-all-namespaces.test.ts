@@ -134,6 +134,12 @@ t.test('another authorizer of the API server may allow the request for the whole
   allowed = false;
   site.put(namespace('z'));
   t.equal((await site.get())?.status, 200);
+  const before = seen.length;
+  t.equal((await site.get())?.status, 200);
+  t.equal(seen.length, before, 'a review counts for a while');
+  allowed = true;
+  site.clock.advance(60_000);
+  t.equal(await site.get(), undefined, 'but not for ever');
 });
 
 t.test('D022 all pages together hold every object once, in the order of the namespaces', async (t) => {

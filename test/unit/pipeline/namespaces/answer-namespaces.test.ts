@@ -5,6 +5,7 @@
 import t from 'tap';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
 import { namespacesSite, namespacesSiteOf } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,
@@ -158,6 +159,12 @@ t.test('a token that continues a list', async (t) => {
       ['alice', 'limit=1&continue=xyz'],
     ] as const;
     for (const [name, query] of others) t.equal((await site.get(name, query))?.status, 400, query);
+    const namesake = keystoneIdentity('alice', { uid: 'another' });
+    t.equal(
+      (await site.get(namesake, `limit=1&continue=${token}`))?.status,
+      400,
+      'another user of that name',
+    );
     t.same((await site.get('alice', `limit=5&continue=${token}`))?.names, ['b', 'c']);
   });
 

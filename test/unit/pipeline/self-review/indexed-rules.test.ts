@@ -48,7 +48,7 @@ function rulesOf({ objects = OBJECTS, isSuspended = false, authorizers = ['Node'
 t.test('the rules in the namespace are complete if the index is trusted', async (t) => {
   const { status, doubted } = rulesOf({});
   t.strictSame(status, { resourceRules: [RULE], nonResourceRules: [], incomplete: false });
-  t.match(doubted, [{ tenant: 'acme', username: 'acme:alice', home: 'acme' }]);
+  t.match(doubted, [{ cluster: { tenant: 'acme', username: 'acme:alice', home: 'acme' } }]);
 });
 
 t.test('a list of a user about whom the API server disagrees is incomplete, and says so', async (t) => {
