@@ -6,15 +6,18 @@
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from '../api/admission-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject, ownValue } from '../lib/json-object.ts';
+import { MalformedJSON, stringAt } from '../lib/json-scan.ts';
 import { type JSONLimits, parseStrictJSON } from '../lib/strict-json.ts';
+import { isDefinition } from './definition-scope.ts';
 
 export interface AdmissionReview {
   readonly apiVersion: 'admission.k8s.io/v1' | 'admission.k8s.io/v1beta1';
   readonly request: AdmissionRequest;
 }
 
+const LIMITS: JSONLimits = { depth: 256, nodes: 20_000 };
 /** Two large definitions with their managed fields have a quarter of it. */
-const LIMITS: JSONLimits = { depth: 256, nodes: 400_000 };
+const DEFINITION_LIMITS: JSONLimits = { depth: 256, nodes: 400_000 };
 const OPERATIONS: readonly AdmissionOperation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
 /** A UID is shorter. It is repeated in the response and the log. */
 const UID = /^[\w-]{1,128}$/;
@@ -58,9 +61,21 @@ export function encodeAdmissionReview(
 
 function parse(body: Uint8Array): unknown {
   try {
-    return parseStrictJSON(body, LIMITS);
+    return parseStrictJSON(body, isOfDefinition(body) ? DEFINITION_LIMITS : LIMITS);
   } catch (error) {
     if (error instanceof SyntaxError) throw malformed(error.message, error);
+    throw error;
+  }
+}
+
+/** The strict parser refuses a field that occurs twice, so there is no other resource behind this one. */
+function isOfDefinition(body: Uint8Array): boolean {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const field = (name: string) => stringAt(text, ['request', 'resource', name]) ?? '';
+  try {
+    return isDefinition(field('group'), field('resource'));
+  } catch (error) {
+    if (error instanceof MalformedJSON) return false;
     throw error;
   }
 }

@@ -76,13 +76,13 @@ export function admissionSchema(file: FileField) {
       .strictObject({
         perSource: rate
           .default({ perSecond: 1_000, burst: 2_000 })
-          .describe('Rate of reviews, per client address.'),
+          .describe('Rate of reviews, per client address. Each 4 KiB of a body counts as one more.'),
         concurrent: z
           .int()
           .min(1)
           .max(1_024)
           .default(64)
-          .describe('Reviews at the same time per client address; four times as many in all.'),
+          .describe('Reviews at the same time per client address; eight times as many in all.'),
       })
       .prefault({})
       .describe(

@@ -24,6 +24,8 @@ export interface TokenBucketsOptions extends Rate {
 export interface TokenBuckets {
   /** @returns whether there was a token */
   take(key: string): boolean;
+  /** Tokens that are not there are owed. */
+  spend(key: string, tokens: number): void;
   /** The number of known keys. */
   readonly size: number;
 }
@@ -31,15 +33,23 @@ export interface TokenBuckets {
 export function createTokenBuckets({ perSecond, burst, maxKeys, clock }: TokenBucketsOptions): TokenBuckets {
   const rate = { perSecond, burst };
   const buckets = new LRUCache<string, TokenBucket>({ max: maxKeys });
+  function bucketOf(key: string, now: number): TokenBucket {
+    let bucket = buckets.get(key);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(rate, now);
+      buckets.set(key, bucket);
+    }
+    return bucket;
+  }
+
   return {
     take(key) {
       const now = clock.now();
-      let bucket = buckets.get(key);
-      if (bucket === undefined) {
-        bucket = new TokenBucket(rate, now);
-        buckets.set(key, bucket);
-      }
-      return bucket.tryTake(now);
+      return bucketOf(key, now).tryTake(now);
+    },
+    spend(key, tokens) {
+      const now = clock.now();
+      bucketOf(key, now).spend(now, tokens);
     },
     get size() {
       return buckets.size;

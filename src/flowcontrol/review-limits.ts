@@ -1,7 +1,7 @@
 /**
- * Limits the reviews of the admission webhook, which every client of the network may reach: a rate for each
- * source address, reviews at the same time, and the memory of their bodies. One source leaves room for
- * others, so that a pod that floods the webhook does not stop the API servers.
+ * Limits the reviews of the admission webhook, which every client of the network may reach: for each source
+ * address a rate of reviews and bytes, reviews at the same time, and the memory of their bodies. One source
+ * has at most an eighth, and complete bodies are judged in turn, so that a flood does not stop API servers.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
@@ -14,20 +14,30 @@ import { createTokenBuckets } from './rate-limits.ts';
 
 export interface ReviewLimitsOptions {
   readonly perSource: Rate;
-  /** Reviews at the same time of one source; four times as many in all. */
+  /** Reviews at the same time of one source; eight times as many in all. */
   readonly concurrent: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
+export interface AdmittedReview {
+  /** @throws StatusError AdmissionRateExceeded if there is no memory for so many bytes */
+  onSize(bytes: number): void;
+  /** Judges the complete body as soon as it is the source's turn. */
+  inTurn<T>(judge: () => T): Promise<T>;
+}
+
 export interface ReviewLimits {
-  enter<T>(source: string, bytes: number, work: () => Promise<T>): Promise<T>;
+  enter<T>(source: string, work: (admitted: AdmittedReview) => Promise<T>): Promise<T>;
 }
 
 const MAX_SOURCES = 10_000;
-const SOURCES_AT_ONCE = 4;
-/** Of all bodies. */
-const MEMORY = { total: 96 * 1024 * 1024, perKey: 48 * 1024 * 1024 };
+const SOURCES_AT_ONCE = 8;
+const MEBIBYTE = 1024 * 1024;
+/** Of all bodies; one source has room for the largest. */
+const MEMORY = { total: SOURCES_AT_ONCE * 12 * MEBIBYTE, perKey: 12 * MEBIBYTE };
+/** A larger body counts as several reviews. */
+const BYTES_OF_A_REVIEW = 4 * 1024;
 const QUEUE_BYTES = Number.POSITIVE_INFINITY;
 /** Milliseconds. API servers wait five seconds for a verdict. */
 const QUEUE_TIMEOUT = 2_000;
@@ -40,15 +50,20 @@ export function createReviewLimits({
 }: ReviewLimitsOptions): ReviewLimits {
   const buckets = createTokenBuckets({ ...perSource, maxKeys: MAX_SOURCES, clock });
   const memory = new ByteBudget(MEMORY);
-  const permits = new KeyedSemaphore({
+  const queues = {
     clock,
-    permits: concurrent * SOURCES_AT_ONCE,
-    permitsPerKey: concurrent,
     queue: { requests: concurrent * SOURCES_AT_ONCE, bytes: QUEUE_BYTES },
     queuePerKey: { requests: concurrent, bytes: QUEUE_BYTES },
     queueTimeout: QUEUE_TIMEOUT,
     refusal,
+  };
+  const permits = new KeyedSemaphore({
+    ...queues,
+    permits: concurrent * SOURCES_AT_ONCE,
+    permitsPerKey: concurrent,
   });
+  /** One body at a time: judging takes the only thread. */
+  const turns = new KeyedSemaphore({ ...queues, permits: 1, permitsPerKey: 1 });
 
   function refusal(): StatusError {
     telemetry.admissionReview('limited');
@@ -58,21 +73,39 @@ export function createReviewLimits({
     );
   }
 
+  async function inTurn<T>(key: string, judge: () => T): Promise<T> {
+    const turn = turns.of(key);
+    if (!turn.tryAcquire()) await turn.acquire(0);
+    try {
+      return judge();
+    } finally {
+      // Bodies of other sources arrive before the next one is judged.
+      setImmediate(() => turn.release());
+    }
+  }
+
   return {
-    async enter(source, bytes, work) {
+    async enter(source, work) {
       const key = sourceKey(source);
       if (!buckets.take(key)) throw refusal();
       const permit = permits.of(key);
       if (!permit.tryAcquire()) await permit.acquire(0);
+      const reserved = memory.reservation(key);
+      let size = 0;
+      let ended = false;
       try {
-        const release = memory.reserve(key, bytes);
-        if (release === undefined) throw refusal();
-        try {
-          return await work();
-        } finally {
-          release();
-        }
+        return await work({
+          onSize(bytes) {
+            if (ended) throw new Error('the review has ended');
+            if (!reserved.resize(bytes)) throw refusal();
+            size = bytes;
+          },
+          inTurn: (judge) => inTurn(key, judge),
+        });
       } finally {
+        ended = true;
+        buckets.spend(key, Math.floor(size / BYTES_OF_A_REVIEW));
+        reserved.resize(0);
         permit.release();
       }
     },

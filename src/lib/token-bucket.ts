@@ -32,6 +32,12 @@ export class TokenBucket {
     return true;
   }
 
+  /** For what costs more than was known before: tokens that are not there are owed. */
+  spend(now: number, tokens: number): void {
+    this.#fill(now);
+    this.#tokens -= tokens;
+  }
+
   isFull(now: number): boolean {
     this.#fill(now);
     return this.#tokens >= this.#rate.burst;

@@ -4,8 +4,8 @@
  * failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { headerValue } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -16,10 +16,8 @@ import { assertPosted, sendReview } from './posted-review.ts';
 
 const ADMISSION_PATH = '/admission';
 const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
-/** An object of 3 MB, the most that an API server takes, with the stored one. */
-const REVIEW_BYTES = 8 * 1024 * 1024;
-/** Milliseconds. API servers wait five seconds for a verdict. */
-const BODY_TIMEOUT = 5_000;
+/** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
+const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
 
 export interface AdmissionWebhookOptions {
   readonly review: AdmissionReviewer;
@@ -41,10 +39,10 @@ export function createAdmissionWebhook(
       return;
     }
     assertPosted(exchange, ADMISSION_PATH);
-    await limits.enter(exchange.peerAddress ?? '', bytesOf(exchange), async () => {
+    await limits.enter(exchange.peerAddress ?? '', async ({ onSize, inTurn }) => {
       try {
-        const limits = { bodyBytes: REVIEW_BYTES, bodyTimeout: BODY_TIMEOUT, what: 'an AdmissionReview' };
-        const { body, result, fields } = review(await readBody(exchange, limits, clock));
+        const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
+        const { body, result, fields } = await inTurn(() => review(posted));
         telemetry.admissionReview(result);
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](
@@ -53,7 +51,7 @@ export function createAdmissionWebhook(
         );
         sendReview(exchange, body, auditID);
       } catch (error) {
-        telemetry.admissionReview('error');
+        if (!isRateExceeded(error)) telemetry.admissionReview('error');
         throw error;
       }
     });
@@ -73,8 +71,7 @@ function sendOK({ response, method }: Exchange): void {
   response.end(method === 'HEAD' ? undefined : Buffer.from('ok'));
 }
 
-/** What the body may use in memory: its length, if the client declares one that is no longer than allowed. */
-function bytesOf({ headers }: Exchange): number {
-  const declared = Number(headerValue(headers, 'content-length') ?? REVIEW_BYTES);
-  return Number.isSafeInteger(declared) && declared >= 0 ? Math.min(declared, REVIEW_BYTES) : REVIEW_BYTES;
+/** The limits have counted it. */
+function isRateExceeded(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'AdmissionRateExceeded';
 }

@@ -49,11 +49,20 @@ export interface ReviewedAdmission {
 /** @throws StatusError BodyMalformed for what is no AdmissionReview */
 export type AdmissionReviewer = (body: Uint8Array) => ReviewedAdmission;
 
+export interface AdmittedReview {
+  /**
+   * @param bytes of the body that have arrived
+   * @throws StatusError AdmissionRateExceeded if there is no memory for so many
+   */
+  onSize(bytes: number): void;
+  /** @throws StatusError AdmissionRateExceeded, if the source's turn comes too late; and what `judge` throws */
+  inTurn<T>(judge: () => T): Promise<T>;
+}
+
 export interface ReviewLimits {
   /**
    * @param source address of the client
-   * @param bytes that the review may use in memory
    * @throws StatusError AdmissionRateExceeded; and what `work` throws
    */
-  enter<T>(source: string, bytes: number, work: () => Promise<T>): Promise<T>;
+  enter<T>(source: string, work: (admitted: AdmittedReview) => Promise<T>): Promise<T>;
 }

@@ -147,3 +147,16 @@ t.test('what is posted is read as it was sent', async () => {
     }),
   );
 });
+
+t.test('only a review of a CustomResourceDefinition may hold very many values', async (t) => {
+  const values = { spec: { values: Array.from({ length: 25_000 }, () => 1) } };
+  const bodyOf = (group: string, resource: string) =>
+    Buffer.from(JSON.stringify(admissionReview(admissionRequest({ group, resource, object: values }))));
+  const definitions = bodyOf('apiextensions.k8s.io', 'customresourcedefinitions');
+  t.equal(readAdmissionReview(definitions).request.resource, 'customresourcedefinitions');
+  const refused = { code: 'BodyMalformed', message: /too many values/ };
+  t.throws(() => readAdmissionReview(bodyOf('', 'pods')), refused);
+  t.throws(() => readAdmissionReview(bodyOf('example.com', 'customresourcedefinitions')), refused);
+  const twice = definitions.toString().replace('{"group"', '{"resource":"pods","group"');
+  t.throws(() => readAdmissionReview(Buffer.from(twice)), { code: 'BodyMalformed' });
+});

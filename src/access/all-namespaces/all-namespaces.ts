@@ -4,10 +4,10 @@
  * the request to each.
  */
 import { createHash } from 'node:crypto';
-import type { ResourceQuestion, SubjectByNamespace } from '../../rbac/attributes.ts';
+import { type ResourceQuestion, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { allows } from '../../rbac/decide.ts';
-import { namespacesAllowed } from '../../rbac/enumerate.ts';
+import { isAllowedIn, namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { intersects } from '../../rbac/subject-key.ts';
 import { keysOfSubject } from '../subject-changes.ts';
@@ -26,6 +26,18 @@ export function permittedNamespaces(
   const resource = { ...question, subresource: '' };
   if (allows(index, subject.cluster, { ...resource, namespace: '', name: '' })) return undefined;
   return namespacesAllowed(index, subject, { ...resource, name: '' });
+}
+
+/** Whether a namespace is one of them, for a user who may not have the whole cluster. */
+export function isPermittedIn(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  question: AllNamespacesQuestion,
+  namespace: string,
+): boolean {
+  if (!index.objectsOf(question.tenant).namespaces.has(namespace)) return false;
+  const user = subjectIn(subject, namespace);
+  return isAllowedIn(index, user, { ...question, subresource: '', name: '' }, namespace);
 }
 
 /** Whether a change may make other namespaces permitted. */

@@ -39,6 +39,8 @@ export class VisibleNamespacesCache {
   readonly #entries = new Map<string, Entry>();
   readonly #byKey = new Map<SubjectKey, Set<VisibleNamespaces>>();
   readonly #byTenant = new Map<string, Set<VisibleNamespaces>>();
+  /** What of each view is in `#size`: a view changes when it is used. */
+  readonly #charged = new Map<VisibleNamespaces, number>();
   #size = 0;
   #timer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
@@ -64,21 +66,29 @@ export class VisibleNamespacesCache {
     entry.usedAt = this.#clock.now();
     this.#entries.set(key, entry);
     if (known === undefined) this.#begin(entry.view);
+    else this.#charge(entry.view);
     this.#evict();
     return entry.view;
   }
 
   #begin(view: VisibleNamespaces): void {
-    this.#size += sizeOf(view);
+    this.#charge(view);
     for (const key of view.keys) addTo(this.#byKey, key, view);
     addTo(this.#byTenant, view.tenant, view);
     this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
     this.#timer ??= this.#clock.after(TTL, () => this.#expire());
   }
 
+  #charge(view: VisibleNamespaces): void {
+    const size = view.size + view.keys.size;
+    this.#size += size - (this.#charged.get(view) ?? 0);
+    this.#charged.set(view, size);
+  }
+
   #forget(key: string, { view }: Entry): void {
     this.#entries.delete(key);
-    this.#size -= sizeOf(view);
+    this.#size -= this.#charged.get(view) ?? 0;
+    this.#charged.delete(view);
     for (const subject of view.keys) deleteFrom(this.#byKey, subject, view);
     deleteFrom(this.#byTenant, view.tenant, view);
     if (this.#entries.size > 0) return;
@@ -91,16 +101,15 @@ export class VisibleNamespacesCache {
 
   #changed(change: Change): void {
     for (const view of this.#concernedBy(change)) {
-      const before = sizeOf(view);
       view.apply(change);
-      this.#size += sizeOf(view) - before;
+      this.#charge(view);
     }
   }
 
   #concernedBy(change: Change): ReadonlySet<VisibleNamespaces> {
     const views = this.#byTenant.get(change.tenant) ?? new Set();
     if (change.kind === 'namespace' && change.type !== 'ADDED')
-      return new Set([...views].filter((view) => view.get(change.namespace.name) !== undefined));
+      return new Set([...views].filter((view) => view.holds(change.namespace.name)));
     const keys = change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change);
     return new Set([...valuesOf(this.#byKey, keys)].filter((view) => views.has(view)));
   }
@@ -132,10 +141,6 @@ export class VisibleNamespacesCache {
       else if (now - entry.usedAt >= TTL) this.#forget(key, entry);
     }
   }
-}
-
-function sizeOf({ size, keys }: VisibleNamespaces): number {
-  return size + keys.size;
 }
 
 function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {

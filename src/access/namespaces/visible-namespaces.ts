@@ -1,6 +1,6 @@
 /**
  * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
- * concern the user. Requests and open watches of the user share it.
+ * concern the user: at once while it is watched, else at its next use. Requests and watches share it.
  */
 import { createHash } from 'node:crypto';
 import { INDEXED_RESOURCES, type StoredNamespace } from '../../api/rbac-v1.ts';
@@ -31,6 +31,11 @@ export interface VisibleChange {
 /** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
 const MAX_REMOVED = 1_000;
 
+/** Without a watch. Beyond it everything is evaluated anew, which costs no more. */
+const MAX_DEFERRED = 16;
+/** Stands for all namespaces. */
+const ALL = '';
+
 export type VisibleListener = (change: VisibleChange) => void;
 
 export class VisibleNamespaces {
@@ -47,6 +52,9 @@ export class VisibleNamespaces {
   /** The highest revision known when `#removed` was empty. */
   #removedSince: number;
   readonly #listeners = new Set<VisibleListener>();
+  /** Names to be evaluated at the next use, with the revision of the change. */
+  readonly #deferred = new Map<string, number>();
+  #isAccessDeferred = false;
   #sorted: readonly StoredNamespace[] | undefined;
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
@@ -66,16 +74,19 @@ export class VisibleNamespaces {
 
   /** By name. */
   get sorted(): readonly StoredNamespace[] {
+    this.#settle();
     this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
     return this.#sorted;
   }
 
   /** Sorted. */
   get names(): readonly string[] {
+    this.#settle();
     this.#names ??= this.sorted.map(({ name }) => name);
     return this.#names;
   }
 
+  /** Without what is deferred. */
   get size(): number {
     return this.#namespaces.size;
   }
@@ -87,6 +98,7 @@ export class VisibleNamespaces {
 
   /** Of the names, and of whose they are: equal in all replicas that know the same. */
   get digest(): string {
+    this.#settle();
     this.#digest ??= createHash('sha256')
       .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
       .digest('base64url');
@@ -101,6 +113,7 @@ export class VisibleNamespaces {
 
   /** Another number after each change of the user's access, and of each user, in this process. */
   get generation(): number {
+    this.#settle();
     return this.#generation;
   }
 
@@ -110,16 +123,24 @@ export class VisibleNamespaces {
 
   /** @returns undefined if the user does not see it */
   get(name: string): StoredNamespace | undefined {
+    this.#settle();
     return this.#namespaces.get(name);
+  }
+
+  /** Whether a change of the namespace concerns the view; nothing is evaluated for it. */
+  holds(name: string): boolean {
+    return this.#namespaces.has(name);
   }
 
   /** Whether the user saw the namespace, and no longer sees it. */
   hasSeen(name: string): boolean {
+    this.#settle();
     return this.#removed.has(name);
   }
 
   /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
   hasSeenSince(revision: number): boolean {
+    this.#settle();
     return revision > this.#removedSince;
   }
 
@@ -134,14 +155,51 @@ export class VisibleNamespaces {
 
   /** @returns a function that ends the subscription */
   subscribe(listener: VisibleListener): () => void {
+    this.#settle();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** To be called with every change of the tenant, after it is in the index. */
   apply(change: Change): void {
+    if (!this.isWatched && this.#defer(change)) return;
     if (change.kind === 'namespace') this.#applyNamespace(change);
     else this.#applyAccess(change);
+  }
+
+  /**
+   * One change may concern all users, and a decision takes as many steps as the user has bindings.
+   *
+   * @returns false if the change needs no decision
+   */
+  #defer(change: Change): boolean {
+    if (change.kind === 'access') {
+      if (!this.concerns(change)) return true;
+      this.#isAccessDeferred = true;
+      for (const name of change.namespaces) this.#deferName(name, change.revision);
+      return true;
+    }
+    if (change.type !== 'ADDED' || this.holds(change.namespace.name)) return false;
+    this.#deferName(change.namespace.name, change.revision);
+    return true;
+  }
+
+  #deferName(name: string, revision: number): void {
+    if (this.#deferred.has(ALL)) return;
+    const isTooMany = this.#deferred.size >= MAX_DEFERRED;
+    if (isTooMany) this.#deferred.clear();
+    this.#deferred.set(isTooMany ? ALL : name, revision);
+  }
+
+  #settle(): void {
+    if (this.#deferred.size === 0) return;
+    const deferred = new Map(this.#deferred);
+    this.#deferred.clear();
+    if (this.#isAccessDeferred) this.#generation = VisibleNamespaces.#nextGeneration();
+    this.#isAccessDeferred = false;
+    const revisionOfAll = deferred.get(ALL);
+    if (revisionOfAll !== undefined) this.#evaluateAll(revisionOfAll);
+    else for (const [name, revision] of deferred) this.#evaluate(name, revision, this.covers(name));
   }
 
   #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
@@ -160,24 +218,19 @@ export class VisibleNamespaces {
     if (!this.concerns(change)) return;
     this.#generation = VisibleNamespaces.#nextGeneration();
     const { namespaces, revision } = change;
-    const existing = this.#index.objectsOf(this.tenant).namespaces;
-    if (!namespaces.has('')) {
-      for (const name of namespaces) this.#evaluate(name, existing, revision, this.covers(name));
-      return;
-    }
-    const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
-      this.#evaluate(name, existing, revision, allowed.has(name));
+    if (namespaces.has(ALL)) this.#evaluateAll(revision);
+    else for (const name of namespaces) this.#evaluate(name, revision, this.covers(name));
   }
 
-  #evaluate(
-    name: string,
-    existing: ReadonlyMap<string, StoredNamespace>,
-    revision: number,
-    isAllowed: boolean,
-  ): void {
+  #evaluateAll(revision: number): void {
+    const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
+      this.#evaluate(name, revision, allowed.has(name));
+  }
+
+  #evaluate(name: string, revision: number, isAllowed: boolean): void {
     const known = this.#namespaces.get(name);
-    const namespace = existing.get(name);
+    const namespace = this.#index.objectsOf(this.tenant).namespaces.get(name);
     if (isAllowed && known === undefined && namespace !== undefined) this.#add(namespace, revision, 'access');
     if (!isAllowed && known !== undefined) this.#remove(known, revision, 'access');
   }

@@ -3,14 +3,9 @@
  * namespaces only: the API server refuses such a request, so one is sent for each permitted namespace, as
  * the user, and the responses are merged. See docs/access.md.
  */
-import {
-  type AllNamespacesQuestion,
-  isConcerned,
-  permittedNamespaces,
-} from '../../access/all-namespaces/all-namespaces.ts';
+import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
-import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
@@ -28,7 +23,8 @@ import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import type { WouldMerge } from '../self-review/filtered-self-review.ts';
 import { type MergedListOptions, mergedList } from './list.ts';
-import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
+import type { MergedWatchRunOptions } from './merged-watch-run.ts';
+import { permittedNow } from './permitted-namespaces.ts';
 import { isAllNamespaces } from './request.ts';
 import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
@@ -130,38 +126,6 @@ async function wouldMerge(
 
 function filtered(response: Answer): Answer {
   return response?.status === 200 ? asFiltered(response) : response;
-}
-
-function permittedNow(
-  outgoing: Outgoing,
-  opened: SubjectByNamespace,
-  question: AllNamespacesQuestion,
-  { access, subjects, verifier }: AllNamespacesOptions,
-): PermittedNamespaces {
-  let subject = opened;
-  return {
-    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject),
-    isConcernedBy: (change) => isConcerned(change, subject, question),
-    now() {
-      const names = permittedNamespaces(access.index, subject, question);
-      return names && new Set(names);
-    },
-    async isSameUser() {
-      if (outgoing.proven.assignmentsOf === undefined) return true;
-      const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
-      const isSame = fingerprintOfSubject(current) === fingerprintOfSubject(subject);
-      subject = current;
-      return isSame;
-    },
-  };
-}
-
-/** If Keystone cannot be asked, the user counts as unchanged; after any other error the watch ends. */
-function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => SubjectByNamespace {
-  return (error) => {
-    if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
-    throw error;
-  };
 }
 
 /** In whose namespaces; empty if the API server has no tenants. */

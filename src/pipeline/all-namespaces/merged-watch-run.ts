@@ -17,6 +17,7 @@ import type { UpstreamStream } from '../ports.ts';
 import type { AnswerStream } from '../response/answer-stream.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import { BlockedParts } from './blocked-parts.ts';
+import type { PermittedNamespaces } from './permitted-namespaces.ts';
 
 /** @param changes parameters of the query in place of the client's */
 export type OpenPart = (
@@ -41,21 +42,6 @@ export interface MergedWatchRunOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-}
-
-/** The namespaces in which the user may watch now. */
-export interface PermittedNamespaces {
-  /** Whether a change may concern them; cheap. */
-  isConcernedBy(change: Change): boolean;
-  /** Whether the index still counts for the user: a new request would be merged too. */
-  isInForce(): boolean;
-  /** The namespaces now; undefined if the user may watch the whole cluster now. */
-  now(): ReadonlySet<string> | undefined;
-  /**
-   * Resolves the user's roles again, if they are looked up; `now` counts with them from then on. While
-   * Keystone cannot be asked, the user is the same; after another error it rejects, and the watch ends.
-   */
-  isSameUser(): Promise<boolean>;
 }
 
 /** Of one event; an object at the API server is smaller. */
@@ -95,6 +81,8 @@ export class MergedWatchRun {
   readonly #blocked = new BlockedParts();
   #ends: (() => void)[] = [];
   #stream: AnswerStream | undefined;
+  /** Other namespaces of which a change may have permitted the watch. */
+  readonly #perhapsGained = new Set<string>();
   #isExpiring = false;
   #isFinishing = false;
 
@@ -106,15 +94,11 @@ export class MergedWatchRun {
   }
 
   start(stream: AnswerStream): void {
-    const { access, permitted, timeoutSeconds, lifetimes, clock } = this.#options;
+    const { access, timeoutSeconds, lifetimes, clock } = this.#options;
     this.#stream = stream;
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#ends = [
-      access.index.subscribe({
-        changed: (change) => {
-          if (permitted.isConcernedBy(change)) this.#compare();
-        },
-      }),
+      access.index.subscribe({ changed: (change) => this.#changed(change) }),
       () => access.stopped.removeEventListener('abort', this.#onStopped),
       lifetimes.begin(timeoutSeconds, () => this.#finish()),
       this.#blocked.follow(stream, clock, () => this.#heldBytes),
@@ -208,17 +192,50 @@ export class MergedWatchRun {
     }
   }
 
+  /** What is lost counts at once. What may be gained is looked at together, by each watch at another time. */
+  #changed(change: Change): void {
+    const { permitted } = this.#options;
+    if (!permitted.isConcernedBy(change)) return;
+    const names = change.kind === 'namespace' ? new Set([change.namespace.name]) : change.namespaces;
+    if (names.has('')) {
+      this.#compare();
+      return;
+    }
+    const known = [...names].filter((name) => this.#namespaces.has(name));
+    const lost = known.filter((name) => !permitted.has(name));
+    this.#remove(lost);
+    if (lost.length > 0) this.#expire();
+    else if (known.length < names.size) this.#lookLater(names);
+  }
+
+  #lookLater(names: ReadonlySet<string>): void {
+    if (this.#isExpiring) return;
+    const isPlanned = this.#perhapsGained.size > 0;
+    for (const name of names) if (!this.#namespaces.has(name)) this.#perhapsGained.add(name);
+    if (!isPlanned) this.#after(this.#options.random.fraction() * SPREAD, () => this.#look());
+  }
+
+  #look(): void {
+    const names = [...this.#perhapsGained];
+    this.#perhapsGained.clear();
+    if (names.some((name) => this.#options.permitted.has(name))) this.#expireNow();
+  }
+
   /** Compares the namespaces of the watch with those that are permitted now. */
   #compare(): void {
     const now = this.#options.permitted.now();
     const lost = now === undefined ? [] : [...this.#namespaces].filter((name) => !now.has(name));
+    this.#remove(lost);
+    if (now === undefined || lost.length > 0 || now.size !== this.#namespaces.size) this.#expire();
+  }
+
+  #remove(lost: readonly string[]): void {
     for (const name of lost) {
       this.#merged.remove(name);
       const body = this.#bodies.get(name);
       this.#bodies.delete(name);
       body?.destroy();
     }
-    if (now === undefined || lost.length > 0 || now.size !== this.#namespaces.size) this.#expire();
   }
 
   readonly #onStopped = (): void => this.#expire();

@@ -9,6 +9,8 @@ export interface BodyLimits {
   readonly bodyBytes: number;
   /** For the whole body, in milliseconds. */
   readonly bodyTimeout: number;
+  /** Called as the body arrives, with its size so far. What it throws ends the reading. */
+  readonly onSize?: (bytes: number) => void;
 }
 
 /**
@@ -33,7 +35,7 @@ export async function readBody(
 
 async function collect(
   body: Exchange['body'],
-  { bodyBytes, what }: { readonly bodyBytes: number; readonly what: string },
+  { bodyBytes, what, onSize }: Omit<BodyLimits, 'bodyTimeout'> & { readonly what: string },
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -47,6 +49,7 @@ async function collect(
         `Request entity too large: limit is ${bodyBytes} bytes for ${what}`,
       );
     }
+    onSize?.(size);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

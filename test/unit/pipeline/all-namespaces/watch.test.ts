@@ -257,6 +257,23 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
+t.test('many changes of other namespaces are looked at together, and only those namespaces', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  const { index } = site.access;
+  const objectsOf = index.objectsOf.bind(index);
+  const readings = t.capture(index, 'objectsOf', (tenant: string) => objectsOf(tenant));
+  site.put(namespace('d'));
+  for (let at = 0; at < 100; at += 1)
+    site.put(roleBinding('d', `other-${at}`, 'ClusterRole/none', [user('acme:alice')]));
+  t.equal(readings().length, 0, 'the changes cost nothing');
+  site.clock.advance(5_000);
+  const { length } = readings();
+  t.ok(length > 0 && length < 10, `${length} readings for one decision`);
+  t.notOk(client.ended);
+  client.leave();
+});
+
 t.test('a change while the watches are opened counts', async (t) => {
   const site = watchSite();
   const answer = await site.open();
