@@ -18,7 +18,7 @@ export class SharedValues<T> {
     this.#keyOf = keyOf;
   }
 
-  /** How many values are kept. */
+  /** How many values are stored. */
   get size(): number {
     return this.#values.size;
   }

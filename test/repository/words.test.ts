@@ -106,6 +106,6 @@ t.test('no rejected words and no comment lines over 110 columns', async (t) => {
     found.set(folder, [...(found.get(folder) ?? []), ...offencesIn(file)]);
   }
   for (const [folder, offences] of found) {
-    t.equal(offences.length, 0, folder, { found: offences.slice(0, 50) });
+    t.same(offences.slice(0, 50), [], folder);
   }
 });

@@ -10,13 +10,16 @@ t.test('equal values are one', async (t) => {
   t.equal(values.size, 1);
 });
 
-t.test('a long value is not kept: a role that changes often would leave all of its old rules', async (t) => {
-  const values = new SharedValues<string>((text) => text);
-  for (let n = 0; n < 100; n += 1) values.share(`${n}`.padEnd(2_000, 'x'));
-  t.equal(values.size, 0);
-});
+t.test(
+  'a long value is not stored: a role that changes often would leave all of its old rules',
+  async (t) => {
+    const values = new SharedValues<string>((text) => text);
+    for (let n = 0; n < 100; n += 1) values.share(`${n}`.padEnd(2_000, 'x'));
+    t.equal(values.size, 0);
+  },
+);
 
-t.test('what is kept is bounded in characters, however many values there are', async (t) => {
+t.test('the stored values are bounded in characters, however many values there are', async (t) => {
   const values = new SharedValues<string>((text) => text);
   let most = 0;
   for (let n = 0; n < 20_000; n += 1) {
