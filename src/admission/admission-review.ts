@@ -6,9 +6,9 @@
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from '../api/admission-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject, ownValue } from '../lib/json-object.ts';
-import { MalformedJSON, stringAt } from '../lib/json-scan.ts';
 import { type JSONLimits, parseStrictJSON } from '../lib/strict-json.ts';
 import { isDefinition } from './definition-scope.ts';
+import { isWithinNodes } from './object-size.ts';
 
 export interface AdmissionReview {
   readonly apiVersion: 'admission.k8s.io/v1' | 'admission.k8s.io/v1beta1';
@@ -18,6 +18,7 @@ export interface AdmissionReview {
 const LIMITS: JSONLimits = { depth: 256, nodes: 20_000 };
 /** Two large definitions with their managed fields have a quarter of it. */
 const DEFINITION_LIMITS: JSONLimits = { depth: 256, nodes: 400_000 };
+const HEAD_BYTES = 4 * 1024;
 const OPERATIONS: readonly AdmissionOperation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
 /** A UID is shorter. It is repeated in the response and the log. */
 const UID = /^[\w-]{1,128}$/;
@@ -35,6 +36,9 @@ export function readAdmissionReview(body: Uint8Array): AdmissionReview {
   const operation = OPERATIONS.find((name) => name === text(request, 'operation'));
   if (operation === undefined) throw malformed('request.operation is not known');
   const resource = objectOf(ownValue(request, 'resource'), 'request.resource');
+  const isLarge = !isWithinNodes(document, LIMITS.nodes);
+  if (isLarge && !isDefinition(text(resource, 'group'), nameOfResource(resource)))
+    throw malformed('it holds too many values');
   return {
     apiVersion,
     request: {
@@ -61,23 +65,18 @@ export function encodeAdmissionReview(
 
 function parse(body: Uint8Array): unknown {
   try {
-    return parseStrictJSON(body, isOfDefinition(body) ? DEFINITION_LIMITS : LIMITS);
+    return parseStrictJSON(body, mayBeOfDefinition(body) ? DEFINITION_LIMITS : LIMITS);
   } catch (error) {
     if (error instanceof SyntaxError) throw malformed(error.message, error);
     throw error;
   }
 }
 
-/** The strict parser refuses a field that occurs twice, so there is no other resource behind this one. */
-function isOfDefinition(body: Uint8Array): boolean {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const field = (name: string) => stringAt(text, ['request', 'resource', name]) ?? '';
-  try {
-    return isDefinition(field('group'), field('resource'));
-  } catch (error) {
-    if (error instanceof MalformedJSON) return false;
-    throw error;
-  }
+/** API servers write the resource before the objects. What is named there is compared after parsing. */
+function mayBeOfDefinition(body: Uint8Array): boolean {
+  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, HEAD_BYTES)).toString();
+  const [head = ''] = text.split('"object":', 1);
+  return head.includes('"resource":"customresourcedefinitions"');
 }
 
 function nameOfResource(resource: JSONObject): string {

@@ -55,7 +55,7 @@ export interface AdmittedReview {
    * @throws StatusError AdmissionRateExceeded if there is no memory for so many
    */
   onSize(bytes: number): void;
-  /** @throws StatusError AdmissionRateExceeded, if the source's turn comes too late; and what `judge` throws */
+  /** @throws StatusError AdmissionRateExceeded if the turn comes too late; and what `judge` throws */
   inTurn<T>(judge: () => T): Promise<T>;
 }
 

@@ -157,6 +157,10 @@ t.test('only a review of a CustomResourceDefinition may hold very many values', 
   const refused = { code: 'BodyMalformed', message: /too many values/ };
   t.throws(() => readAdmissionReview(bodyOf('', 'pods')), refused);
   t.throws(() => readAdmissionReview(bodyOf('example.com', 'customresourcedefinitions')), refused);
-  const twice = definitions.toString().replace('{"group"', '{"resource":"pods","group"');
-  t.throws(() => readAdmissionReview(Buffer.from(twice)), { code: 'BodyMalformed' });
+  const late = Buffer.from(definitions.toString().replace('{"uid"', `{"x":"${'x'.repeat(4_096)}","uid"`));
+  t.throws(() => readAdmissionReview(late), refused, 'no long text is searched for the resource');
+  const posing = bodyOf('', 'pods')
+    .toString()
+    .replace('{"uid"', '{"x":{"resource":"customresourcedefinitions"},"uid"');
+  t.throws(() => readAdmissionReview(Buffer.from(posing)), refused);
 });
