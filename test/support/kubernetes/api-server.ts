@@ -94,7 +94,8 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const admin = await userOf('admin', ['system:masters']);
   await writeFiles(file, authority, options.files ?? {});
 
-  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
+  const { storage, etcdPort } = await startStorage(file);
+  const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const clients = new Map<KeyPair | undefined, HttpsClient>();
   const clientOf = ({ certificate }: Credential): HttpsClient => {
@@ -117,7 +118,6 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const words = [...apiServerFlags(file, etcdPort, port).filter((flag) => !isAmong(flag, given)), ...given];
   const startApiServer = (): ServerProcess =>
     startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
-  const storage = startServerProcess(etcd(), etcdFlags(file, etcdPort, peerPort), file('etcd.log'));
   const servers: Servers = { storage, api: startApiServer() };
 
   async function stop(): Promise<void> {
@@ -211,6 +211,38 @@ async function writeFiles(
     ...files,
   };
   for (const [name, content] of Object.entries(all)) writeFileSync(file(name), content, { mode: 0o600 });
+}
+
+const STORAGE_TRIES = 3;
+
+/**
+ * etcd, ready: kube-apiserver ends if it waits for it longer than 20 seconds. Begins anew with other ports
+ * if it ends, since another program may have taken one of its ports meanwhile.
+ */
+async function startStorage(
+  file: (name: string) => string,
+): Promise<{ readonly storage: ServerProcess; readonly etcdPort: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const [etcdPort, peerPort] = [await freePort(), await freePort()];
+    const storage = startServerProcess(etcd(), etcdFlags(file, etcdPort, peerPort), file('etcd.log'));
+    try {
+      await storage.whenReady(() => isHealthy(etcdPort));
+      return { storage, etcdPort };
+    } catch (error) {
+      await storage.stop();
+      rmSync(file('etcd'), { recursive: true, force: true });
+      if (tries === STORAGE_TRIES) throw error;
+    }
+  }
+}
+
+async function isHealthy(etcdPort: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${etcdPort}/health`)).ok;
+  } catch {
+    // Not listening yet.
+    return false;
+  }
 }
 
 function etcdFlags(file: (name: string) => string, port: number, peerPort: number): string[] {
