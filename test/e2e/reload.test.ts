@@ -145,7 +145,7 @@ t.test('an expired certificate is taken, by a reload and by a start, and the log
 
 t.test('what needs a restart is said, and nothing else is changed by it', async (t) => {
   const { ask, app, keystoneToken, configure, said } = await setUp(t);
-  await configure({ server: { timeouts: { body: '2s' }, limits: { bodyBytes: 1_000_000 } } });
+  await configure({ server: { timeouts: { header: '60s', body: '2s' }, limits: { bodyBytes: 1_000_000 } } });
   await app.reload();
   t.equal(said('need a restart'), 0, 'these do not');
   await configure({ server: { shutdownGrace: '1s' } });
