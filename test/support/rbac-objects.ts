@@ -4,6 +4,7 @@ import type {
   LabelSelector,
   StoredBinding,
   StoredNamespace,
+  StoredObject,
   StoredRole,
   StoredSubject,
 } from '../../src/api/rbac-v1.ts';
@@ -143,6 +144,12 @@ export function question(
 /** An index that has listed these objects. */
 export function indexOf(...objects: readonly (StoredNamespace | StoredRole | StoredBinding)[]): RBACIndex {
   const index = new RBACIndex();
+  listInto(index, objects);
+  return index;
+}
+
+/** The index lists these objects, and no others. */
+export function listInto(index: RBACIndex, objects: readonly StoredObject[]): void {
   const revision = nextRevision();
   for (const resource of [
     'namespaces',
@@ -156,5 +163,4 @@ export function indexOf(...objects: readonly (StoredNamespace | StoredRole | Sto
       objects.filter((object) => object.resource === resource),
       revision,
     );
-  return index;
 }

@@ -10,6 +10,7 @@ import {
   clusterRole,
   clusterRoleBinding,
   group,
+  listInto,
   namespace,
   nextRevision,
   question,
@@ -26,20 +27,7 @@ const MUCH = { objects: 1_000, bytes: 1_000_000 };
 function bounded(bounds: { objects: number; bytes: number }, ...objects: readonly StoredObject[]) {
   const told: BoundedOwner[] = [];
   const index = new RBACIndex({ bounds, onLeftOut: (owner) => told.push(owner) });
-  const list = (...listed: readonly StoredObject[]) => {
-    for (const resource of [
-      'namespaces',
-      'roles',
-      'clusterroles',
-      'rolebindings',
-      'clusterrolebindings',
-    ] as const)
-      index.replace(
-        resource,
-        listed.filter((object) => object.resource === resource),
-        nextRevision(),
-      );
-  };
+  const list = (...listed: readonly StoredObject[]) => listInto(index, listed);
   list(...objects);
   return { index, told, list };
 }
