@@ -1,6 +1,6 @@
 /**
- * Reads objects that come as Kubernetes protobuf, with no more than the fields that are asked for; every other
- * is skipped.
+ * Reads objects that come as Kubernetes protobuf, with no more than the fields that are asked for; every
+ * other is skipped.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';

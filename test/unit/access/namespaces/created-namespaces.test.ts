@@ -90,7 +90,7 @@ t.test('a list waits no longer than three seconds, if the index makes no progres
   t.ok(isOver);
 });
 
-t.test('a thousand users are remembered: those who created a namespace last', async (t) => {
+t.test('the wait is known of a thousand users: those who created a namespace last', async (t) => {
   const { created, waitOf } = siteOf();
   created.created('', 'first', 1);
   created.created('', 'second', 2);
