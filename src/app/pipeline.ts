@@ -155,6 +155,7 @@ function assemble(
       bodyTimeout: build.loaded.configuration.server.timeouts.body,
     }),
     ...(features?.hiding && { hiding: features.hiding }),
+    ...(features && { creations: features.filtering.namespaces }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: build.generation.inFlight,

@@ -54,17 +54,18 @@ export interface NamespacesMemory {
 }
 
 export function createNamespacesMemory(
-  { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
+  access: Pick<AccessIndex, 'index' | 'stopped' | 'waitFor'>,
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const { index, stopped } = access;
   const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
     changes,
     served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock, () => changes.known),
-    created: new CreatedNamespaces({ index, stopped }, clock),
+    created: new CreatedNamespaces(access),
     instance: random.uuid(),
   };
 }
