@@ -1,7 +1,7 @@
 /**
- * The forms in which replicas of two versions share values during an upgrade. A form is recorded once under its
- * name and never changes: a value with another member, or with another meaning, gets a form of another name,
- * which the other version does not find.
+ * The forms in which replicas of two versions share values during an upgrade. A form is recorded once under
+ * its name and never changes: a value with another member, or with another meaning, gets a form of another
+ * name, which the other version does not find.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

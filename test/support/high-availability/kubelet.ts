@@ -1,6 +1,6 @@
 /**
- * A node of a real kube-apiserver whose kubelet runs commands: `kubectl exec` passes through the API server to
- * it. The commands are those of the stand-in's pods.
+ * A node of a real kube-apiserver whose kubelet runs commands: `kubectl exec` passes through the API server
+ * to it. The commands are those of the stand-in's pods.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/server/server.go (`/exec`)
  */
 import { createServer } from 'node:https';

@@ -1,6 +1,6 @@
 /**
- * Replicas of `stonegate serve`, as processes, behind a load balancer: with one real Redis, one configuration,
- * a real kube-apiserver and the testbed's Keystone.
+ * Replicas of `stonegate serve`, as processes, behind a load balancer: with one real Redis, one
+ * configuration, a real kube-apiserver and the testbed's Keystone.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
