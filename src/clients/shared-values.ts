@@ -28,7 +28,7 @@ export class SharedValues<T> {
   /** @returns the first value that is equal to this one, or this one */
   share(value: T): T {
     const key = this.#keyOf(value);
-    // A list is in the order of namespaces: comparing costs less than looking up a string that has no hash yet.
+    // A list is in the order of namespaces, and comparing costs less than a look-up.
     if (key === this.#lastKey && this.#last !== undefined) return this.#last;
     if (key.length > MAX_KEY) return value;
     this.#lastKey = key;

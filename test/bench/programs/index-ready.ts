@@ -1,7 +1,7 @@
 /**
- * The time until the RBAC index of a large cluster is complete, beside that of the plain lists: the same pages
- * from the same kube-apiserver with the same HTTP client, only parsed. Prints the figures as JSON. Started by
- * `index-ready.ts`.
+ * The time until the RBAC index of a large cluster is complete, beside that of the plain lists: the same
+ * pages from the same kube-apiserver with the same HTTP client, only parsed. Prints the figures as JSON.
+ * Started by `index-ready.ts`.
  */
 import { TrackedIndex } from '../../../src/access/index-state.ts';
 import { INDEXED_RESOURCES, type IndexedResource } from '../../../src/api/rbac-v1.ts';
