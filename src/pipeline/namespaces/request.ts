@@ -19,6 +19,7 @@ import { type AccessReviewer, isAllowed } from '../../authorization/access-revie
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -39,6 +40,7 @@ export interface FilteredNamespacesOptions {
   readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** What is known of the users and of the changes: it lives as long as the index. */
