@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-export const PREVIOUS = '827dc193893519383418ebdc9d2287e86fc704d6';
+const PREVIOUS = '827dc193893519383418ebdc9d2287e86fc704d6';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'package.json', 'package-lock.json', 'tsconfig.json'];
