@@ -1,6 +1,7 @@
 /**
  * A rolling upgrade: the previous version and the current one share one Redis and one configuration. Each
- * reads what the other has stored, or ignores it; no user is taken for another, and none has to sign in again.
+ * reads what the other has stored, or ignores it; no user is taken for another one, and none has to sign in
+ * again.
  */
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
