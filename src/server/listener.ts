@@ -193,7 +193,7 @@ function serveHttp2Connections(server: Server, context: ServeContext): ReadonlyS
       return;
     }
     const session = serveHttp2(socket, context);
-    // The handshake began before the listener stopped: its client sends a request together with its last flight.
+    // The handshake began before the listener stopped: a client sends its first request with its last flight.
     if (context.stopping.aborted) session.once('stream', () => session.close());
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
