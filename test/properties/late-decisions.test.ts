@@ -4,12 +4,14 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
+import { INDEXED_RESOURCES } from '../../src/api/rbac-v1.ts';
 import { action, catchUp, eventsOf, replica, see } from '../support/namespace-actions.ts';
 import type { NamespacesSite, NamespacesWatch } from '../support/namespaces-site.ts';
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.constant('change' as const) },
   { weight: 2, arbitrary: fc.constant('turn' as const) },
+  { weight: 2, arbitrary: fc.constant('progress' as const) },
   { weight: 2, arbitrary: fc.constant('read' as const) },
   { weight: 1, arbitrary: fc.constant('break' as const) },
 );
@@ -63,6 +65,11 @@ class Client {
   }
 }
 
+/** As a bookmark of each resource. */
+function progress({ index }: NamespacesSite, revision: number): void {
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+}
+
 t.test('a client that resumes whenever its watch breaks has what the user sees', async (t) => {
   let late = 0;
   await fc.assert(
@@ -75,6 +82,7 @@ t.test('a client that resumes whenever its watch breaks has what the user sees',
         const site = replica((turn) => turns.push(turn));
         const client = new Client(site, bookmarks);
         const events = eventsOf(actions);
+        let seen = 0;
         await client.list();
         for (const one of steps)
           if (one === 'turn') turns.shift()?.();
@@ -82,9 +90,12 @@ t.test('a client that resumes whenever its watch breaks has what the user sees',
           else if (one === 'break') {
             if (turns.length > 0) late += 1;
             await client.watchOn();
-          } else {
+          } else if (one === 'progress') progress(site, seen);
+          else {
             const event = events.shift();
-            if (event !== undefined) see(site, event);
+            if (event === undefined) continue;
+            see(site, event);
+            seen = event.object.revision;
           }
         while (turns.length > 0) turns.shift()?.();
         catchUp(site);

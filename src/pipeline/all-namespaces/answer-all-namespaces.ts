@@ -4,6 +4,7 @@
  * the user, and the responses are merged. See docs/access.md.
  */
 import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
+import { WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
@@ -29,7 +30,7 @@ import { isAllNamespaces } from './request.ts';
 import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
-  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
+  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'decisions'>,
     Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'lifetimes'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
@@ -39,6 +40,7 @@ export interface AllNamespacesOptions
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
+  readonly decisions?: WatchDecisions;
 }
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
@@ -60,12 +62,15 @@ interface Reviewed {
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
   const reviewed = new Map<string, Reviewed>();
+  const { decisions = new WatchDecisions(options.access.index) } = options;
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
+      return options.access.state() === 'current'
+        ? answer(outgoing, info, { ...options, decisions }, reviewed)
+        : undefined;
     },
   };
 }
@@ -73,7 +78,7 @@ export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllN
 async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
-  options: AllNamespacesOptions,
+  options: AllNamespacesOptions & Pick<MergedWatchRunOptions, 'decisions'>,
   reviewed: Map<string, Reviewed>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;

@@ -12,7 +12,7 @@ import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../port
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
+import { EXPIRED_EVENT, leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
@@ -21,7 +21,7 @@ export interface MergedWatchOptions extends NamespaceRequestOptions {
 
 type RunOptions = Pick<
   MergedWatchRunOptions,
-  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes'
+  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes' | 'decisions'
 >;
 
 /** Of a response that is no watch. */
@@ -65,6 +65,7 @@ export async function mergedWatch(
     const refused = opened.flatMap(({ name, stream }) => (stream === undefined ? [name] : []));
     const run = new MergedWatchRun({
       ...options,
+      tenant: outgoing.tenant,
       namespaces,
       parts,
       open,
@@ -86,7 +87,7 @@ export async function mergedWatch(
           run.stop();
         };
       },
-      expired: () => run.expired,
+      expired: () => EXPIRED_EVENT,
     };
   } catch (error) {
     end();

@@ -1,0 +1,67 @@
+/**
+ * Tells open watches of all namespaces of the changes that concern their users. One change may concern all of
+ * them: what it means for each is decided soon, a bounded part in each turn, in turn between tenants.
+ */
+import { TurnQueue } from '../../lib/turn-queue.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { ByConcern, type Concerns } from '../subject-changes.ts';
+
+/** An open watch. */
+export interface DecidingWatch {
+  /** A change that concerns it; cheap. */
+  changed(change: Change): void;
+  /** Decides what the changes mean. @returns how many decisions it took */
+  decide(): number;
+}
+
+interface Followed {
+  readonly concerns: Concerns;
+  readonly account: string;
+  readonly watch: DecidingWatch;
+}
+
+/** Decisions in one turn of the event loop: some milliseconds. */
+const DECISIONS_PER_TURN = 500;
+
+export class WatchDecisions {
+  readonly #index: RBACIndex;
+  readonly #followed = new ByConcern<Followed>();
+  readonly #queue: TurnQueue<DecidingWatch>;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(
+    index: RBACIndex,
+    queue: TurnQueue<DecidingWatch> = new TurnQueue({
+      stepsPerTurn: DECISIONS_PER_TURN,
+      run: (watch) => watch.decide(),
+    }),
+  ) {
+    this.#index = index;
+    this.#queue = queue;
+  }
+
+  /**
+   * @param account the tenant on whose account the decisions are made
+   * @returns ends it
+   */
+  follow(concerns: readonly Concerns[], account: string, watch: DecidingWatch): () => void {
+    const followed = concerns.map((each): Followed => ({ concerns: each, account, watch }));
+    for (const each of followed) this.#followed.add(each);
+    this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
+    return () => {
+      for (const each of followed) this.#followed.delete(each);
+      if (!this.#followed.isEmpty) return;
+      // Nothing refers to the index of an earlier configuration then.
+      this.#unsubscribe?.();
+      this.#unsubscribe = undefined;
+    };
+  }
+
+  #changed(change: Change): void {
+    for (const { account, watch } of this.#followed.concernedBy(change)) {
+      watch.changed(change);
+      this.#queue.add(account, watch);
+    }
+  }
+}
