@@ -46,7 +46,10 @@ export interface AllNamespacesOptions
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
 export interface AllNamespacesAnswerer extends Answerer<Answer> {
-  /** Whether a request for the kind in all namespaces would be answered here for the user of the request. */
+  /**
+   * Whether a request for the kind in all namespaces would be answered here for the user of the request; the
+   * error if it would be refused here.
+   */
   readonly wouldMerge: WouldMerge;
 }
 
@@ -109,7 +112,7 @@ async function wouldMerge(
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
   reviewed: Map<string, Reviewed>,
-): Promise<boolean> {
+): Promise<boolean | StatusError> {
   const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
   if (access.state() !== 'current' || !info.isResourceRequest) return false;
@@ -117,8 +120,7 @@ async function wouldMerge(
   if (verifier.isSuspended(subject)) return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
   const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
-  if (namespaces.length === 0 || namespaces.length > most) return false;
+  if (namespaces.length === 0) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed
     ? version
@@ -126,7 +128,9 @@ async function wouldMerge(
   if (apiVersion === undefined) return false;
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   if (!(await isNamespaced(outgoing, asked, options))) return false;
-  return !(await isAllowedByOthers(outgoing, asked, options, reviewed));
+  if (await isAllowedByOthers(outgoing, asked, options, reviewed)) return false;
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  return namespaces.length > most ? tooMany(asked, namespaces.length, most, subject) : true;
 }
 
 function filtered(response: Answer): Answer {

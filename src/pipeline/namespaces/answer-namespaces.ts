@@ -9,12 +9,13 @@ import type { ResourceRequest } from '../../api/request-info.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
-import type { Answerer } from '../delivery.ts';
+import type { Answerer, CreationHooks } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import { listVisible } from './list.ts';
+import { createdRevision, mayCreateNamespace } from './namespace-creation.ts';
 import {
   type FilteredNamespacesOptions,
   isReviewed,
@@ -26,7 +27,7 @@ import { watchVisible } from './watch.ts';
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
-export interface NamespacesAnswerer extends Answerer<Answer> {
+export interface NamespacesAnswerer extends Answerer<Answer>, CreationHooks {
   /** Whether a list or watch of all namespaces would be answered here for the user of the request. */
   wouldFilter(outgoing: Outgoing, verb: 'list' | 'watch'): Promise<boolean>;
 }
@@ -38,10 +39,17 @@ export function createNamespacesAnswerer(options: FilteredNamespacesOptions): Na
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || info.resource !== 'namespaces' || info.apiGroup !== '') return undefined;
-      if (info.verb === 'create' && info.subresource === '')
-        memory.created.begin(tenantOf(outgoing, info, state), outgoing.user.username);
       if (!isNamespaces(info) || !isEligible(outgoing, state)) return undefined;
       return answer(outgoing, info, state);
+    },
+    creationHook(outgoing) {
+      const { info, user } = outgoing;
+      if (!info.isResourceRequest || !mayCreateNamespace(info)) return undefined;
+      return (body) => {
+        const revision = createdRevision(body);
+        if (revision !== undefined)
+          memory.created.created(tenantOf(outgoing, info, state), user.username, revision);
+      };
     },
     async wouldFilter(outgoing, verb) {
       if (access.state() !== 'current' || options.mode.isSystem(outgoing.tenant)) return false;

@@ -19,6 +19,7 @@ import { type AccessReviewer, reviewOf } from '../../authorization/access-review
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -38,6 +39,7 @@ export interface FilteredNamespacesOptions {
   readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** What is known of the users and of the changes: it lives as long as the index. */
@@ -52,17 +54,18 @@ export interface NamespacesMemory {
 }
 
 export function createNamespacesMemory(
-  { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
+  access: Pick<AccessIndex, 'index' | 'stopped' | 'waitFor'>,
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const { index, stopped } = access;
   const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
     changes,
     served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock, () => changes.known),
-    created: new CreatedNamespaces({ index, stopped }, clock),
+    created: new CreatedNamespaces(access),
     instance: random.uuid(),
   };
 }

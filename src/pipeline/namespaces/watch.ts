@@ -25,6 +25,8 @@ import {
 
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
+const POSTPONED =
+  'the API server did not confirm the names of an open watch of namespaces; they are reviewed again in a minute';
 /** Milliseconds between two looks at roles that are looked up. */
 const RECHECK = 60_000;
 
@@ -172,7 +174,12 @@ async function confirmationOf(
         confirmed: new Set([...allowed].filter((name) => !lost.has(name))),
         revoked: [...revoked, ...lost],
         confirm: async (name) => (await confirmed.confirm(of(current), [name], review)).has(name),
-        follow: (watch) => confirmed.follow(of(current), { ...watch, review }),
+        follow: (watch) =>
+          confirmed.follow(of(current), {
+            ...watch,
+            review,
+            postponed: (error) => state.logger.warn({ tenant: outgoing.tenant, error }, POSTPONED),
+          }),
       };
     },
   };

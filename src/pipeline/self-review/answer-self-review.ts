@@ -20,7 +20,7 @@ import type { RequestAs } from '../rbac/access-subject.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
 import { asFiltered } from '../response/filtered-response.ts';
-import type { FilteredReason } from './filtered-self-review.ts';
+import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
 
@@ -29,7 +29,7 @@ export interface SelfReviewOptions {
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
   /** Absent if no response is filtered. */
-  readonly filteredReview?: FilteredReason;
+  readonly filteredReview?: FilteredReview;
   /** Of the RBAC index; absent if there is none. */
   readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
