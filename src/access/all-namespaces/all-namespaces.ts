@@ -8,7 +8,8 @@ import { type ResourceQuestion, type SubjectByNamespace, subjectIn } from '../..
 import { allows } from '../../rbac/decide.ts';
 import { isAllowedIn, namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { type Concerns, keysOfSubject } from '../subject-changes.ts';
+import { keysOfSubject } from '../subject-changes.ts';
+import type { WatchConcerns } from './watch-decisions.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -39,14 +40,8 @@ export function isPermittedIn(
 }
 
 /** The changes that may make other namespaces permitted. */
-export function concernsOf(
-  subject: SubjectByNamespace,
-  { tenant }: AllNamespacesQuestion,
-): readonly Concerns[] {
-  return [
-    { tenant: subject.cluster.tenant, keys: keysOfSubject(subject), namespaces: false },
-    { tenant, keys: new Set(), namespaces: true },
-  ];
+export function concernsOf(subject: SubjectByNamespace, { tenant }: AllNamespacesQuestion): WatchConcerns {
+  return { access: { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) }, tenant };
 }
 
 /** Equal for the same namespaces. */

@@ -7,6 +7,13 @@ import type { Change } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { ByConcern, type Concerns } from '../subject-changes.ts';
 
+/** What concerns a watch. */
+export interface WatchConcerns {
+  readonly access: Concerns;
+  /** The tenant whose namespaces come and go; empty if the API server has none. */
+  readonly tenant: string;
+}
+
 /** An open watch. */
 export interface DecidingWatch {
   /** A change that concerns it; cheap. */
@@ -26,7 +33,8 @@ const DECISIONS_PER_TURN = 500;
 
 export class WatchDecisions {
   readonly #index: RBACIndex;
-  readonly #followed = new ByConcern<Followed>();
+  readonly #byAccess = new ByConcern<Followed>();
+  readonly #byTenant = new Map<string, Set<Followed>>();
   readonly #queue: TurnQueue<DecidingWatch>;
   #unsubscribe: (() => void) | undefined;
 
@@ -45,13 +53,17 @@ export class WatchDecisions {
    * @param account the tenant on whose account the decisions are made
    * @returns ends it
    */
-  follow(concerns: readonly Concerns[], account: string, watch: DecidingWatch): () => void {
-    const followed = concerns.map((each): Followed => ({ concerns: each, account, watch }));
-    for (const each of followed) this.#followed.add(each);
+  follow({ access, tenant }: WatchConcerns, account: string, watch: DecidingWatch): () => void {
+    const followed = { concerns: access, account, watch };
+    this.#byAccess.add(followed);
+    const ofTenant = this.#byTenant.get(tenant) ?? new Set();
+    this.#byTenant.set(tenant, ofTenant.add(followed));
     this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
     return () => {
-      for (const each of followed) this.#followed.delete(each);
-      if (!this.#followed.isEmpty) return;
+      this.#byAccess.delete(followed);
+      ofTenant.delete(followed);
+      if (ofTenant.size === 0) this.#byTenant.delete(tenant);
+      if (this.#byTenant.size > 0) return;
       // Nothing refers to the index of an earlier configuration then.
       this.#unsubscribe?.();
       this.#unsubscribe = undefined;
@@ -59,9 +71,16 @@ export class WatchDecisions {
   }
 
   #changed(change: Change): void {
-    for (const { account, watch } of this.#followed.concernedBy(change)) {
+    for (const { account, watch } of this.#concernedBy(change)) {
       watch.changed(change);
       this.#queue.add(account, watch);
     }
+  }
+
+  /** A copy, since a decision may end a watch. */
+  #concernedBy(change: Change): Iterable<Followed> {
+    const { tenant } = change;
+    if (change.kind === 'access') return this.#byAccess.concernedBy({ tenant, keys: change.subjects });
+    return change.type === 'MODIFIED' ? [] : [...(this.#byTenant.get(tenant) ?? [])];
   }
 }

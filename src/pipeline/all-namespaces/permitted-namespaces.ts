@@ -7,8 +7,9 @@ import {
   isPermittedIn,
   permittedNamespaces,
 } from '../../access/all-namespaces/all-namespaces.ts';
+import type { WatchConcerns } from '../../access/all-namespaces/watch-decisions.ts';
 import type { AccessIndex } from '../../access/ports.ts';
-import { type Concerns, fingerprintOfSubject } from '../../access/subject-changes.ts';
+import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -20,7 +21,7 @@ export interface PermittedNamespaces {
   /** Whether it is one of them: one decision. */
   has(namespace: string): boolean;
   /** The changes that may concern them. */
-  readonly concerns: readonly Concerns[];
+  readonly concerns: WatchConcerns;
   /** Whether the index still counts for the user: a new request would be merged too. */
   isInForce(): boolean;
   /** The namespaces now; undefined if the user may watch the whole cluster now. */
