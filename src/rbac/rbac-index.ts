@@ -94,6 +94,11 @@ export class RBACIndex {
     return this.#revision;
   }
 
+  /** The highest revision of any resource: an object of it may have been shown. 0 before the first list. */
+  get highestRevision(): number {
+    return Math.max(0, ...this.#revisions.values());
+  }
+
   /** @returns undefined if the resource has not been listed */
   revisionOf(resource: IndexedResource): number | undefined {
     return this.#revisions.get(resource);

@@ -16,12 +16,6 @@ export class NamespaceAnswer extends Error {
   }
 }
 
-const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
-
-export function relayedAnswer({ status, headers, body }: UpstreamResponse): UpstreamResponse {
-  return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
-}
-
 /** Named in a warning. */
 const MAX_NAMED = 10;
 
@@ -35,18 +29,3 @@ export function leftOut(names: readonly string[], { verb, resource }: ResourceRe
   const named = `${names.slice(0, MAX_NAMED).join(', ')}${others}`;
   return [['Warning', `299 stonegate "the API server refuses to ${verb} ${resource} in ${named}: left out"`]];
 }
-
-/** The last event of a watch, after which its client lists again. */
-export const EXPIRED_EVENT = `${JSON.stringify({
-  type: 'ERROR',
-  object: {
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    message:
-      'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
-    reason: 'Expired',
-    code: 410,
-  },
-})}\n`;

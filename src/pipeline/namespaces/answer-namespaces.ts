@@ -11,6 +11,7 @@ import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
 import type { Answerer, CreationHooks } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { OtherAuthorizers } from '../rbac/other-authorizers.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
@@ -18,7 +19,6 @@ import { listVisible } from './list.ts';
 import { createdRevision, mayCreateNamespace } from './namespace-creation.ts';
 import {
   type FilteredNamespacesOptions,
-  isReviewed,
   type NamespacesInfo,
   type NamespacesState,
   viewOf,
@@ -34,7 +34,7 @@ export interface NamespacesAnswerer extends Answerer<Answer>, CreationHooks {
 
 export function createNamespacesAnswerer(options: FilteredNamespacesOptions): NamespacesAnswerer {
   const { access, memory } = options;
-  const state: NamespacesState = { ...options, ...memory };
+  const state: NamespacesState = { ...options, ...memory, others: new OtherAuthorizers(options) };
   return {
     answer(outgoing) {
       const { info } = outgoing;
@@ -122,14 +122,13 @@ async function filteredSubject(
 async function isAllowedByOthers(
   outgoing: Outgoing,
   { verb, namespace, name }: Asked,
-  { reviewer, mode, subjects }: NamespacesState,
+  { reviewer, others, subjects }: NamespacesState,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
-  const attributes = {
+  return others.allow(await subjects.requestAs(outgoing, namespace), {
     verb,
     resource: 'namespaces',
     ...(namespace !== '' && { namespace }),
     ...(name !== '' && { name }),
-  };
-  return isReviewed(await subjects.requestAs(outgoing, namespace), attributes, { reviewer, mode });
+  });
 }

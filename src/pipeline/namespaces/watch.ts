@@ -14,6 +14,7 @@ import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
 import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
+import { expiredEvent } from '../response/expired-event.ts';
 import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
@@ -62,7 +63,7 @@ export async function watchVisible(
       const view = viewOf(request, state);
       const start = beginning(request, state, view);
       if (start === undefined || (isResumed && confirmation?.isUncertain)) {
-        stream.write(expiredEvent(resourceVersion, access.index.revision));
+        stream.write(tooOld(resourceVersion, access.index.revision));
         stream.end();
         return () => {};
       }
@@ -94,7 +95,7 @@ export async function watchVisible(
       };
     },
     // With other groups the client would go on with the namespaces of before.
-    expired: () => expiredEvent(resourceVersion, access.index.revision),
+    expired: () => tooOld(resourceVersion, access.index.revision),
   };
 }
 
@@ -114,7 +115,7 @@ function recheckUser(
   if (outgoing.proven.assignmentsOf === undefined) return () => {};
   let timer: Timer;
   const expire = () => {
-    stream.write(expiredEvent(resourceVersion, access.index.revision));
+    stream.write(tooOld(resourceVersion, access.index.revision));
     stream.end();
   };
   const later = () => {
@@ -207,9 +208,6 @@ function tooManyNames(): StatusError {
   );
 }
 
-/** The event after which a client lists again. */
-function expiredEvent(revision: number, current: number): string {
-  const message = `too old resource version: ${revision} (${current})`;
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message };
-  return `${JSON.stringify({ type: 'ERROR', object: { ...status, reason: 'Expired', code: 410 } })}\n`;
+function tooOld(revision: number, current: number): string {
+  return expiredEvent(`too old resource version: ${revision} (${current})`);
 }
