@@ -1,6 +1,7 @@
 /**
- * Work that many events may cause at once, spread over turns of the event loop: in each turn a bounded part is
- * done, one job of each key (a tenant) after the other. A job that is added again before it runs, runs once.
+ * Work that many events may cause at once, spread over turns of the event loop: in each turn a bounded part
+ * is done, one job of each key (a tenant) after the other. A job that is added again before it runs, runs
+ * once.
  */
 
 export interface TurnQueueOptions<J> {

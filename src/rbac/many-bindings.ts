@@ -1,7 +1,7 @@
 /**
- * Whether the bindings of one subject in one place allow a request. A group such as `system:authenticated` may
- * have thousands in a namespace, and a change there is decided for thousands of users: it is computed once
- * for all of them, until a role or binding of the tenant changes.
+ * Whether the bindings of one subject in one place allow a request. A group such as `system:authenticated`
+ * may have thousands in a namespace, and a change there is decided for thousands of users: it is computed
+ * once for all of them, until a role or binding of the tenant changes.
  */
 import type { StoredRole } from '../api/rbac-v1.ts';
 import { memoizeByReference } from '../lib/memoize.ts';

@@ -16,7 +16,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant('break' as const) },
 );
 
-/** A client as client-go's reflector: it watches on from the last revision that it has, and lists after 410. */
+/** Like client-go's reflector: it watches on from the last revision that it has, and lists after 410. */
 class Client {
   readonly names = new Set<string>();
   expired = 0;

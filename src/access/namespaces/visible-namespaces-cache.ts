@@ -1,6 +1,7 @@
 /**
- * The visible namespaces of the users who asked lately, and of open watches. A change is told only to the users
- * whose bindings or namespaces it concerns; for watches their decisions are made soon, in turn between tenants.
+ * The visible namespaces of the users who asked lately, and of open watches. A change is told only to the
+ * users whose bindings or namespaces it concerns; for watches the decisions are made soon, in turn between
+ * tenants.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { TurnQueue } from '../../lib/turn-queue.ts';
@@ -70,7 +71,7 @@ export class VisibleNamespacesCache {
   }
 
   /**
-   * For a watch: the view is kept, and the memory of its names counts against the user's tenant.
+   * For a watch: the view stays, and the memory of its names counts against the user's tenant.
    *
    * @param bytesPerName that the watch itself takes
    * @param onOverflow called if there is no room for further names: the watch is to end

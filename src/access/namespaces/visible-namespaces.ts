@@ -32,7 +32,7 @@ export interface VisibleChange {
 /** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
 const MAX_REMOVED = 1_000;
 
-/** Decisions that may be due; more if the user sees more. Beyond it all are made anew, which costs no more. */
+/** Decisions that may be due; more if the user sees more. Beyond it all are made, which costs no more. */
 const MAX_DUE = 16;
 /** Of a name in the map and in both sorted arrays; of a group of the user. */
 const NAME_BYTES = 80;

@@ -43,8 +43,8 @@ t.test('the bindings of a group are looked at once for all of its users', async 
   const { index, users, evaluated } = setUp();
   const before = evaluated();
   for (const user of users) t.equal(allows(index, user, QUESTION), false);
-  // A rule is asked for `*` and for the verb.
-  t.equal(evaluated() - before, 2 * BINDINGS, `for ${USERS} users`);
+  // A rule may be asked for `*` and for the verb.
+  t.ok(evaluated() - before <= 2 * BINDINGS, `${evaluated() - before} for ${USERS} users`);
 });
 
 t.test('a change of a role or a binding counts at once', async (t) => {
