@@ -153,7 +153,7 @@ class NamespaceWatch {
       if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
     }
     for (const name of this.#shown?.revoked ?? []) this.#revoke(name);
-    for (const [name, touched] of [...touchedBy(changes, view)].sort(byName)) {
+    for (const [name, touched] of touchedBy(changes, view)) {
       if (!selection.mayMatch(name)) continue;
       const namespace = this.#confirmed(name);
       if (namespace !== undefined && selection.matches(namespace))
@@ -296,8 +296,4 @@ class NamespaceWatch {
       } else this.#stream.end();
     });
   }
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
 }

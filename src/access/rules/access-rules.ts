@@ -51,6 +51,8 @@ export function* compileInSteps(
   const otherNamespaces = rulesOf(compiler.clusterRules(subject.other));
   const places = new Map<string, { readonly names: string[]; readonly rules: NamespaceRules['rules'] }>();
   const common = JSON.stringify(otherNamespaces);
+  // At least one step, so that many short evaluations leave room for other work too.
+  yield;
   const groups = yield* compiler.groupsOf(subject);
   for (const group of groups) {
     const rules = rulesOf(compiler.together(group));

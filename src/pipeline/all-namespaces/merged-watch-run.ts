@@ -16,10 +16,10 @@ import type { Random } from '../../lib/random.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AnswerStream } from '../response/answer-stream.ts';
-import { expiredEvent } from '../response/expired-event.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import { BlockedParts } from './blocked-parts.ts';
 import type { PermittedNamespaces } from './permitted-namespaces.ts';
+import { EXPIRED_EVENT } from './response.ts';
 
 /** @param changes parameters of the query in place of the client's */
 export type OpenPart = (
@@ -63,11 +63,6 @@ const SHORTEST = 1_000;
 const RECHECK = 60_000;
 /** Milliseconds for which events of other namespaces are waited for before a clean end. */
 const STRAGGLERS = 1_000;
-
-/** The event after which a client lists again. */
-export const EXPIRED_EVENT = expiredEvent(
-  'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
-);
 
 export class MergedWatchRun implements DecidingWatch {
   readonly #options: MergedWatchRunOptions;

@@ -12,14 +12,9 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
-import {
-  EXPIRED_EVENT,
-  MergedWatchRun,
-  type MergedWatchRunOptions,
-  type OpenPart,
-} from './merged-watch-run.ts';
+import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer } from './response.ts';
+import { EXPIRED_EVENT, leftOut, NamespaceAnswer } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
