@@ -6,7 +6,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Suspensions, Telemetry } from '../lib/telemetry.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
 import {
   type Question,
@@ -48,6 +48,13 @@ export interface Verifier {
   readonly incompleteBecause: string | undefined;
 }
 
+/** With what its owner needs. */
+export interface OwnedVerifier extends Verifier {
+  /** Whose filtered responses are off. */
+  readonly suspensions: Suspensions;
+  stop(): void;
+}
+
 /** Draws one of the values by chance; undefined if there are none. */
 export type Draw = <T>(values: readonly T[]) => T | undefined;
 
@@ -74,7 +81,7 @@ const CONCURRENT_REVIEWS = 2;
 /** Comparisons that wait for their next review, or for the index. */
 const MAX_WAITING = 16;
 
-export function createVerifier(options: VerifierOptions): Verifier & { stop(): void } {
+export function createVerifier(options: VerifierOptions): OwnedVerifier {
   return new SamplingVerifier(options);
 }
 
@@ -92,7 +99,7 @@ export function withVerification(
   };
 }
 
-class SamplingVerifier implements Verifier {
+class SamplingVerifier implements OwnedVerifier {
   readonly #options: VerifierOptions;
   readonly #stopped = new AbortController();
   readonly #comparisons = new Set<Comparison>();
@@ -134,6 +141,10 @@ class SamplingVerifier implements Verifier {
 
   get incompleteBecause(): string | undefined {
     return this.#doubts.reason;
+  }
+
+  get suspensions(): Suspensions {
+    return this.#doubts.suspensions;
   }
 
   stop(): void {

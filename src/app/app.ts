@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
-import { warnOfCertificates } from '../config/certificate-periods.ts';
+import { reportCertificates } from '../config/certificate-periods.ts';
 import {
   type LoadedConfiguration,
   type LoadSources,
@@ -78,7 +78,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger,
     telemetry: metrics,
   };
-  warnOfCertificates(referencesOf(configuration), loaded, runtime);
+  reportCertificates(referencesOf(configuration), loaded, runtime);
   onStep(`opening audit.file ${configuration.audit.file}`);
   const audit = await createAuditFile({
     ...runtime,
@@ -143,7 +143,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger.setLevel(next.configuration.log.level);
     warn();
     warnOfRestart(configuration, next.configuration, logger);
-    warnOfCertificates(referencesOf(next.configuration), next, runtime);
+    reportCertificates(referencesOf(next.configuration), next, runtime);
   }
 
   function warn(): void {

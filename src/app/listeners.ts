@@ -6,6 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { ListenerName } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
@@ -57,6 +58,7 @@ export async function createListeners(
   const opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
 
   async function open(
+    name: ListenerName,
     options: Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>,
     tlsOf: TLSOf,
     serve: (exchange: Exchange) => Promise<void>,
@@ -65,6 +67,7 @@ export async function createListeners(
     if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
     const listener = await createListener({ ...runtime, timeouts, limits, ...options, tls, serve });
     opened.push({ listener, tlsOf });
+    runtime.telemetry.listening(name, () => listener.activeConnections);
     return listener;
   }
 
@@ -74,24 +77,27 @@ export async function createListeners(
 
   try {
     onStep(`listening at server.bind ${server.bind}`);
-    const api = await open(server, apiTLS, (exchange) => serving().serve(exchange));
+    const api = await open('api', server, apiTLS, (exchange) => serving().serve(exchange));
     onStep('listening at portal.bind');
     const portalListener =
       portal &&
-      (await open({ bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
+      (await open('portal', { bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
         (serving().portal ?? notConfigured('portal'))(exchange),
       ));
     onStep('listening at webhook.bind');
     const webhookListener =
       webhook &&
-      (await open({ bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
+      (await open('webhook', { bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
         (serving().webhook ?? notConfigured('webhook'))(exchange),
       ));
     onStep('listening at admission.bind');
     const admissionListener =
       admission &&
-      (await open({ bind: admission.bind, ...ADMISSION_LISTENER }, admissionTLS, async (exchange) =>
-        (serving().admission ?? notConfigured('admission webhook'))(exchange),
+      (await open(
+        'admission',
+        { bind: admission.bind, ...ADMISSION_LISTENER },
+        admissionTLS,
+        async (exchange) => (serving().admission ?? notConfigured('admission webhook'))(exchange),
       ));
     return {
       api: api.address,
