@@ -85,10 +85,12 @@ export const PROCESS: Dashboard = {
           queries: [{ expr: series('stonegate_last_reload_successful'), legend: EACH }],
         },
         {
-          title: 'Audit events lost',
-          description: 'Events that could not be written.',
+          title: 'Audit log',
+          description:
+            'Events that were lost; failing is 1 if events wait in memory until they can be written.',
           unit: 'short',
           queries: [
+            { expr: `max(${series('stonegate_audit_log_failing')})`, legend: 'failing' },
             {
               expr: `sum(increase(${series('stonegate_audit_events_lost_total')}[$__rate_interval]))`,
               legend: 'lost',

@@ -84,6 +84,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...runtime,
     file: configuration.audit.file,
     lost: () => metrics.auditEventLost(),
+    failing: (failing) => metrics.auditLogFailing(failing),
   });
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });

@@ -1,7 +1,7 @@
 /**
  * When the certificates that Stonegate presents end, and warnings about those that are not valid now. They do
- * not make the configuration invalid: an expired certificate must not prevent a reload that removes an issuer, nor a
- * restart. RFC 5280 §4.1.2.5.
+ * not make the configuration invalid: an expired certificate must not prevent a reload that removes an
+ * issuer, nor a restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';

@@ -5,7 +5,7 @@
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { LONG_RUNNING, type RequestInfo } from '../api/request-info.ts';
 import { CODES, type ErrorCode } from '../errors/codes.ts';
 import {
@@ -42,6 +42,8 @@ export interface Metrics extends Telemetry, RequestObserver {
   /** The same as JSON, for the process that aggregates its workers. */
   json(): Promise<object[]>;
   auditEventLost(): void;
+  /** Whether the audit log cannot be written at the moment. */
+  auditLogFailing(failing: boolean): void;
 }
 
 /** @param now milliseconds since the epoch */
@@ -116,6 +118,12 @@ export function createMetrics(now: () => number): Metrics {
     help: 'Audit events that could not be written.',
     registers,
   });
+  const auditFailing = new Gauge({
+    name: 'stonegate_audit_log_failing',
+    help: 'Whether the audit log cannot be written at the moment: 1 or 0.',
+    aggregator: 'max',
+    registers,
+  });
 
   return {
     requestReceived: (record) => active.add(1, kindOf(record.info)),
@@ -140,6 +148,7 @@ export function createMetrics(now: () => number): Metrics {
     ...index,
     ...createProcessMetrics(registers),
     auditEventLost: () => auditLost.inc(),
+    auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),
     async text() {
       const counted = hot.map((metric) => metric.document());
       return `${await registry.metrics()}\n${await aggregateMetrics([counted])}`;

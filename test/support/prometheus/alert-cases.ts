@@ -123,6 +123,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { [refusals('InternalError')]: '0x60' },
   },
   {
+    alert: 'StonegateAuditLogFailing',
+    after: 10,
+    fires: { stonegate_audit_log_failing: '1x20' },
+    silent: { stonegate_audit_log_failing: '1x5 0x20' },
+  },
+  {
     alert: 'StonegateAuditEventsLost',
     after: 8,
     fires: { stonegate_audit_events_lost_total: ONCE },

@@ -315,9 +315,17 @@ t.test(
     const { logger, lines: said } = captured();
     const file = join(t.testdir({}), 'audit.log');
     await symlink('/dev/full', file);
-    const audit = await createAuditFile({ file, clock: systemClock, logger, lost: () => t.fail('lost') });
+    const failing: boolean[] = [];
+    const audit = await createAuditFile({
+      file,
+      clock: systemClock,
+      logger,
+      lost: () => t.fail('lost'),
+      failing: (is) => failing.push(is),
+    });
     audit.write('one');
     await eventually(() => said.length > 0);
+    t.same(failing, [true]);
     await rm(file);
     audit.write('two');
     audit.reopen();
@@ -326,6 +334,7 @@ t.test(
       eventually(async () => (await readFile(file, 'utf8').catch(() => '')) === 'one\ntwo\nthree\n'),
     );
     await audit.close();
+    t.same(failing, [true, false], 'once each');
   },
 );
 
