@@ -2,6 +2,7 @@
  * Whether the API server's refusal of a request for a named object may be shown as the object's absence: only
  * if the index knows for certain that the user may not learn of the object. See docs/access.md.
  */
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import { type RBACUser, type ResourceQuestion, uniformSubject } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { AccessIndex } from './ports.ts';
@@ -12,8 +13,6 @@ export interface HiddenObjects {
   isHidden(user: RBACUser, question: ResourceQuestion): boolean;
 }
 
-const SERVICE_ACCOUNT = 'system:serviceaccount:';
-
 export function createHiddenObjects(
   access: AccessIndex,
   verifier: Pick<Verifier, 'isSuspended' | 'sample'>,
@@ -21,7 +20,7 @@ export function createHiddenObjects(
   return {
     isHidden(user, question) {
       // Controllers create what they take for missing.
-      if (user.username.startsWith(SERVICE_ACCOUNT)) return false;
+      if (user.username.startsWith(SERVICE_ACCOUNT_PREFIX)) return false;
       if (access.state() !== 'current' || verifier.isSuspended(uniformSubject(user))) return false;
       const get: ResourceQuestion = { ...question, verb: 'get', subresource: '' };
       if (allows(access.index, user, question) || allows(access.index, user, get)) return false;

@@ -23,7 +23,22 @@ export function doubtAbout(
   subject: SubjectByNamespace,
   { access, verifier, authorizers }: RulesTrust,
 ): string | undefined {
-  if (!verifier.isSuspended(subject)) return rightsOutsideRBAC(authorizers);
+  return suspensionOf(subject, { access, verifier }) ?? rightsOutsideRBAC(authorizers);
+}
+
+/** @returns why requests of the user are answered as if there were no index; undefined if they are not */
+export function doubtAboutIndex(
+  subject: SubjectByNamespace,
+  trust: Omit<RulesTrust, 'authorizers'>,
+): string | undefined {
+  return trust.access.incompleteReason() ?? suspensionOf(subject, trust);
+}
+
+function suspensionOf(
+  subject: SubjectByNamespace,
+  { access, verifier }: Omit<RulesTrust, 'authorizers'>,
+): string | undefined {
+  if (!verifier.isSuspended(subject)) return undefined;
   return access.index.isPartialFor(subject) ? LEFT_OUT : DISAGREEMENT;
 }
 
@@ -31,6 +46,6 @@ export function doubtAbout(
 function rightsOutsideRBAC(authorizers: readonly AuthorizationMode[]): string | undefined {
   if (isRBACAlone(authorizers)) return undefined;
   if (authorizers.length === 0)
-    return "the operator has not stated the API server's authorizers; others than RBAC may allow more";
-  return `the API server's authorizers are ${authorizers.join(', ')}; others than RBAC may decide otherwise`;
+    return "Stonegate's operator has not stated in access.authorizers that RBAC alone decides; another authorizer may allow more";
+  return `access.authorizers names ${authorizers.join(', ')}; others than RBAC may decide otherwise`;
 }

@@ -4,7 +4,6 @@
  * of what it concerns.
  */
 import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
-import type { Change } from '../rbac/change.ts';
 import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
 
 /** Under which bindings of the user are found, in any namespace. */
@@ -25,65 +24,55 @@ function factsOf({ tenant, username, groups }: RBACUser): readonly unknown[] {
   return [tenant, username, [...groups].sort()];
 }
 
-/** The changes that concern something. */
+/** What concerns something: changes of the access of these subjects. */
 export interface Concerns {
   readonly tenant: string;
-  /** Changes of the access of these. */
   readonly keys: ReadonlySet<SubjectKey>;
-  /** Also each new and each deleted namespace. */
-  readonly namespaces: boolean;
-}
-
-interface OfTenant<T> {
-  readonly byKey: Map<SubjectKey, Set<T>>;
-  readonly byNamespaces: Set<T>;
 }
 
 export class ByConcern<T extends { readonly concerns: Concerns }> {
-  readonly #tenants = new Map<string, OfTenant<T>>();
+  /** Tenant → key → values. */
+  readonly #tenants = new Map<string, Map<SubjectKey, Set<T>>>();
 
   get isEmpty(): boolean {
     return this.#tenants.size === 0;
   }
 
   add(value: T): void {
-    const { tenant, keys, namespaces } = value.concerns;
-    let known = this.#tenants.get(tenant);
-    if (known === undefined) {
-      known = { byKey: new Map(), byNamespaces: new Set() };
-      this.#tenants.set(tenant, known);
-    }
-    if (namespaces) known.byNamespaces.add(value);
+    const { tenant, keys } = value.concerns;
+    const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
+    this.#tenants.set(tenant, byKey);
     for (const key of keys) {
-      const values = known.byKey.get(key);
-      if (values === undefined) known.byKey.set(key, new Set([value]));
+      const values = byKey.get(key);
+      if (values === undefined) byKey.set(key, new Set([value]));
       else values.add(value);
     }
   }
 
   delete(value: T): void {
     const { tenant, keys } = value.concerns;
-    const known = this.#tenants.get(tenant);
-    if (known === undefined) return;
-    known.byNamespaces.delete(value);
+    const byKey = this.#tenants.get(tenant);
+    if (byKey === undefined) return;
     for (const key of keys) {
-      const values = known.byKey.get(key);
+      const values = byKey.get(key);
       values?.delete(value);
-      if (values?.size === 0) known.byKey.delete(key);
+      if (values?.size === 0) byKey.delete(key);
     }
-    if (known.byKey.size === 0 && known.byNamespaces.size === 0) this.#tenants.delete(tenant);
+    if (byKey.size === 0) this.#tenants.delete(tenant);
   }
 
   clear(): void {
     this.#tenants.clear();
   }
 
+  has(tenant: string): boolean {
+    return this.#tenants.has(tenant);
+  }
+
   /** A copy, so that each may be deleted meanwhile. */
-  concernedBy(change: Change): ReadonlySet<T> {
-    const known = this.#tenants.get(change.tenant);
-    if (known === undefined) return new Set();
-    if (change.kind === 'namespace') return new Set(change.type === 'MODIFIED' ? [] : known.byNamespaces);
-    return valuesOf(known.byKey, change.subjects);
+  concernedBy({ tenant, keys }: Concerns): ReadonlySet<T> {
+    const byKey = this.#tenants.get(tenant);
+    return byKey === undefined ? new Set() : valuesOf(byKey, keys);
   }
 }
 

@@ -3,6 +3,7 @@
  * stays suspends the user's filtered responses; if it happens to several users, the feature is off for their
  * tenant, or for all, until the next reload. See docs/access.md.
  */
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -237,7 +238,7 @@ class SamplingVerifier implements OwnedVerifier {
 
 /** Arktos' service accounts: their names contain no tenant, so that a review by name is about another one. */
 function isNamedAmbiguously({ tenant, username }: RBACUser): boolean {
-  return tenant !== '' && username.startsWith('system:serviceaccount:');
+  return tenant !== '' && username.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
 /** For the log. */

@@ -138,5 +138,7 @@ export interface Explanation {
      * fields.
      */
     readonly headers?: readonly { readonly name: string; readonly value?: string }[];
+    /** What does not exist, and why the index does not count: sentences without a full stop. */
+    readonly warnings?: readonly string[];
   };
 }

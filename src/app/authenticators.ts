@@ -143,12 +143,11 @@ function createReviewedUserCache(
     create: () =>
       createCredentialCache({
         ...runtime,
-        name: 'token-review',
         ttl: cacheTTL,
         negativeTTL: negativeCacheTTL,
         staleIfUnavailable: 0,
         maxEntries,
-        configurationDigest: loaded.digest,
+        configurationDigest: loaded.identityDigest,
         shared: shared.cache,
         codec: reviewedUserCodec,
       }),

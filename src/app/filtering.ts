@@ -8,6 +8,7 @@ import {
   createFilteredReason,
   createFilteredReview,
   type FilteredReason,
+  type FilteredReview,
 } from '../pipeline/self-review/filtered-self-review.ts';
 import { type ConfiguredAllNamespacesOptions, createConfiguredAllNamespaces } from './all-namespaces.ts';
 import type { Build } from './build.ts';
@@ -19,7 +20,7 @@ export interface Filtering {
   /** Whether a response would be filtered, and how. */
   readonly reason: FilteredReason;
   /** The same for self reviews, as far as they are configured. */
-  readonly review: FilteredReason;
+  readonly review: FilteredReview;
 }
 
 export function createFiltering(build: Build, options: ConfiguredAllNamespacesOptions): Filtering {
@@ -27,7 +28,7 @@ export function createFiltering(build: Build, options: ConfiguredAllNamespacesOp
   const allNamespaces = createConfiguredAllNamespaces(build, options);
   const { selfReviews: extent } = build.loaded.configuration.access;
   const { wouldMerge } = allNamespaces;
-  const reason = createFilteredReason({ namespaces, wouldMerge });
+  const reason = createFilteredReason({ mode: options.mode, namespaces, wouldMerge });
   const review = createFilteredReview({ extent, filteredReason: reason });
   return { namespaces, allNamespaces, reason, review };
 }

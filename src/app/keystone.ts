@@ -154,12 +154,11 @@ export function createTokenCache(
     create: () =>
       createCredentialCache({
         ...runtime,
-        name: 'keystone',
         ttl: keystone.cacheTTL,
         negativeTTL: keystone.negativeCacheTTL,
         staleIfUnavailable: keystone.staleIfUnavailable,
         maxEntries: cache.maxEntries,
-        configurationDigest: loaded.digest,
+        configurationDigest: loaded.identityDigest,
         shared: shared.cache,
         codec: keystoneTokenCodec,
       }),
@@ -235,13 +234,8 @@ function createRoleCaches(
       };
       const [roles, disabled] = [assignmentsCodec, disabledScopesCodec];
       return {
-        assignments: createCredentialCache({ ...common, name: 'keystone-roles', maxEntries, codec: roles }),
-        disabled: createCredentialCache({
-          ...common,
-          name: 'keystone-disabled',
-          maxEntries: 1,
-          codec: disabled,
-        }),
+        assignments: createCredentialCache({ ...common, maxEntries, codec: roles }),
+        disabled: createCredentialCache({ ...common, maxEntries: 1, codec: disabled }),
       };
     },
   });

@@ -15,6 +15,7 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Answerer, Pipeline } from '../pipeline/delivery.ts';
 import { createDiscoveryAnswerer } from '../pipeline/discovery/answer-discovery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
+import { createWarnings } from '../pipeline/explain/warnings.ts';
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/own-api/answer-own-api.ts';
 import { createOwnDiscoveryAnswerer } from '../pipeline/own-api/answer-own-discovery.ts';
 import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
@@ -99,7 +100,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const features =
     access && createAccessFeatures(build, { access, stages, subjects, reviewer, discovered, responseMemory });
   const filteredReason = features?.filtering.reason;
-  const explain = createExplain({ stages, reviewer, reasonOf, filteredReason });
+  const warningsOn = createWarnings({ mode, discovered, subjects, trust: features?.rulesTrust });
+  const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const adapters = { stages, upstream, reviewer, discovery, subjects, features, explain };
   const pipeline = assemble(build, options, adapters);
   return {
@@ -153,6 +155,7 @@ function assemble(
       bodyTimeout: build.loaded.configuration.server.timeouts.body,
     }),
     ...(features?.hiding && { hiding: features.hiding }),
+    ...(features && { creations: features.filtering.namespaces }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: build.generation.inFlight,

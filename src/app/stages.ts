@@ -61,6 +61,7 @@ export function createStages(build: Build, options: StagesOptions): Stages {
       reviewer,
       extraKeys: new Set(authentication.impersonationExtraKeys),
       lastModes: new LastModes(),
+      reasonOf: options.reasonOf,
     },
     upstreamRights: createOwnRights(build),
     authorizers: authorizers(build, options),

@@ -1,7 +1,7 @@
 /**
- * A validated Keystone token as a cache entry: its serialized form, the tags by which it is dropped, and the
- * tags that a revocation event drops. Another version of Stonegate may have written an entry, so a value of
- * any other shape counts as not found.
+ * A validated Keystone token as a cache entry: its stored form, the tags by which it is dropped, and the tags
+ * that a revocation event drops. Another version of Stonegate may have written an entry, so a value of any
+ * other shape counts as not found.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 import type {
@@ -22,66 +22,63 @@ import {
   trustTag,
   userTag,
 } from '../lib/drop-tags.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import {
+  isBoolean,
+  isExactly,
+  isFiniteNumber,
+  isListOf,
+  isObjectOf,
+  isOneOf,
+  isOptional,
+  isText,
+  parseShape,
+} from '../lib/json-shape.ts';
+
+type ScopeOf<K extends Scope['kind']> = Extract<Scope, { readonly kind: K }>;
+type DelegationBy<K extends Delegation['kind']> = Extract<Delegation, { readonly kind: K }>;
+
+const isReference = isObjectOf<DomainReference>({ id: isText, name: isText });
+const isInDomain = isObjectOf<UserReference>({ id: isText, name: isText, domain: isReference });
+
+const isScope = isOneOf<Scope>(
+  isObjectOf<ScopeOf<'project'>>({ kind: isExactly('project'), project: isInDomain }),
+  isObjectOf<ScopeOf<'domain'>>({ kind: isExactly('domain'), domain: isReference }),
+  isObjectOf<ScopeOf<'system'>>({ kind: isExactly('system') }),
+  isObjectOf<ScopeOf<'unscoped'>>({ kind: isExactly('unscoped') }),
+);
+
+const isDelegation = isOneOf<Delegation>(
+  isObjectOf<DelegationBy<'application-credential'>>({
+    kind: isExactly('application-credential'),
+    id: isText,
+  }),
+  isObjectOf<DelegationBy<'trust'>>({
+    kind: isExactly('trust'),
+    id: isText,
+    trusteeUserID: isText,
+    impersonation: isBoolean,
+  }),
+);
+
+const isToken = isObjectOf<KeystoneToken>({
+  user: isInDomain,
+  scope: isScope,
+  roles: isListOf(isReference),
+  federatedGroups: isListOf(isText),
+  delegation: isOptional(isDelegation),
+  methods: isListOf(isText),
+  auditIDs: isListOf(isText),
+  issuedAt: isFiniteNumber,
+  expiresAt: isFiniteNumber,
+});
 
 export const keystoneTokenCodec = {
+  /** Another stored form needs another name. */
+  name: 'keystone',
   encode: (token: KeystoneToken): string => JSON.stringify(token),
-
-  /** @returns undefined if the value does not have the shape of a token */
-  decode(text: string): KeystoneToken | undefined {
-    const token: unknown = JSON.parse(text);
-    return isToken(token) ? token : undefined;
-  },
+  /** @returns undefined if the text is not a token in this form */
+  decode: (text: string): KeystoneToken | undefined => parseShape(text, isToken),
 };
-
-function isToken(value: unknown): value is KeystoneToken {
-  return (
-    isJSONObject(value) &&
-    isUser(value.user) &&
-    isScope(value.scope) &&
-    isListOf(value.roles, isReference) &&
-    isListOf(value.federatedGroups, isText) &&
-    (value.delegation === undefined || isDelegation(value.delegation)) &&
-    isListOf(value.methods, isText) &&
-    isListOf(value.auditIDs, isText) &&
-    Number.isFinite(value.issuedAt) &&
-    Number.isFinite(value.expiresAt)
-  );
-}
-
-function isScope(value: unknown): value is Scope {
-  if (!isJSONObject(value)) return false;
-  switch (value.kind) {
-    case 'project':
-      return isReference(value.project) && isJSONObject(value.project) && isReference(value.project.domain);
-    case 'domain':
-      return isReference(value.domain);
-    default:
-      return value.kind === 'system' || value.kind === 'unscoped';
-  }
-}
-
-function isDelegation(value: unknown): value is Delegation {
-  if (!isJSONObject(value) || !isText(value.id)) return false;
-  if (value.kind === 'application-credential') return true;
-  return value.kind === 'trust' && isText(value.trusteeUserID) && typeof value.impersonation === 'boolean';
-}
-
-function isUser(value: unknown): value is UserReference {
-  return isReference(value) && 'domain' in value && isReference(value.domain);
-}
-
-function isReference(value: unknown): value is DomainReference {
-  return isJSONObject(value) && isText(value.id) && isText(value.name);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isListOf<T>(value: unknown, isMember: (member: unknown) => member is T): value is readonly T[] {
-  return Array.isArray(value) && value.every(isMember);
-}
 
 /** The tags of a token's entry. */
 export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken): string[] {

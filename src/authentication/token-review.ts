@@ -9,7 +9,15 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import {
+  isFiniteNumber,
+  isListOf,
+  isObjectOf,
+  isOptional,
+  isRecordOf,
+  isText,
+  parseShape,
+} from '../lib/json-shape.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
@@ -162,38 +170,24 @@ export function tenantOfReviewed(
   return isOrdinaryTenant(word) ? word : tenant;
 }
 
-/** Serializes a `ReviewedUser` for the shared cache, in which another version may have written the entry. */
+const isTexts = isListOf(isText);
+
+const isReviewedUser = isObjectOf<ReviewedUser>({
+  user: isObjectOf<UserInfo>({
+    username: (value): value is string => isText(value) && value !== '',
+    uid: isText,
+    groups: isTexts,
+    extra: isRecordOf(isTexts),
+  }),
+  expiresAt: isOptional(isFiniteNumber),
+  tenantClaim: isOptional(isText),
+});
+
+/** The form in the shared cache, in which another version may have written an entry. */
 export const reviewedUserCodec = {
+  /** Another stored form needs another name. */
+  name: 'token-review',
   encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
-
-  /** @returns undefined if the value does not have the shape of a user */
-  decode(text: string): ReviewedUser | undefined {
-    const reviewed: unknown = JSON.parse(text);
-    return isVouchedUser(reviewed) ? reviewed : undefined;
-  },
+  /** @returns undefined if the text is not a user in this form */
+  decode: (text: string): ReviewedUser | undefined => parseShape(text, isReviewedUser),
 };
-
-function isVouchedUser(value: unknown): value is ReviewedUser {
-  return (
-    isJSONObject(value) &&
-    isUser(value.user) &&
-    (value.expiresAt === undefined || Number.isFinite(value.expiresAt)) &&
-    (value.tenantClaim === undefined || typeof value.tenantClaim === 'string')
-  );
-}
-
-function isUser(value: unknown): value is UserInfo {
-  return (
-    isJSONObject(value) &&
-    typeof value.username === 'string' &&
-    value.username !== '' &&
-    typeof value.uid === 'string' &&
-    isTexts(value.groups) &&
-    isJSONObject(value.extra) &&
-    Object.values(value.extra).every(isTexts)
-  );
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((member) => typeof member === 'string');
-}

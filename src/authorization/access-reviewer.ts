@@ -82,3 +82,18 @@ export function reviewOf(
     ? reviewer.reviewSelf(sender.token, home, attributes, account, signal)
     : reviewer.review(user, attributes, account, signal);
 }
+
+/**
+ * The same as yes or no: a denial counts also if another authorizer allows it.
+ *
+ * @throws StatusError as the reviewer does
+ */
+export async function isAllowed(
+  reviewer: AccessReviewer,
+  subject: ReviewSubject,
+  attributes: AccessAttributes,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { allowed, denied = false } = await reviewOf(reviewer, subject, attributes, signal);
+  return allowed && !denied;
+}

@@ -4,7 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import type { Sender } from '../api/upstream-request.ts';
 
 export interface AuthorizationAttributes {
@@ -25,9 +25,17 @@ export interface AskedExchange {
   readonly signal: AbortSignal;
 }
 
+/** The parts of a request that RBAC decides on. */
+export type DecidedInfo =
+  | Pick<NonResourceRequest, 'isResourceRequest' | 'verb' | 'rawPath'>
+  | Pick<
+      ResourceRequest,
+      'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'tenant'
+    >;
+
 /** Says what the user's roles nearly grant; undefined if there is nothing to say. */
 export type RefusalReason = (
-  request: Pick<AuthorizationAttributes, 'info' | 'user' | 'tenant'>,
+  request: Pick<AuthorizationAttributes, 'user' | 'tenant'> & { readonly info: DecidedInfo },
   allowed: false,
 ) => string | undefined;
 

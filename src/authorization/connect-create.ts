@@ -8,7 +8,7 @@ import type { ResourceAttributes } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
+import { type AccessReviewer, isAllowed } from './access-reviewer.ts';
 import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
@@ -26,13 +26,7 @@ export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: Connec
     const home = reviewTenant(tenant);
     const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
     const subject = { user, sender, home, tenant };
-    const { allowed, denied = false } = await reviewOf(
-      reviewer,
-      subject,
-      { resourceAttributes },
-      exchange.signal,
-    );
-    if (allowed && !denied) return;
+    if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
     const asked = { ...info, verb: 'create' };
     const note = reasonOf?.({ info: asked, user, tenant }, false);
     throw forbidden('AccessDenied', asked, user.username, resourceAttributes.tenant, undefined, note);

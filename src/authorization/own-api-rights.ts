@@ -6,7 +6,7 @@
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
+import { type AccessReviewer, isAllowed } from './access-reviewer.ts';
 import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
 
 export interface OwnAPIRightsOptions {
@@ -45,13 +45,7 @@ export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
       ...(place === undefined ? {} : { tenant: place }),
     };
     const subject = { user, sender, home, tenant };
-    const { allowed, denied = false } = await reviewOf(
-      reviewer,
-      subject,
-      { resourceAttributes },
-      exchange.signal,
-    );
-    if (allowed && !denied) return;
+    if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
     const note = inTenant ? reasonOf?.({ info, user, tenant }, false) : undefined;
     throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined, undefined, note);
   }

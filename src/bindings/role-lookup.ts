@@ -5,9 +5,9 @@
  */
 import type { Identity } from '../api/identity.ts';
 import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
-import type { RoleReference } from '../api/keystone-v3.ts';
+import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { isExactly, isListOf, isObjectOf, isOneOf, isText, parseShape } from '../lib/json-shape.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import {
@@ -167,59 +167,50 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
   );
 }
 
+type AssignmentScopeOf<K extends AssignmentScope['kind']> = Extract<AssignmentScope, { readonly kind: K }>;
+
+const isReference = isObjectOf<RoleReference>({ id: isText, name: isText });
+const isInDomain = isObjectOf<UserReference>({ id: isText, name: isText, domain: isReference });
+
+const isAssignment = isObjectOf<RoleAssignment>({
+  user: isInDomain,
+  role: isReference,
+  scope: isOneOf<AssignmentScope>(
+    isObjectOf<AssignmentScopeOf<'project'>>({ kind: isExactly('project'), project: isInDomain }),
+    isObjectOf<AssignmentScopeOf<'domain'>>({ kind: isExactly('domain'), domain: isReference }),
+    isObjectOf<AssignmentScopeOf<'system'>>({ kind: isExactly('system') }),
+  ),
+});
+
 /**
- * Serializes cache entries. Another version of Stonegate may have written them, so a value of any other
- * shape counts as not found.
+ * The forms in the shared cache, in which another version may have written an entry. Another form needs
+ * another name.
  */
 
 export const assignmentsCodec = {
+  name: 'keystone-roles',
   encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
-
-  /** @returns undefined if the value does not have the shape of assignments */
-  decode(text: string): readonly RoleAssignment[] | undefined {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every(isAssignment) ? value : undefined;
-  },
+  /** @returns undefined if the text is not a list of assignments in this form */
+  decode: (text: string): readonly RoleAssignment[] | undefined => parseShape(text, isListOf(isAssignment)),
 };
+
+interface StoredScopes {
+  readonly projectIDs: readonly string[];
+  readonly domainIDs: readonly string[];
+}
+
+const isStoredScopes = isObjectOf<StoredScopes>({
+  projectIDs: isListOf(isText),
+  domainIDs: isListOf(isText),
+});
 
 export const disabledScopesCodec = {
+  name: 'keystone-disabled',
   encode: ({ projectIDs, domainIDs }: DisabledScopes): string =>
     JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
-
-  /** @returns undefined if the value does not have that shape */
+  /** @returns undefined if the text is not in this form */
   decode(text: string): DisabledScopes | undefined {
-    const value: unknown = JSON.parse(text);
-    if (!isJSONObject(value)) return undefined;
-    const { projectIDs, domainIDs } = value;
-    if (!isTexts(projectIDs) || !isTexts(domainIDs)) return undefined;
-    return { projectIDs: new Set(projectIDs), domainIDs: new Set(domainIDs) };
+    const stored = parseShape(text, isStoredScopes);
+    return stored && { projectIDs: new Set(stored.projectIDs), domainIDs: new Set(stored.domainIDs) };
   },
 };
-
-function isAssignment(value: unknown): value is RoleAssignment {
-  return isJSONObject(value) && isInDomain(value.user) && isReference(value.role) && isScope(value.scope);
-}
-
-function isScope(value: unknown): value is AssignmentScope {
-  if (!isJSONObject(value)) return false;
-  switch (value.kind) {
-    case 'project':
-      return isInDomain(value.project);
-    case 'domain':
-      return isReference(value.domain);
-    default:
-      return value.kind === 'system';
-  }
-}
-
-function isInDomain(value: unknown): boolean {
-  return isJSONObject(value) && isReference(value) && isReference(value.domain);
-}
-
-function isReference(value: unknown): value is RoleReference {
-  return isJSONObject(value) && typeof value.id === 'string' && typeof value.name === 'string';
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((member) => typeof member === 'string');
-}

@@ -3,7 +3,7 @@
  * `refreshAt` on, and stored until `discardAt` for the time in which its backend is down. None of these is
  * after the credential's own expiry.
  */
-import { isJSONObject } from '../lib/json-object.ts';
+import { isFiniteNumber, isObjectOf, isRecordOf, isText, parseShape } from '../lib/json-shape.ts';
 
 export interface Lifetimes {
   /** How long facts are fresh, in milliseconds. */
@@ -55,6 +55,14 @@ export interface SealedEntry {
   readonly epochs: Readonly<Record<string, number>>;
 }
 
+const isSealedEntry = isObjectOf<SealedEntry>({
+  value: isText,
+  storedAt: isFiniteNumber,
+  credentialExpiresAt: isFiniteNumber,
+  discardAt: isFiniteNumber,
+  epochs: isRecordOf(isFiniteNumber),
+});
+
 /**
  * Checks the shape like any input's: a replica with the key has sealed it, but perhaps another version of
  * Stonegate.
@@ -62,22 +70,5 @@ export interface SealedEntry {
  * @param text what was opened
  */
 export function parseSealedEntry(text: string): SealedEntry | undefined {
-  let entry: unknown;
-  try {
-    entry = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return isSealedEntry(entry) ? entry : undefined;
-}
-
-function isSealedEntry(entry: unknown): entry is SealedEntry {
-  if (!isJSONObject(entry) || typeof entry.value !== 'string' || !isJSONObject(entry.epochs)) return false;
-  const numbers = [
-    entry.storedAt,
-    entry.credentialExpiresAt,
-    entry.discardAt,
-    ...Object.values(entry.epochs),
-  ];
-  return numbers.every((number) => typeof number === 'number' && Number.isFinite(number));
+  return parseShape(text, isSealedEntry);
 }

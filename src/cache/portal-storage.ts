@@ -10,10 +10,8 @@ import type { Random } from '../lib/random.ts';
 import type { KubernetesIdentity, Sealer, Session, SessionStore } from '../portal/ports.ts';
 import { createMemoryTier } from './memory.ts';
 import { createSealingKey } from './sealing-key.ts';
+import { sessionCodec } from './session-codec.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
-
-/** Contains the version of the stored form: sessions of another version are not found. */
-const CACHE = 'portal-session-1';
 
 const digestOf = (id: string): string => hash('sha256', id, 'base64url');
 
@@ -24,14 +22,18 @@ export function createSharedSessions(options: {
   readonly clock: Clock;
 }): SessionStore {
   const { shared, configurationDigest, clock } = options;
-  const keyOf = (id: string): EntryKey => ({ cache: CACHE, digest: digestOf(id), configurationDigest });
+  const keyOf = (id: string): EntryKey => ({
+    cache: sessionCodec.name,
+    digest: digestOf(id),
+    configurationDigest,
+  });
   return {
     async save(id, session, known) {
       const stamp = shared.stamp(tagsOf(session, known), shared.mark());
       if (stamp === undefined) return false;
       const { expiresAt } = session;
       const content = {
-        value: JSON.stringify(session),
+        value: sessionCodec.encode(session),
         storedAt: clock.now(),
         credentialExpiresAt: expiresAt,
         discardAt: expiresAt,
@@ -40,9 +42,7 @@ export function createSharedSessions(options: {
     },
     async find(id) {
       const found = await shared.find(keyOf(id));
-      if (found === undefined) return undefined;
-      const session: Session = JSON.parse(found.content.value);
-      return session;
+      return found && sessionCodec.decode(found.content.value);
     },
     remove: (id) => shared.remove(keyOf(id)),
   };

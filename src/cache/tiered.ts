@@ -45,7 +45,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   /** A request after `clear` must not share a result from before. */
   const flightKey = (digest: string): string => `${generation}:${digest}`;
   const keyOf = (digest: string): EntryKey => ({
-    cache: options.name,
+    cache: codec.name,
     digest,
     configurationDigest: options.configurationDigest,
   });
@@ -185,7 +185,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       .catch((error: unknown) => {
         entry.restUntil = clock.now() + REST;
         options.logger.info(
-          { cache: options.name, error },
+          { cache: codec.name, error },
           'an entry could not be refreshed; it serves to its end',
         );
       })
@@ -250,8 +250,6 @@ function isUnavailable(error: unknown): boolean {
 }
 
 export interface CredentialCacheOptions<V> extends Lifetimes {
-  /** Separates the entries of several caches in one Redis. */
-  readonly name: string;
   /** Milliseconds for which an invalid credential is cached; 0 disables it. */
   readonly negativeTTL: number;
   readonly maxEntries: number;
@@ -265,8 +263,10 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
   readonly telemetry: Telemetry;
 }
 
-/** How facts are encoded in Redis. */
+/** The form of facts in Redis. */
 export interface Codec<V> {
+  /** Part of the entries' keys: entries of another form, or of another cache, are not found. */
+  readonly name: string;
   encode(value: V): string;
   /** @returns undefined if it is not such a value */
   decode(text: string): V | undefined;

@@ -7,6 +7,7 @@ import { askStonegate, TABLE_TYPE } from '../clients/stonegate-api.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
 import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { missingNamespace } from './missing-namespace.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate access [-n NAMESPACE] --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
@@ -40,14 +41,16 @@ export function access(
         ? SELF_ACCESS_RULES_PATH
         : `${SELF_ACCESS_RULES_PATH}?namespace=${encodeURIComponent(namespace)}`;
     return ask('access', values, { io, env }, async (address) => {
+      const note = (line: string) => io.stderr(`stonegate access: ${line}\n`);
       const rules = await askStonegate(address, path);
       const status = isJSONObject(rules) ? rules.status : undefined;
       if (!isJSONObject(rules) || !isJSONObject(status)) throw new Error(`${address.url}: ${TOO_OLD}`);
       const table =
         format === 'table' ? tableOf(await askStonegate(address, path, undefined, TABLE_TYPE)) : '';
       await print(rules, format, () => table, io.stdout);
-      if (status.incomplete === true)
-        io.stderr(`stonegate access: this may be incomplete: ${String(status.incompleteReason)}\n`);
+      const missing = await missingNamespace(namespace, address);
+      if (missing !== undefined) note(missing);
+      if (status.incomplete === true) note(`this may be incomplete: ${String(status.incompleteReason)}`);
     });
   });
 }

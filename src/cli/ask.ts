@@ -2,9 +2,8 @@
  * What the commands share that ask a running Stonegate: options for which one and with which credential, for
  * the output, and what becomes of an error.
  */
-import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import { type CommandIO, EXIT, UsageError } from './command.ts';
-import { destinationOf } from './destination.ts';
+import { type Destination, type DestinationFlags, destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';
 import type { ProcessEnvironment } from './kubeconfig/file.ts';
 
@@ -14,6 +13,9 @@ export const ASK_OPTIONS = {
   server: { type: 'string' },
   'ca-file': { type: 'string' },
   'token-file': { type: 'string' },
+  as: { type: 'string' },
+  'as-uid': { type: 'string' },
+  'as-group': { type: 'string', multiple: true },
   output: { type: 'string', short: 'o' },
 } as const;
 
@@ -23,11 +25,14 @@ export const ASK_USAGE = `  --context NAME             a context of the kubeconf
   --server URL               this Stonegate, whatever the kubeconfig says
   --ca-file FILE             the authority of its certificate; without it the system's
   --token-file FILE          the token to ask with, instead of the context's credential
+  --as USER                  as this user, if you may impersonate the user; also --as-uid UID and --as-group GROUP
   -o, --output FORMAT        table, json or yaml
   --help                     this text
 `;
 
-export type AskValues = Readonly<Partial<Record<keyof typeof ASK_OPTIONS, string | undefined>>>;
+export interface AskValues extends Omit<DestinationFlags, 'tokenFile'> {
+  readonly 'token-file'?: string | undefined;
+}
 
 /**
  * @param command names it in messages
@@ -38,7 +43,7 @@ export async function ask(
   command: string,
   values: AskValues,
   { io, env }: { readonly io: CommandIO; readonly env: ProcessEnvironment },
-  asking: (address: StonegateAddress) => Promise<void>,
+  asking: (destination: Destination) => Promise<void>,
 ): Promise<number> {
   try {
     const tokenFile = givenFile('--token-file', values['token-file']);

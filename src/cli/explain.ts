@@ -68,12 +68,17 @@ const OPTIONS = {
 const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
 const TO_FOLLOW =
   'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
+const TO_IMPERSONATE =
+  'to explain a request that impersonates a user, write --header "Impersonate-User: NAME" (Impersonate-Group, Impersonate-Uid)';
 /** Options of kubectl that users may type here. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['-w', TO_WATCH],
   ['--watch', TO_WATCH],
   ['-f', TO_FOLLOW],
   ['--follow', TO_FOLLOW],
+  ['--as', TO_IMPERSONATE],
+  ['--as-group', TO_IMPERSONATE],
+  ['--as-uid', TO_IMPERSONATE],
 ]);
 
 type Spec = ExplanationRequest['spec'];
@@ -117,6 +122,7 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
         : askConfiguration(spec, values.config, io, parts));
       if (explanation === undefined) return EXIT.failed;
       await print(explanation, format, () => explanationTable(explanation), io.stdout);
+      for (const warning of explanation.status.warnings ?? []) io.stderr(`stonegate explain: ${warning}\n`);
       return EXIT.fine;
     } catch (error) {
       if (!(error instanceof Error) || error instanceof UsageError) throw error;

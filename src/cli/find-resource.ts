@@ -11,10 +11,19 @@ export interface FoundResource {
   readonly resource: string;
   /** Undefined if discovery does not have it. */
   readonly namespaced: boolean | undefined;
+  /** Of those of the resource, the names: `log`, `exec`. */
+  readonly subresources: readonly string[];
 }
 
 /** Groups whose resources are read at the same time. */
 const AT_ONCE = 8;
+/** Words that are right in a rule, and that no discovery has. */
+const ONLY_IN_RULES: ReadonlySet<string> = new Set(['*', 'users', 'groups', 'uids', 'userextras']);
+
+/** Whether it is no mistake if discovery does not have the resource: `*`, and what one impersonates. */
+export function isOnlyInRules(resource: string): boolean {
+  return ONLY_IN_RULES.has(resource);
+}
 
 /**
  * @param get a document of discovery
@@ -32,7 +41,7 @@ export async function findResource(
     const found = resourceIn(await get(`/apis/${group}/${version}`), name);
     return found && { apiGroup: group, ...found };
   });
-  const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined };
+  const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined, subresources: [] };
   return lists.find((found) => found !== undefined) ?? written;
 }
 
@@ -61,8 +70,14 @@ function versionsOf(list: unknown, rest: readonly string[]): GroupVersion[] {
 function resourceIn(list: unknown, name: string): Omit<FoundResource, 'apiGroup'> | undefined {
   const resources =
     isJSONObject(list) && Array.isArray(list.resources) ? list.resources.filter(isJSONObject) : [];
-  const found = resources.find((resource) => isCalled(resource, name));
-  return found && { resource: textOf(found.name), namespaced: found.namespaced === true };
+  const found = resources.find((entry) => isCalled(entry, name));
+  if (found === undefined) return undefined;
+  const resource = textOf(found.name);
+  const subresources = resources
+    .map((entry) => textOf(entry.name))
+    .filter((each) => each.startsWith(`${resource}/`))
+    .map((each) => each.slice(resource.length + 1));
+  return { resource, namespaced: found.namespaced === true, subresources };
 }
 
 function isCalled({ name, singularName, shortNames, kind }: JSONObject, word: string): boolean {

@@ -7,7 +7,9 @@ import { askStonegate } from '../clients/stonegate-api.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
 import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
-import { findResource } from './find-resource.ts';
+import type { Destination } from './destination.ts';
+import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
+import { missingNamespace } from './missing-namespace.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
        stonegate who-can VERB /PATH
@@ -16,7 +18,8 @@ Lists who may do something: users, groups and service accounts, each with the bi
   stonegate who-can delete secrets -n web
   stonegate who-can get pods --subresource log -A
   stonegate who-can get /healthz
-Without -n and -A the namespace is "default"; a resource that is in no namespace is asked about in the cluster.
+Without -n and -A the namespace is the context's, else "default"; a resource that is in no namespace is asked about in
+the cluster. As for kubectl, pods/log is a pod of the name "log": a subresource is named by --subresource.
 
   --subresource NAME         such as log, exec or scale
   -n, --namespace NAME       in this namespace
@@ -57,15 +60,15 @@ export function whoCan(
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
     const format = outputFormat(values.output);
     const asked = askedOf(words, values);
-    return ask('who-can', values, { io, env }, async (address) => {
-      const get = (path: string) => askStonegate(address, path);
-      const { kind, path, spec } = await reviewOf(asked, get, (line) =>
-        io.stderr(`stonegate who-can: ${line}\n`),
-      );
-      const answer = await askStonegate(address, path, { kind, apiVersion: 'stonegate.dev/v1alpha1', spec });
-      if (!isReview(answer)) throw new Error(`${address.url} is no Stonegate`);
+    return ask('who-can', values, { io, env }, async (destination) => {
+      const note = (line: string) => io.stderr(`stonegate who-can: ${line}\n`);
+      const { kind, path, spec, namespace } = await reviewOf(asked, destination, note);
+      const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
+      const answer = await askStonegate(destination, path, review);
+      if (!isReview(answer)) throw new Error(`${destination.url} is no Stonegate`);
       await print(answer, format, () => tableOf(answer), io.stdout);
-      for (const line of remarksOn(answer)) io.stderr(`stonegate who-can: ${line}\n`);
+      const missing = await missingNamespace(namespace, destination);
+      for (const line of [...(missing === undefined ? [] : [missing]), ...remarksOn(answer)]) note(line);
     });
   });
 }
@@ -89,25 +92,52 @@ function askedOf([verb, target, ...more]: readonly string[], flags: Flags): Aske
   return { verb: verb.toLowerCase(), target, subresource, place, people };
 }
 
+interface Review {
+  readonly kind: 'LocalResourceAccessReview' | 'ResourceAccessReview';
+  readonly path: string;
+  readonly spec: WhoCanSpec;
+  /** Undefined if the review is about the cluster. */
+  readonly namespace?: string;
+}
+
+/** @param note takes what the user is to know of how the words are read */
 async function reviewOf(
   { verb, target, subresource, place, people }: Asked,
-  get: (path: string) => Promise<unknown>,
+  destination: Destination,
   note: (line: string) => void,
-) {
+): Promise<Review> {
   const common = { verb, ...(people && { people }) };
   if (target.startsWith('/')) return clusterReview({ ...common, path: target });
   const [word = '', name = ''] = target.split('/', 2);
-  const { apiGroup, resource, namespaced } = await findResource(word, get);
-  if (namespaced === undefined)
-    note(`no resource is known as ${JSON.stringify(word)}: it is asked about as written`);
+  const found = await findResource(word, (path) => askStonegate(destination, path));
+  for (const line of readingOf(word, name, subresource, found)) note(line);
+  const { apiGroup, resource, namespaced } = found;
   const spec = { ...common, apiGroup, resource, subresource, name };
   if (place === 'all' || (place === 'unsaid' && namespaced === false)) return clusterReview(spec);
-  const namespace = place === 'unsaid' ? 'default' : place.namespace;
+  const namespace = place === 'unsaid' ? destination.namespace : place.namespace;
   const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
-  return { kind: 'LocalResourceAccessReview', path, spec };
+  return { kind: 'LocalResourceAccessReview', path, spec, namespace };
 }
 
-function clusterReview(spec: WhoCanSpec) {
+/** How words are read that may be a mistake. */
+function readingOf(
+  word: string,
+  name: string,
+  subresource: string,
+  { resource, namespaced, subresources }: FoundResource,
+): string[] {
+  if (namespaced === undefined && !isOnlyInRules(resource))
+    return [`no resource is known as ${JSON.stringify(word)}: it is asked about as written`];
+  if (subresource === '' && subresources.includes(name))
+    return [
+      `${resource}/${name} is read as the object with the name ${JSON.stringify(name)}; the subresource is: ${resource} --subresource ${name}`,
+    ];
+  if (subresource !== '' && namespaced !== undefined && !subresources.includes(subresource))
+    return [`${resource} has no subresource ${JSON.stringify(subresource)}: it is asked about as written`];
+  return [];
+}
+
+function clusterReview(spec: WhoCanSpec): Review {
   return { kind: 'ResourceAccessReview', path: `${API_PATH}/resourceaccessreviews`, spec };
 }
 

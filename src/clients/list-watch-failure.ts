@@ -47,6 +47,8 @@ function failureOfStatus(status: number): IndexFailure | 'expired' {
 const LOG_INTERVAL = 60_000;
 const REFUSED =
   'the API server does not let Stonegate list and watch a resource of the RBAC index: apply the output of `stonegate manifests rbac --config FILE`';
+const REFUSED_CREDENTIAL =
+  "the API server refuses Stonegate's credential, so that the RBAC index cannot follow it";
 
 interface FailureLogOptions {
   readonly resource: IndexedResource;
@@ -76,7 +78,10 @@ export class FailureLog {
     const now = clock.now();
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + LOG_INTERVAL;
-    if (failureOf(error) === 'refused') logger.error({ resource, error }, REFUSED);
+    if (error instanceof UnexpectedStatus && error.status === 403)
+      logger.error({ missingRule: ruleFor(resource) }, REFUSED);
+    else if (failureOf(error) === 'refused')
+      logger.error({ resource, reason: messageOf(error) }, REFUSED_CREDENTIAL);
     else logger.warn({ resource, error }, 'the RBAC index could not follow the API server');
   }
 
@@ -87,4 +92,14 @@ export class FailureLog {
     this.#quietUntil = 0;
     logger.info({ resource }, 'the RBAC index follows the API server again');
   }
+}
+
+/** As it is written in a ClusterRole. */
+function ruleFor(resource: IndexedResource): string {
+  const apiGroup = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+  return JSON.stringify({ apiGroups: [apiGroup], resources: [resource], verbs: ['list', 'watch'] });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

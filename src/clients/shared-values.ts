@@ -12,6 +12,8 @@ export class SharedValues<T> {
   readonly #values = new Map<string, T>();
   readonly #keyOf: (value: T) => string;
   #characters = 0;
+  #lastKey: string | undefined;
+  #last: T | undefined;
 
   /** @param keyOf equal for equal values */
   constructor(keyOf: (value: T) => string) {
@@ -26,7 +28,15 @@ export class SharedValues<T> {
   /** @returns the first value that is equal to this one, or this one */
   share(value: T): T {
     const key = this.#keyOf(value);
+    // A list is in the order of namespaces, and comparing costs less than a look-up.
+    if (key === this.#lastKey && this.#last !== undefined) return this.#last;
     if (key.length > MAX_KEY) return value;
+    this.#lastKey = key;
+    this.#last = this.#find(key, value);
+    return this.#last;
+  }
+
+  #find(key: string, value: T): T {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
     this.#characters += key.length;

@@ -3,6 +3,8 @@
  * HTTP is allowed only to a loopback address, and redirects are not followed.
  */
 import { Pool } from 'undici';
+import type { HeaderList } from '../lib/header-list.ts';
+import { type ImpersonatedUser, impersonationHeaders } from '../lib/impersonation-headers.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 
 /** Of a response that a user reads. */
@@ -21,17 +23,27 @@ export interface StonegateAddress {
   readonly authorization: string | undefined;
   /** Of the client; PEM. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
+  /** The user as whom the requests are made, if it is another than the credential's. */
+  readonly impersonated?: ImpersonatedUser | undefined;
 }
 
 /** Stonegate was not reached, or it refused; the message is for the user. */
-class StonegateAPIError extends Error {}
+export class StonegateAPIError extends Error {
+  /** Of the response; undefined if there was none. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
 
 /**
  * @param path below the server's address
  * @param body posted as JSON; without it the request is a GET
  * @param accept the form of JSON that is asked for
  * @returns the JSON of a 2xx response
- * @throws Error with a message for the user
+ * @throws StonegateAPIError
  */
 export async function askStonegate(
   address: StonegateAddress,
@@ -40,7 +52,7 @@ export async function askStonegate(
   accept = 'application/json',
 ): Promise<unknown> {
   const url = safeURL(address.url);
-  const { ca, serverName, authorization, certificate } = address;
+  const { ca, serverName, certificate } = address;
   const pool = new Pool(url.origin, {
     connect: {
       timeout: TIMEOUT,
@@ -56,12 +68,7 @@ export async function askStonegate(
     const { statusCode, body: response } = await pool.request({
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
-      headers: {
-        accept,
-        ...(authorization !== undefined && { authorization }),
-        'user-agent': 'stonegate',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
+      headers: headersOf(address, accept, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
     return readResponse(statusCode, await response.text(), url);
@@ -71,6 +78,20 @@ export async function askStonegate(
   } finally {
     await pool.destroy();
   }
+}
+
+function headersOf(
+  { authorization, impersonated }: StonegateAddress,
+  accept: string,
+  hasBody: boolean,
+): HeaderList {
+  return [
+    ['Accept', accept],
+    ['User-Agent', 'stonegate'],
+    ...(authorization === undefined ? [] : [['Authorization', authorization] as const]),
+    ...(impersonated === undefined ? [] : impersonationHeaders(impersonated)),
+    ...(hasBody ? [['Content-Type', 'application/json'] as const] : []),
+  ];
 }
 
 function safeURL(text: string): URL {
@@ -90,6 +111,7 @@ function readResponse(status: number, text: string, { origin }: URL): unknown {
     logged === undefined
       ? `${origin} answered ${status}, and not as Stonegate would`
       : `${logged} (${status})`,
+    status,
   );
 }
 

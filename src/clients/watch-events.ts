@@ -2,8 +2,11 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
+
 import type { Readable } from 'node:stream';
+import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { LineSplitter } from '../lib/line-splitter.ts';
 import { readRevision, type WrittenObject } from './read-rbac-object.ts';
 
 /** The response is no stream of watch events, or cannot be trusted to be a complete one. */
@@ -19,31 +22,29 @@ export type WatchEvent =
   | { readonly kind: 'unknown' };
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
-const LINE_FEED = 0x0a;
 
 /**
  * @param onLine called for each complete line: an event that never ends is no sign of life
  * @throws WatchGarbage for a line over 16 MiB; what the body fails with
  */
 export async function* readLines(body: Readable, onLine: () => void): AsyncGenerator<string, void> {
-  let pieces: Buffer[] = [];
-  let held = 0;
+  const lines = new LineSplitter(MAX_LINE_BYTES);
   for await (const chunk of body) {
-    let rest = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-    for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
-      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString('utf8');
-      pieces = [];
-      held = 0;
+    for (const line of linesIn(lines, Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)))) {
       onLine();
-      rest = rest.subarray(end + 1);
-      if (line.trim() !== '') yield line;
+      yield line;
     }
-    if (rest.length === 0) continue;
-    pieces.push(rest);
-    held += rest.length;
-    if (held > MAX_LINE_BYTES) throw new WatchGarbage(`a line is over ${MAX_LINE_BYTES} bytes`);
   }
-  if (held > 0) throw new WatchGarbage('the last line is not complete');
+  if (lines.isWithinLine) throw new WatchGarbage('the last line is not complete');
+}
+
+function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
+  try {
+    const texts = lines.take(bytes).map((line) => line.toString('utf8'));
+    return texts.filter((text) => text.trim() !== '');
+  } catch (error) {
+    throw error instanceof TooLarge ? new WatchGarbage(error.message) : error;
+  }
 }
 
 /** @throws WatchGarbage, MalformedObject */

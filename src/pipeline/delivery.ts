@@ -40,6 +40,12 @@ export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {
   answer(outgoing: Outgoing): Promise<A> | undefined;
 }
 
+/** Reads what requests have created. */
+export interface CreationHooks {
+  /** @returns as `onCreated` of `UpstreamRequest`; undefined, at once, if nothing is to be read */
+  creationHook(outgoing: Outgoing): UpstreamRequest['onCreated'];
+}
+
 /** What a request needs: the stages, the observers, and the last stage's three ways. */
 export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
@@ -47,6 +53,8 @@ export interface Pipeline extends Stages {
   readonly bodies: BodyInspection;
   /** Absent unless `authorization.hideForbidden` is on. */
   readonly hiding?: ForbiddenHiding;
+  /** Absent unless lists of namespaces are filtered. */
+  readonly creations?: CreationHooks;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others need little of the pipeline any more. */
@@ -192,14 +200,16 @@ function hooksOf({ info, tenant }: Outgoing, { mode, discoveryChanged }: Pipelin
 }
 
 function upstreamRequest(
-  { exchange, route, info, sender, tenant, upstreamHeaders, stream }: Outgoing,
-  { mode }: Pipeline,
+  outgoing: Outgoing,
+  { mode, creations }: Pipeline,
   inspected: Inspected | undefined,
   forbidden: ForbiddenHook | undefined,
 ): UpstreamRequest {
+  const { exchange, route, info, sender, tenant, upstreamHeaders, stream } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: no answerer for the request');
   const { longRunning } = info;
+  const onCreated = creations?.creationHook(outgoing);
   return {
     account: { kind: 'tenant', tenant },
     sender,
@@ -214,6 +224,7 @@ function upstreamRequest(
     servedByAPIServer: isServedByAPIServer(info),
     ...(inspected && { body: inspected.body }),
     ...(forbidden && { onForbidden: (body) => forbidden.onForbidden(body) }),
+    ...(onCreated && { onCreated }),
   };
 }
 

@@ -113,6 +113,11 @@ export interface UpstreamRequest {
    * @param body of the response; empty if it is not a small one in JSON
    */
   readonly onForbidden?: (body: Buffer) => Replacement | undefined;
+  /**
+   * Called for a 201 of the API server, before the client has all of it; not if the body is large or
+   * compressed. It must not throw.
+   */
+  readonly onCreated?: (body: Buffer) => void;
 }
 
 /** The other fields of the response's head stay. */

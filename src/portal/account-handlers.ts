@@ -10,7 +10,7 @@ import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
 import type { Provider } from './ports.ts';
 import { notFound, sessionNotEnded, staleForm } from './problem.ts';
-import { HOME, type PortalRequest, readForm, SET_UP } from './request.ts';
+import { ACCESS, HOME, type PortalRequest, readForm, SET_UP } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { currentSession } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
@@ -45,7 +45,7 @@ export async function showAccess(request: PortalRequest, context: PortalContext)
   if (access === undefined) throw notFound();
   const { sessionID } = request;
   const session = await currentSession(request, context);
-  if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
+  if (session === undefined || sessionID === undefined) return toSignIn(request, ACCESS);
   const content = accessPage({
     server: cluster.server,
     account: accountOf(session, identities),

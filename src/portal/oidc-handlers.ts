@@ -4,6 +4,7 @@
  * RFC 6749 §4.1, §10.12; RFC 9700 §2.1, §4.4, §4.7.
  */
 import type { Clock } from '../lib/clock.ts';
+import { isFiniteNumber, isObjectOf, isText, parseShape } from '../lib/json-shape.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, cookieOf, OIDC_COOKIE, setCookie } from './cookies.ts';
 import type { OIDCTransaction, Provider, Sealer } from './ports.ts';
@@ -30,6 +31,17 @@ interface AuthorizationRequest extends OIDCTransaction {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
+
+/** Another version of Stonegate may have sealed it. */
+const isAuthorizationRequest = isObjectOf<AuthorizationRequest>({
+  state: isText,
+  nonce: isText,
+  codeVerifier: isText,
+  issuer: isText,
+  callback: isText,
+  next: isText,
+  expiresAt: isFiniteNumber,
+});
 
 /**
  * The path of an issuer's redirect URI. Each issuer has its own, against mix-up attacks: with a shared one, a
@@ -90,6 +102,6 @@ function openRequest(
 ): AuthorizationRequest | undefined {
   const text = sealed === undefined ? undefined : sealer.open(sealed, SEALED_FOR);
   if (text === undefined) return undefined;
-  const request: AuthorizationRequest = JSON.parse(text);
-  return clock.now() < request.expiresAt ? request : undefined;
+  const request = parseShape(text, isAuthorizationRequest);
+  return request !== undefined && clock.now() < request.expiresAt ? request : undefined;
 }

@@ -30,7 +30,9 @@ export const HOME = '/';
 /** The section on setting up kubectl, which other documents link to. */
 export const SET_UP = '/#kubectl';
 
-const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP];
+export const ACCESS = '/access';
+
+const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS];
 
 /**
  * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no

@@ -94,6 +94,11 @@ export class RBACIndex {
     return this.#revision;
   }
 
+  /** The highest revision of any resource: an object of it may have been shown. 0 before the first list. */
+  get highestRevision(): number {
+    return Math.max(0, ...this.#revisions.values());
+  }
+
   /** @returns undefined if the resource has not been listed */
   revisionOf(resource: IndexedResource): number | undefined {
     return this.#revisions.get(resource);
@@ -155,7 +160,7 @@ export class RBACIndex {
       const isChanged = isRestored || known?.uid !== object.uid || known.revision !== object.revision;
       // What is gone may leave room for it.
       if (isChanged && !this.#owners.hasRoomFor(known, object)) crowded.push(object);
-      else if (isChanged) this.#put(known, object, isFirst);
+      else if (isChanged) this.#store(known, object, isFirst);
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
@@ -229,6 +234,11 @@ export class RBACIndex {
       this.#leaveOut(known, object);
       return;
     }
+    this.#store(known, object, isFirst);
+  }
+
+  /** An object for which there is room. */
+  #store(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
     let objects = this.#tenants.get(object.tenant);
     if (objects === undefined) {
       objects = new TenantObjects();

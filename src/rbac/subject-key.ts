@@ -3,7 +3,9 @@
  * user name.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/rbac/validation/rule.go
  */
+
 import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
 
@@ -44,7 +46,7 @@ export function keyOfSubject(subject: StoredSubject, bindingNamespace: string): 
       return groupKey(subject.name);
     case 'ServiceAccount': {
       const namespace = subject.namespace === '' ? bindingNamespace : subject.namespace;
-      return namespace === '' ? undefined : userKey(`system:serviceaccount:${namespace}:${subject.name}`);
+      return namespace === '' ? undefined : userKey(`${SERVICE_ACCOUNT_PREFIX}${namespace}:${subject.name}`);
     }
     default:
       return undefined;

@@ -2,12 +2,13 @@
  * Whether a subject of a binding is a user, without making keys: a namespace's bindings are compared one by
  * one. A binding with many subjects is indexed when it is first asked about.
  */
+
 import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
 import { groupKey, keyOfSubject, keysOfUser, type SubjectKey } from './subject-key.ts';
 
-const SERVICE_ACCOUNT = 'system:serviceaccount:';
 /** Subjects that are compared one by one. */
 const FEW = 32;
 
@@ -29,12 +30,12 @@ export function matches(
 }
 
 function isServiceAccount(username: string, namespace: string, name: string): boolean {
-  const separator = SERVICE_ACCOUNT.length + namespace.length;
+  const separator = SERVICE_ACCOUNT_PREFIX.length + namespace.length;
   return (
     namespace !== '' &&
     username.length === separator + 1 + name.length &&
-    username.startsWith(SERVICE_ACCOUNT) &&
-    username.startsWith(namespace, SERVICE_ACCOUNT.length) &&
+    username.startsWith(SERVICE_ACCOUNT_PREFIX) &&
+    username.startsWith(namespace, SERVICE_ACCOUNT_PREFIX.length) &&
     username[separator] === ':' &&
     username.endsWith(name)
   );

@@ -147,7 +147,7 @@ export class TenantObjects {
 }
 
 function isOne(bindings: StoredBinding | SortedBindings): bindings is StoredBinding {
-  return 'roleRef' in bindings;
+  return !Array.isArray(bindings);
 }
 
 function inOrder(one: StoredBinding, other: StoredBinding): StoredBinding[] {

@@ -4,10 +4,10 @@
  */
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
-import { missingRole } from './decide.ts';
+import { missingRole, SYSTEM_MASTERS } from './decide.ts';
 import { ruleAllows } from './rules.ts';
 import { compareBindings, type SortedBindings } from './sorted-bindings.ts';
-import { keyOfSubject, type SubjectKey } from './subject-key.ts';
+import { groupKey, keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
 export type WhoCanQuestion = Omit<ResourceQuestion, 'namespace' | 'tenant'> | NonResourceQuestion;
@@ -55,6 +55,19 @@ export function whoCan(
   }
   const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
   return { grants, errors: [...new Set(missing)].sort() };
+}
+
+/**
+ * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
+ * question without a name about namespaces, perhaps more.
+ */
+export function keysAllowedIn(
+  objects: TenantObjects,
+  question: WhoCanQuestion,
+  namespace: string,
+): ReadonlySet<SubjectKey> {
+  const { grants } = whoCan(objects, question, { namespace });
+  return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
 }
 
 /** In the order of the grants: the bindings of a role have it already. */

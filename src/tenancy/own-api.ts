@@ -165,12 +165,23 @@ export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
       }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
       if (resource === undefined || !info.isResourceRequest || !isPathOf(resource, info, tenant))
-        throw new StatusError('NotFound', 'the server could not find the requested resource');
+        throw new StatusError('NotFound', notFoundMessage(info, index));
       const methods: readonly string[] = resource.methods;
       if (!methods.includes(method)) throw notAllowed(resource.name, methods);
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace };
     },
   };
+}
+
+/** The rest of the message is for users who do not know that the index is optional. */
+function notFoundMessage(info: RequestInfo, index: boolean): string {
+  const needsIndex =
+    info.isResourceRequest &&
+    OWN_RESOURCES.some((resource) => resource.name === info.resource && resource.needsIndex);
+  const message = 'the server could not find the requested resource';
+  return needsIndex && !index
+    ? `${message}: ${info.resource} need the RBAC index, which Stonegate's operator turns on with access.index`
+    : message;
 }
 
 function notAllowed(what: string, methods: readonly string[]): StatusError {

@@ -3,14 +3,14 @@
  * name of a certificate, or the account of a service account's token. An opaque token shows no name.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
+
 import { X509Certificate } from 'node:crypto';
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 
 export type UpstreamCredential =
   | { readonly token: string }
   | { readonly cert: string | Buffer; readonly key: string | Buffer };
-
-const SERVICE_ACCOUNT = 'system:serviceaccount:';
 
 /** @returns undefined if it is not known */
 export function ownUserName(credential: UpstreamCredential): string | undefined {
@@ -32,7 +32,7 @@ function subjectOf(token: string): string | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
     const subject = isJSONObject(claims) ? claims.sub : undefined;
-    return typeof subject === 'string' && subject.startsWith(SERVICE_ACCOUNT) ? subject : undefined;
+    return typeof subject === 'string' && subject.startsWith(SERVICE_ACCOUNT_PREFIX) ? subject : undefined;
   } catch {
     return undefined;
   }

@@ -30,6 +30,7 @@ import {
   pause,
   REFUSAL_PAUSE,
 } from './impersonation-refusal.ts';
+import { ObservedBody } from './observed-body.ts';
 import { RequestBody } from './request-body.ts';
 import { ResponseBuffers } from './response-buffers.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
@@ -205,7 +206,9 @@ class ToClient implements ResponseSink {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
     }
-    const { onForbidden } = this.#request;
+    const { onForbidden, onCreated } = this.#request;
+    if (status === 201 && onCreated !== undefined)
+      this.#response = new ObservedBody(this.#response, onCreated);
     if (status === 403 && (this.#readRefusal !== undefined || onForbidden !== undefined)) {
       this.#held = new HeldRefusal({
         response: this.#response,

@@ -14,6 +14,23 @@ export const MEMBERS = 'stonegate-1';
 export const namespaceName = (number: number): string => `project-${String(number).padStart(5, '0')}`;
 const projectGroup = (number: number, role: string): string => `keystone:project:${id(number)}:role:${role}`;
 
+/** kube-apiserver writes into every object who set which of its fields. */
+const MANAGED_FIELDS = [
+  {
+    manager: 'stonegate',
+    operation: 'Update',
+    apiVersion: 'v1',
+    time: '2026-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: {
+      'f:metadata': {
+        'f:annotations': { '.': {}, 'f:stonegate.dev/project-name': {}, 'f:stonegate.dev/domain-id': {} },
+        'f:labels': { '.': {}, 'f:app.kubernetes.io/managed-by': {}, 'f:stonegate.dev/project-id': {} },
+      },
+    },
+  },
+];
+
 /** A resource and the pages of its list, as the API server sends them. */
 export type ListTexts = Readonly<Record<IndexedResource, readonly string[]>>;
 
@@ -31,6 +48,7 @@ export function createLists(): ListTexts {
       resourceVersion: String(revision),
       creationTimestamp: '2026-01-01T00:00:00Z',
       labels: { 'app.kubernetes.io/managed-by': 'stonegate' },
+      managedFields: MANAGED_FIELDS,
     };
   };
   const places = Array.from({ length: SIZE.namespaces }, (_, at) => at);

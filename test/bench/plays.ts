@@ -6,6 +6,7 @@ import { measureExec } from './exec.ts';
 import { measureFirstSight } from './first-sight.ts';
 import { measureGrowth } from './growth.ts';
 import { WATCHES } from './growth-kinds.ts';
+import { indexReadyVerdicts, measureIndexReady } from './index-ready.ts';
 import { measureLife } from './life.ts';
 import { measureOffered } from './offered.ts';
 import { play, ROUND_SECONDS } from './play.ts';
@@ -27,7 +28,14 @@ import { compareWatches, growWatches } from './watches.ts';
 /** @returns the figures */
 export type Play = (site: Site) => Promise<unknown>;
 
-export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'profile', 'profile-list', 'rules-reviews']);
+export const BY_NAME_ONLY = new Set([
+  'growth',
+  'growth-watches',
+  'profile',
+  'profile-list',
+  'index-ready',
+  'rules-reviews',
+]);
 
 const WATCH_COLUMNS = [
   'contender',
@@ -95,6 +103,13 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
     ],
     ['profile', (site) => playProfile(site, 'get')],
     ['profile-list', (site) => playProfile(site, 'list')],
+    [
+      'index-ready',
+      async () => {
+        const measured = await measureIndexReady();
+        return say(describe('The RBAC index, until it is complete', measured), indexReadyVerdicts(measured));
+      },
+    ],
     [
       'rules-reviews',
       async () => describe('A review for each namespace, beside the RBAC index', await measureRulesReviews()),

@@ -98,7 +98,7 @@ async function end(child: ChildProcess): Promise<void> {
   if (ended(child)) return;
   const exit = once(child, 'exit');
   // A stopped one heeds nothing before it goes on.
-  child.kill('SIGTERM');
+  child.kill('SIGINT');
   child.kill('SIGCONT');
   const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
   await exit;

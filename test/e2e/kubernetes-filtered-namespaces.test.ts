@@ -69,6 +69,11 @@ async function revoke({ kubernetes }: KubernetesSite, place: string): Promise<vo
   await kubernetes.admit('DELETE', `${bindingsIn(place)}/viewers`);
 }
 
+function revisionIn(body: string): number {
+  const { metadata }: { metadata: { resourceVersion: string } } = JSON.parse(body);
+  return Number(metadata.resourceVersion);
+}
+
 function namesIn(body: string): string[] {
   const list: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return list.items.map(({ metadata }) => metadata.name);
@@ -173,6 +178,36 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
         );
         t.equal(one, other, `${accept} ${query}`);
       }
+  });
+
+  await t.test('D009 the next list of a user who creates a namespace is not older than it', async (t) => {
+    const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'patch'] }];
+    await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'creator' }, rules });
+    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: 'creator' },
+      ...bound('acme:carol'),
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'creator' },
+    });
+    const send = (method: string, path: string, headers: Record<string, string>, name: string) => {
+      const body = JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name } });
+      return stonegate.ask(carol, path, { method, headers, body });
+    };
+    const type = { 'content-type': 'application/json' };
+    await eventually(async () => (await send('POST', NAMESPACES, type, 'created')).status === 201);
+    for (const [name, method, headers] of [
+      ['created-in-json', 'POST', type],
+      ['created-in-protobuf', 'POST', { ...type, accept: 'application/vnd.kubernetes.protobuf' }],
+      ['created-as-table', 'POST', { ...type, accept: TABLE }],
+      ['created-by-apply', 'PATCH', { 'content-type': 'application/apply-patch+yaml' }],
+    ] as const) {
+      const path = method === 'POST' ? NAMESPACES : `${NAMESPACES}/${name}?fieldManager=test`;
+      const created = await send(method, path, headers, name);
+      t.equal(created.status, 201, `${name}: ${created.body}`);
+      const list = (await stonegate.ask(carol, NAMESPACES)).body;
+      t.ok(namesIn(list).includes(name), name);
+      const stored = (await kubernetes.ask(kubernetes.admin, `${NAMESPACES}/${name}`)).body;
+      t.ok(revisionIn(list) >= revisionIn(stored), name);
+    }
   });
 
   await t.test('D003 a user who may list all namespaces gets the API server’s response', async (t) => {

@@ -62,7 +62,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/request/body-yaml.ts'],
   zod: ['config/'],
   re2js: ['lib/cel/functions-patterns.ts'],
-  '@bufbuild/protobuf': ['pipeline/self-review/review-protobuf.ts'],
+  '@bufbuild/protobuf': ['lib/kubernetes-protobuf.ts'],
   'ipaddr.js': ['pipeline/request/client-address.ts', 'config/'],
 };
 

@@ -6,6 +6,7 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { toStatus } from '../../src/errors/to-status.ts';
 import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createNamespacesAnswerer } from '../../src/pipeline/namespaces/answer-namespaces.ts';
 import {
@@ -97,6 +98,7 @@ export function namespacesSiteOf(
     sealer: createSealingKey(secret, systemRandom),
     responseMemory: new ResponseMemory(),
     clock: site.clock,
+    logger: silentLogger,
     lifetimes: new WatchLifetimes({
       clock: site.clock,
       random: systemRandom,

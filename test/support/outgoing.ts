@@ -2,7 +2,7 @@
  * A request at the last stage, for what Stonegate answers itself: parsed and routed as the pipeline does.
  */
 import type { Identity } from '../../src/api/identity.ts';
-import { impersonationHeaders } from '../../src/pipeline/impersonation/impersonate.ts';
+import { impersonationHeaders } from '../../src/lib/impersonation-headers.ts';
 import { senderOf } from '../../src/pipeline/pass-through.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { fromRawHeaders } from '../../src/lib/header-list.ts';
 
 export interface RecordedServer {
   readonly url: string;
@@ -10,6 +11,8 @@ export interface RecordedServer {
     readonly path: string;
     readonly accept: string;
     readonly authorization: string;
+    /** Impersonation header fields, with names in lower case. */
+    readonly impersonated: readonly (readonly [string, string])[];
     readonly body: unknown;
   }[];
 }
@@ -30,7 +33,11 @@ export async function startRecordedServer(
     const { accept = '', authorization = '' } = headers;
     text(request).then(
       (sent) => {
-        asked.push({ method, path, accept, authorization, body: sent === '' ? undefined : JSON.parse(sent) });
+        const impersonated = fromRawHeaders(request.rawHeaders)
+          .map(([name, value]) => [name.toLowerCase(), value] as const)
+          .filter(([name]) => name.startsWith('impersonate-'));
+        const body: unknown = sent === '' ? undefined : JSON.parse(sent);
+        asked.push({ method, path, accept, authorization, impersonated, body });
         const found = respond({ path, accept }) ?? { status: 404, body: { message: `no ${path}` } };
         response.writeHead(found.status ?? 200).end(JSON.stringify(found.body));
       },

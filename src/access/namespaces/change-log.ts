@@ -3,7 +3,6 @@
  * change may be learned after a later one of another resource, whose revision a client has then already seen:
  * it is replayed although its own revision is lower.
  */
-import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
@@ -60,9 +59,9 @@ export class ChangeLog {
     stopped.addEventListener('abort', unsubscribe, { once: true });
   }
 
-  /** The highest revision of any resource: an object of it may have been shown. */
+  /** The highest revision that may have been shown. */
   get known(): number {
-    return Math.max(0, ...INDEXED_RESOURCES.map((resource) => this.#index.revisionOf(resource) ?? 0));
+    return this.#index.highestRevision;
   }
 
   /**

@@ -1,71 +1,44 @@
 /**
- * Namespaces that users create through this process: a user's next list waits until the index knows a new
- * namespace, so that the user's own is in it.
+ * Namespaces that users have created through this process: the user's next list waits until the index is
+ * complete through the new namespace, so that it is in the list.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { AccessIndex } from '../ports.ts';
 
-/** Milliseconds after the request for which a list waits: the request may also have been refused. */
+/** Milliseconds for which a list waits at most. */
 const TIMEOUT = 3_000;
+/** Those who created one last. */
 const MAX_USERS = 1_000;
 
-interface Creation {
-  readonly at: number;
-  /** The namespaces that had been added before. */
-  readonly added: number;
-}
-
 export class CreatedNamespaces {
-  readonly #clock: Clock;
-  readonly #access: Pick<AccessIndex, 'index' | 'stopped'>;
-  readonly #added = new Map<string, number>();
-  readonly #creations = new Map<string, Creation>();
+  readonly #access: Pick<AccessIndex, 'waitFor'>;
+  /** Of the user's last namespace; the users that came last are last. */
+  readonly #revisions = new Map<string, number>();
 
-  constructor(access: Pick<AccessIndex, 'index' | 'stopped'>, clock: Clock) {
+  constructor(access: Pick<AccessIndex, 'waitFor'>) {
     this.#access = access;
-    this.#clock = clock;
-    const unsubscribe = access.index.subscribe({
-      changed: (change) => {
-        if (change.kind === 'namespace' && change.type === 'ADDED')
-          this.#added.set(change.tenant, this.#addedTo(change.tenant) + 1);
-      },
-    });
-    access.stopped.addEventListener('abort', unsubscribe, { once: true });
   }
 
-  /** The user is about to create a namespace. */
-  begin(tenant: string, username: string): void {
-    if (this.#creations.size >= MAX_USERS) this.#creations.clear();
-    this.#creations.set(keyOf(tenant, username), { at: this.#clock.now(), added: this.#addedTo(tenant) });
+  /** The API server has created a namespace for the user. */
+  created(tenant: string, username: string, revision: number): void {
+    const key = keyOf(tenant, username);
+    const revisions = this.#revisions;
+    const highest = Math.max(revision, revisions.get(key) ?? 0);
+    revisions.delete(key);
+    revisions.set(key, highest);
+    for (const oldest of revisions.keys()) {
+      if (revisions.size <= MAX_USERS) return;
+      revisions.delete(oldest);
+    }
   }
 
-  /** Resolves at once if the user has created none lately. */
+  /** Resolves at once if the user has created none since the last list. It never rejects. */
   async known(tenant: string, username: string, signal: AbortSignal): Promise<void> {
-    const creation = this.#creations.get(keyOf(tenant, username));
-    if (creation === undefined) return;
-    this.#creations.delete(keyOf(tenant, username));
-    const left = creation.at + TIMEOUT - this.#clock.now();
-    if (left <= 0 || this.#addedTo(tenant) > creation.added) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.#clock.after(left, finish);
-      const unsubscribe = this.#access.index.subscribe({
-        changed: () => {
-          if (this.#addedTo(tenant) > creation.added) finish();
-        },
-      });
-      function finish(): void {
-        timer.cancel();
-        unsubscribe();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      }
-      signal.addEventListener('abort', finish);
-      if (signal.aborted) finish();
-    });
-  }
-
-  #addedTo(tenant: string): number {
-    return this.#added.get(tenant) ?? 0;
+    const key = keyOf(tenant, username);
+    const revision = this.#revisions.get(key);
+    if (revision === undefined) return;
+    await this.#access.waitFor(revision, TIMEOUT, signal);
+    // A list whose client is gone has shown nothing.
+    if (!signal.aborted && this.#revisions.get(key) === revision) this.#revisions.delete(key);
   }
 }
 

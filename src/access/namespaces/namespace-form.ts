@@ -3,7 +3,9 @@
  * lists and in events. The text of a namespace is made once and shared by all users.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
+
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
+import { goEscaped } from '../../lib/go-json.ts';
 import { ageAt } from '../../lib/human-duration.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { ResponseForm } from '../lists/response-form.ts';
@@ -49,22 +51,8 @@ function parsed(json: string): JSONObject {
   return isJSONObject(value) ? value : {};
 }
 
-/** As Go encodes it: these characters can only be within strings. */
 function goJSON(value: unknown): string {
   return goEscaped(JSON.stringify(value));
-}
-
-const MUST_BE_ESCAPED = /[<>&\u2028\u2029]/;
-
-/** Without a callback for each character: a user's annotation may have nothing else. */
-function goEscaped(json: string): string {
-  if (!MUST_BE_ESCAPED.test(json)) return json;
-  return json
-    .replace(/</g, '\\u003c')
-    .replace(/>/g, '\\u003e')
-    .replace(/&/g, '\\u0026')
-    .replace(/\u2028/g, '\\u2028')
-    .replace(/\u2029/g, '\\u2029');
 }
 
 export interface ListMeta {

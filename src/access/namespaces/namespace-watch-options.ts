@@ -53,5 +53,5 @@ export interface NameConfirmation {
   /** Whether a name that was not reviewed, or becomes visible, is shown. */
   readonly confirm: (name: string) => Promise<boolean>;
   /** Tells the watch of all further reviews of the user. @returns ends it */
-  readonly follow: (watch: Omit<ReviewFollower, 'review'>) => () => void;
+  readonly follow: (watch: Omit<ReviewFollower, 'review' | 'postponed'>) => () => void;
 }

@@ -36,6 +36,8 @@ export interface ReviewFollower {
   shown(): Iterable<string>;
   /** The name is allowed or refused now, and was not before. */
   reviewed(name: string, isAllowed: boolean): void;
+  /** The API server did not answer a further review: the names are reviewed in the next round. */
+  postponed(error: StatusError): void;
   /** An unexpected error of a further review. */
   failed(error: unknown): void;
 }
@@ -120,7 +122,10 @@ export class ReviewsOfUser {
         // The next watch reviews if the client of this one is gone.
         if (!this.#followers.has(follower)) continue;
         // The names stay until the next round, or until the watch ends.
-        if (error instanceof StatusError) break;
+        if (error instanceof StatusError) {
+          follower.postponed(error);
+          break;
+        }
         follower.failed(error);
       }
     }

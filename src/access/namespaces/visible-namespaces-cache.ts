@@ -5,10 +5,9 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change, NamespaceChange } from '../../rbac/change.ts';
-import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { groupKey, type SubjectKey } from '../../rbac/subject-key.ts';
-import { whoCan } from '../../rbac/who-can.ts';
+import type { SubjectKey } from '../../rbac/subject-key.ts';
+import { keysAllowedIn } from '../../rbac/who-can.ts';
 import { fingerprintOfSubject, valuesOf } from '../subject-changes.ts';
 import { VisibleNamespaces } from './visible-namespaces.ts';
 
@@ -117,8 +116,7 @@ export class VisibleNamespacesCache {
   /** Of the subjects that may get a new namespace. */
   #keysAllowedIn({ tenant, namespace: { name } }: NamespaceChange): ReadonlySet<SubjectKey> {
     const question = { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '', name };
-    const { grants } = whoCan(this.#index.objectsOf(tenant), question, { namespace: name });
-    return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
+    return keysAllowedIn(this.#index.objectsOf(tenant), question, name);
   }
 
   /** What is being watched stays. */

@@ -3,7 +3,7 @@
  * concern the user: at once while it is watched, else at its next use. Requests and watches share it.
  */
 import { createHash } from 'node:crypto';
-import { INDEXED_RESOURCES, type StoredNamespace } from '../../api/rbac-v1.ts';
+import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
 import {
@@ -69,7 +69,7 @@ export class VisibleNamespaces {
     this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
     this.#namespaces = allowedNamespaces(index, subject, this.#question);
-    this.#removedSince = highestRevision(index);
+    this.#removedSince = index.highestRevision;
   }
 
   /** By name. */
@@ -246,7 +246,7 @@ export class VisibleNamespaces {
     this.#namespaces.delete(namespace.name);
     if (this.#removed.size >= MAX_REMOVED) {
       this.#removed.clear();
-      this.#removedSince = highestRevision(this.#index);
+      this.#removedSince = this.#index.highestRevision;
     }
     this.#removed.add(namespace.name);
     this.#forgetNames();
@@ -262,8 +262,4 @@ export class VisibleNamespaces {
   #tell(change: VisibleChange): void {
     for (const listener of this.#listeners) listener(change);
   }
-}
-
-function highestRevision(index: RBACIndex): number {
-  return Math.max(0, ...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
 }

@@ -5,11 +5,13 @@
 import { createHash } from 'node:crypto';
 import type { AccessRules, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import type { Change } from '../../rbac/change.ts';
+import type { Change, NamespaceChange } from '../../rbac/change.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import type { SubjectKey } from '../../rbac/subject-key.ts';
+import { keysAllowedIn } from '../../rbac/who-can.ts';
 import { ByConcern, type Concerns, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
 import { compileAccessRules } from './access-rules.ts';
 
@@ -60,6 +62,8 @@ export class RulesCache {
   readonly #watchesBy = new ByConcern<Watch>();
   readonly #unsubscribe: () => void;
   #bytes = 0;
+  /** Fires when the least recently used entry may have expired. */
+  #timer: Timer | undefined;
   #isStopped = false;
 
   constructor(options: RulesCacheOptions) {
@@ -95,7 +99,7 @@ export class RulesCache {
    * @returns a function that ends the subscription
    */
   watch(subject: SubjectByNamespace, listener: () => void): () => void {
-    const watch = { concerns: this.#concernsOf(subject), listener };
+    const watch = { concerns: concernsOf(subject), listener };
     this.#watchesBy.add(watch);
     return () => {
       this.#watchesBy.delete(watch);
@@ -110,6 +114,8 @@ export class RulesCache {
     this.#entries.clear();
     this.#entriesBy.clear();
     this.#bytes = 0;
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#leaveIndex();
   }
 
@@ -134,7 +140,7 @@ export class RulesCache {
       isTruncated,
       digest: createHash('sha256').update(text).digest('base64url'),
     };
-    const concerns = this.#concernsOf(subject);
+    const concerns = concernsOf(subject);
     const bytes = text.length * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
     if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });
     return compiled;
@@ -144,6 +150,7 @@ export class RulesCache {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
     this.#entriesBy.add(entry);
+    this.#timer ??= this.#expireAfter(RULES_TTL);
     for (const oldest of this.#entries.values()) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#remove(oldest);
@@ -163,17 +170,38 @@ export class RulesCache {
     }
   }
 
-  #changed(change: Change): void {
-    for (const entry of this.#entriesBy.concernedBy(change)) this.#remove(entry);
-    for (const { listener } of this.#watchesBy.concernedBy(change)) listener();
+  #expireAfter(milliseconds: number): Timer {
+    const { clock } = this.#options;
+    return clock.after(milliseconds, () => {
+      const now = clock.now();
+      this.#expire(now);
+      const [oldest] = this.#entries.values();
+      this.#timer = oldest && this.#expireAfter(oldest.usedAt + RULES_TTL - now);
+    });
   }
 
-  #concernsOf(subject: SubjectByNamespace): Concerns {
-    const { tenant } = subject.cluster;
-    const keys = keysOfSubject(subject);
-    // A new namespace is in a set if the user has the right everywhere.
-    return { tenant, keys, namespaces: this.#options.namedSets.length > 0 };
+  #changed(change: Change): void {
+    const { tenant } = change;
+    if (!this.#entriesBy.has(tenant) && !this.#watchesBy.has(tenant)) return;
+    const keys = change.kind === 'access' ? change.subjects : this.#keysWithNamespace(change);
+    for (const entry of this.#entriesBy.concernedBy({ tenant, keys })) this.#remove(entry);
+    for (const { listener } of this.#watchesBy.concernedBy({ tenant, keys })) listener();
   }
+
+  /** Of the users in whose named sets a namespace comes or goes: those whom it allows the sets' verbs. */
+  #keysWithNamespace({ type, tenant, namespace: { name } }: NamespaceChange): ReadonlySet<SubjectKey> {
+    const { index, namedSets } = this.#options;
+    const keys = new Set<SubjectKey>();
+    if (type === 'MODIFIED') return keys;
+    for (const { name: _, ...question } of namedSets)
+      for (const key of keysAllowedIn(index.objectsOf(tenant), { ...question, name: '' }, name))
+        keys.add(key);
+    return keys;
+  }
+}
+
+function concernsOf(subject: SubjectByNamespace): Concerns {
+  return { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
 }
 
 /** A digest, since a user may have hundreds of groups. */

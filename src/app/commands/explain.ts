@@ -3,6 +3,7 @@
  * It sends requests to Keystone, issuers and the API server, and does not use Redis, so that the
  * explanation is not from a cache.
  */
+import type { AccessIndex } from '../../access/ports.ts';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { CommandIO } from '../../cli/command.ts';
 import { explain } from '../../cli/explain.ts';
@@ -10,6 +11,7 @@ import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Explain } from '../../pipeline/explain/explain-request.ts';
@@ -17,12 +19,18 @@ import type { RequestObserver } from '../../pipeline/ports.ts';
 import { commandRuntime } from '../build.ts';
 import { Generations } from '../generation.ts';
 import { createPipeline } from '../pipeline.ts';
+import { createAccessIndex } from '../rbac-index.ts';
 import { createOwnRights } from '../upstream.ts';
 
 const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
 
+/** Milliseconds for which the RBAC index is waited for: a serving Stonegate has it. */
+const INDEX_TIMEOUT = 20_000;
+
 interface Explaining {
   readonly explainRequest: Explain;
+  /** Undefined if the configuration has no index. */
+  readonly access: AccessIndex | undefined;
   readonly rights: AskedUpstreamRights;
 }
 
@@ -48,19 +56,36 @@ async function explainWith(
         streams,
         responseMemory: new ResponseMemory(),
       });
-      return { explainRequest, rights: createOwnRights(build) };
+      return { explainRequest, rights: createOwnRights(build), access: createAccessIndex(build) };
     });
     generations.start();
-    const { explainRequest, rights } = generations.current;
-    await rights
-      .ask()
-      .catch((error: unknown) =>
-        note(redact(`Stonegate could not ask for its own rights: ${String(error)}`)),
-      );
+    const { explainRequest, rights, access } = generations.current;
+    await Promise.all([
+      access && untilSynced(access, runtime.clock),
+      rights
+        .ask()
+        .catch((error: unknown) =>
+          note(redact(`Stonegate could not ask for its own rights: ${String(error)}`)),
+        ),
+    ]);
     return await explainRequest(spec, { peerAddress: undefined, signal: new AbortController().signal });
   } finally {
     await generations.close();
   }
+}
+
+/** The explanation warns of an index that is not complete then. */
+function untilSynced({ index }: AccessIndex, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(INDEX_TIMEOUT, finish);
+    const unsubscribe = index.subscribe({ progressed: finish });
+    function finish(): void {
+      timer.cancel();
+      unsubscribe();
+      resolve();
+    }
+    if (index.isSynced) finish();
+  });
 }
 
 function withoutSharedCache(loaded: LoadedConfiguration): LoadedConfiguration {

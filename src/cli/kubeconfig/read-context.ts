@@ -10,6 +10,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { reasonOf, tellable } from '../../lib/file-errors.ts';
+import type { ImpersonatedUser } from '../../lib/impersonation-headers.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { fieldsOf, KubeconfigError, listOf, optionalText, readIfThere, readKubeconfig } from './file.ts';
 
@@ -34,12 +35,16 @@ export type UserProof =
 
 export interface KubeUser {
   readonly certificate: ClientKeyPair | undefined;
+  /** The user as whom requests are made; without a name if that is the one who logs in. */
+  readonly impersonated: ImpersonatedUser;
   /** Undefined if the user has only a certificate. Both are sent if both are present, as by kubectl. */
   readonly proof: UserProof | undefined;
 }
 
 export interface KubeContext {
   readonly name: string;
+  /** Of requests that name none; undefined for `default`. */
+  readonly namespace: string | undefined;
   readonly server: ClusterServer;
   readonly user: KubeUser;
 }
@@ -61,7 +66,12 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
   const context = entryOf(documents, 'contexts', 'context', name);
   const cluster = entryOf(documents, 'clusters', 'cluster', optionalText(context.fields, 'cluster') ?? '');
   const user = entryOf(documents, 'users', 'user', optionalText(context.fields, 'user') ?? '');
-  return { name, server: await serverOf(cluster), user: await userOf(user) };
+  return {
+    name,
+    namespace: optionalText(context.fields, 'namespace'),
+    server: await serverOf(cluster),
+    user: await userOf(user),
+  };
 }
 
 async function readDocument(file: string): Promise<FoundEntry | undefined> {
@@ -117,7 +127,23 @@ async function userOf(entry: FoundEntry): Promise<KubeUser> {
     throw new KubeconfigError(
       'the user of the context has no token, tokenFile, exec, client-certificate or username',
     );
-  return { certificate, proof };
+  return { certificate, impersonated: impersonatedOf(entry.fields), proof };
+}
+
+function impersonatedOf(fields: JSONObject): ImpersonatedUser {
+  const extra = Object.entries(fieldsOf(fields, 'as-user-extra')).map(
+    ([key, values]) => [key, textsOf(values)] as const,
+  );
+  return {
+    username: optionalText(fields, 'as') ?? '',
+    uid: optionalText(fields, 'as-uid') ?? '',
+    groups: textsOf(fields['as-groups']),
+    extra: Object.fromEntries(extra),
+  };
+}
+
+function textsOf(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
 }
 
 async function proofOf({ fields, folder }: FoundEntry): Promise<UserProof | undefined> {

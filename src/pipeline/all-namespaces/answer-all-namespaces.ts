@@ -9,7 +9,7 @@ import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
-import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -18,6 +18,7 @@ import type { DiscoveryDocuments } from '../discovery/answer-discovery.ts';
 import { preferredVersion } from '../discovery/preferred-version.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
+import { OtherAuthorizers } from '../rbac/other-authorizers.ts';
 import { type Outgoing, setImpersonationSent } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
@@ -44,28 +45,21 @@ export interface AllNamespacesOptions
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
 export interface AllNamespacesAnswerer extends Answerer<Answer> {
-  /** Whether a request for the kind in all namespaces would be answered here for the user of the request. */
+  /**
+   * Whether a request for the kind in all namespaces would be answered here for the user of the request; the
+   * error if it would be refused here.
+   */
   readonly wouldMerge: WouldMerge;
 }
 
-/** Reviews that are cached, of one revision of the index each. */
-const MAX_REVIEWED = 1_000;
-/** Milliseconds for which a review counts: another authorizer may decide otherwise at any time. */
-const REVIEW_TTL = 60_000;
-
-interface Reviewed {
-  readonly allowed: boolean;
-  readonly at: number;
-}
-
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
-  const reviewed = new Map<string, Reviewed>();
+  const others = new OtherAuthorizers(options);
   return {
-    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
+    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, others),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
+      return options.access.state() === 'current' ? answer(outgoing, info, options, others) : undefined;
     },
   };
 }
@@ -74,7 +68,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
-  reviewed: Map<string, Reviewed>,
+  others: OtherAuthorizers,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -84,7 +78,7 @@ async function answer(
   const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
-  if (await isAllowedByOthers(outgoing, info, options, reviewed)) return undefined;
+  if (await others.allow(outgoing, clusterWide(info))) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
@@ -103,8 +97,8 @@ async function wouldMerge(
   outgoing: Outgoing,
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
-  reviewed: Map<string, Reviewed>,
-): Promise<boolean> {
+  others: OtherAuthorizers,
+): Promise<boolean | StatusError> {
   const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
   if (access.state() !== 'current' || !info.isResourceRequest) return false;
@@ -112,8 +106,7 @@ async function wouldMerge(
   if (verifier.isSuspended(subject)) return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
   const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
-  if (namespaces.length === 0 || namespaces.length > most) return false;
+  if (namespaces.length === 0) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed
     ? version
@@ -121,7 +114,9 @@ async function wouldMerge(
   if (apiVersion === undefined) return false;
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   if (!(await isNamespaced(outgoing, asked, options))) return false;
-  return !(await isAllowedByOthers(outgoing, asked, options, reviewed));
+  if (await others.allow(outgoing, clusterWide(asked))) return false;
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  return namespaces.length > most ? tooMany(asked, namespaces.length, most, subject) : true;
 }
 
 function filtered(response: Answer): Answer {
@@ -142,28 +137,9 @@ async function isNamespaced(
   return found?.namespaced === true;
 }
 
-/** Whether an authorizer that the index does not know allows the request for the whole cluster. */
-async function isAllowedByOthers(
-  outgoing: Outgoing,
-  info: ResourceRequest,
-  { reviewer, mode, access, clock }: AllNamespacesOptions,
-  reviewed: Map<string, Reviewed>,
-): Promise<boolean> {
-  if (reviewer === undefined) return false;
-  const { user, sender, tenant, exchange } = outgoing;
-  const { verb, apiGroup: group, resource } = info;
-  const home = mode.reviewTenant(tenant);
-  const asked = info.tenant === '' ? home : info.tenant;
-  const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
-  const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
-  const known = reviewed.get(key);
-  const at = clock.now();
-  if (known !== undefined && known.at + REVIEW_TTL > at) return known.allowed;
-  const subject = { user, sender, home, tenant };
-  const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
-  if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
-  reviewed.set(key, { allowed, at });
-  return allowed;
+/** The request for the whole cluster, or the tenant that it names. */
+function clusterWide({ verb, apiGroup: group, resource, tenant }: ResourceRequest): ResourceAttributes {
+  return { verb, group, resource, ...(tenant !== '' && { tenant }) };
 }
 
 function tooMany(

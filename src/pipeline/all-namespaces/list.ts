@@ -2,6 +2,7 @@
  * A list of all namespaces that a user may list: each namespace is listed as the user, and the lists are
  * merged. See docs/access.md, "All-namespaces requests".
  */
+
 import { digestOfNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
 import {
   collectPage,
@@ -25,8 +26,9 @@ import { isJSONObject } from '../../lib/json-object.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
+import { relayedResponse } from '../response/relayed-response.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
+import { leftOut, NamespaceAnswer } from './response.ts';
 
 export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
@@ -74,7 +76,7 @@ export async function mergedList(
       release: collector.detach(),
     };
   } catch (error) {
-    if (error instanceof NamespaceAnswer) return relayedAnswer(error.response);
+    if (error instanceof NamespaceAnswer) return relayedResponse(error.response);
     if (error instanceof MalformedJSON) throw unreadable(error);
     throw error;
   } finally {

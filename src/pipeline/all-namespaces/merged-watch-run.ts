@@ -3,6 +3,7 @@
  * writes their merged events. It ends with 410 when the set of permitted namespaces is about to be another:
  * the client lists again, and sees what it may see now.
  */
+
 import type { Readable } from 'node:stream';
 import { MergedWatch, type MergedWatchOptions } from '../../access/all-namespaces/merge-watches.ts';
 import type { AccessIndex } from '../../access/ports.ts';
@@ -15,6 +16,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AnswerStream } from '../response/answer-stream.ts';
+import { expiredEvent } from '../response/expired-event.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import { BlockedParts } from './blocked-parts.ts';
 import type { PermittedNamespaces } from './permitted-namespaces.ts';
@@ -55,19 +57,9 @@ const RECHECK = 60_000;
 /** Milliseconds for which events of other namespaces are waited for before a clean end. */
 const STRAGGLERS = 1_000;
 
-const EXPIRED = JSON.stringify({
-  type: 'ERROR',
-  object: {
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    message:
-      'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
-    reason: 'Expired',
-    code: 410,
-  },
-});
+const EXPIRED = expiredEvent(
+  'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
+);
 
 export class MergedWatchRun {
   readonly #options: MergedWatchRunOptions;
@@ -249,7 +241,7 @@ export class MergedWatchRun {
 
   /** The event after which a client lists again. */
   get expired(): string {
-    return `${EXPIRED}\n`;
+    return EXPIRED;
   }
 
   #expireNow(): void {

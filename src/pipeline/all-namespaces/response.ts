@@ -16,12 +16,6 @@ export class NamespaceAnswer extends Error {
   }
 }
 
-const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
-
-export function relayedAnswer({ status, headers, body }: UpstreamResponse): UpstreamResponse {
-  return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
-}
-
 /** Named in a warning. */
 const MAX_NAMED = 10;
 

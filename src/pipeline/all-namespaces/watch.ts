@@ -2,6 +2,7 @@
  * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
  * merged. It opens the watches; `merged-watch-run.ts` reads them. See docs/access.md.
  */
+
 import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
 import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
@@ -10,9 +11,10 @@ import { headerValue } from '../../lib/header-list.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
+import { relayedResponse } from '../response/relayed-response.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer, relayedAnswer } from './response.ts';
+import { leftOut, NamespaceAnswer } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
@@ -91,7 +93,7 @@ export async function mergedWatch(
   } catch (error) {
     end();
     client.removeEventListener('abort', end);
-    if (error instanceof NamespaceAnswer) return relayedAnswer(error.response);
+    if (error instanceof NamespaceAnswer) return relayedResponse(error.response);
     throw error;
   }
 }

@@ -20,7 +20,7 @@ export interface GroupVersion {
 }
 
 /** The rest is about the connection, or about a body that we may have changed. */
-const RELAYED: ReadonlySet<string> = new Set([
+const DISCOVERY_FIELDS: ReadonlySet<string> = new Set([
   'content-type',
   'cache-control',
   'expires',
@@ -41,7 +41,7 @@ export const NOT_FOUND: UpstreamResponse = {
 };
 
 export function relayedHeaders(headers: HeaderList): HeaderList {
-  return headers.filter(([name]) => RELAYED.has(name.toLowerCase()));
+  return headers.filter(([name]) => DISCOVERY_FIELDS.has(name.toLowerCase()));
 }
 
 /**

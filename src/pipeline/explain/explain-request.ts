@@ -6,6 +6,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
 import type { ReasonOf } from '../rbac/rbac-reasons.ts';
@@ -38,6 +39,7 @@ import {
   tenantWords,
 } from './descriptions.ts';
 import { askRBAC, Trail, watchParts } from './trail.ts';
+import type { WarningsOn } from './warnings.ts';
 
 export interface ExplainOptions {
   readonly stages: Stages;
@@ -47,6 +49,7 @@ export interface ExplainOptions {
   readonly reasonOf?: ReasonOf | undefined;
   /** Whether the response would be filtered; absent without the RBAC index. */
   readonly filteredReason?: FilteredReason | undefined;
+  readonly warningsOn?: WarningsOn;
 }
 
 export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
@@ -61,6 +64,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
     if (outgoing !== undefined)
       await askRBAC(outgoing, stages.mode, options.reviewer, trail, options.reasonOf);
+    const warnings = (walked && (await options.warningsOn?.(walked.outgoing))) ?? [];
     const { method, path, upgrade } = spec.request;
     return {
       kind: 'Explanation',
@@ -74,6 +78,7 @@ export function createExplain(options: ExplainOptions): Explain {
         credential: told(credentialWords(context.exchange.headers)),
         ...factsOf(context, told),
         ...(outgoing && sentOf(outgoing, told)),
+        ...(warnings.length > 0 && { warnings: warnings.map(told) }),
       },
     };
   };
@@ -142,7 +147,10 @@ async function walk(
   }
 }
 
-/** @returns undefined if the API server decides about the request */
+/**
+ * @returns undefined if the API server decides about the request
+ * @throws StatusError if Stonegate would refuse to filter it
+ */
 async function filteredWords(
   outgoing: Outgoing,
   filteredReason: FilteredReason | undefined,
@@ -153,6 +161,7 @@ async function filteredWords(
   const { verb, apiGroup: group, apiVersion: version, resource, subresource, namespace, name } = info;
   const attributes = { verb, group, version, resource, subresource, namespace, name };
   const reason = await filteredReason(outgoing, attributes);
+  if (reason instanceof StatusError) throw reason;
   return reason && `Stonegate answers: ${reason}`;
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../../api/reserved-names.ts';
 import type { Account } from '../../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../../authorization/access-reviewer.ts';
+import type { RefusalReason } from '../../authorization/authorizer.ts';
 import { forbidden } from '../../errors/forbidden.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { asciiJSON } from '../../lib/untrusted-text.ts';
@@ -42,6 +43,8 @@ export interface ActAsOptions {
   /** Whether the API server has constrained impersonation. */
   readonly constrained: boolean;
   readonly lastModes: LastModes;
+  /** Why RBAC does not allow it; absent without the RBAC index. */
+  readonly reasonOf?: RefusalReason | undefined;
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: TenantName) => void;
 }
@@ -116,11 +119,19 @@ async function assertAllowed(
   }
   if (firstRefused === undefined)
     throw new StatusError('InvariantBroken', 'Internal error occurred: no mode of impersonation applies');
-  const { right, reason } = firstRefused;
-  const refusal = forbidden('AccessDenied', right, username, options.mode.reviewTenant(scoped.tenant));
-  if (reason === undefined) throw refusal;
-  const details = refusal.details && { details: refusal.details };
-  throw new StatusError(refusal.code, `${refusal.message}: ${reason}`, { ...details });
+  const { right, reason = nearMiss(right, scoped, options) } = firstRefused;
+  const home = options.mode.reviewTenant(scoped.tenant);
+  throw forbidden('AccessDenied', right, username, home, undefined, reason);
+}
+
+/** What the caller's roles nearly grant. */
+function nearMiss(
+  right: RequiredRight,
+  { user, tenant }: Scoped,
+  { reasonOf }: ActAsOptions,
+): string | undefined {
+  const info = right.isResourceRequest ? { ...right, tenant: '' as const } : right;
+  return reasonOf?.({ info, user, tenant }, false);
 }
 
 /**

@@ -7,23 +7,12 @@
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import { impersonationHeaders } from '../../lib/impersonation-headers.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { fieldRule } from '../request/client-headers.ts';
 
 /** What a header line costs beside its name and value: colon, blank, CR, LF. */
 const LINE_OVERHEAD = 4;
-
-/** The identity as header fields. Values beyond ASCII go out as their UTF-8 bytes. */
-export function impersonationHeaders(user: UserInfo): HeaderField[] {
-  const headers: HeaderField[] = [['Impersonate-User', utf8Bytes(user.username)]];
-  if (user.uid !== '') headers.push(['Impersonate-Uid', utf8Bytes(user.uid)]);
-  for (const group of user.groups) headers.push(['Impersonate-Group', utf8Bytes(group)]);
-  for (const [key, values] of Object.entries(user.extra)) {
-    const name = `Impersonate-Extra-${encodeExtraKey(key)}`;
-    for (const value of values) headers.push([name, utf8Bytes(value)]);
-  }
-  return headers;
-}
 
 /** Built once per user. */
 const identityHeaders = memoizeByReference(impersonationHeaders);
@@ -32,23 +21,6 @@ function sizeOf(headers: HeaderList): number {
   let size = 0;
   for (const field of headers) size += field[0].length + field[1].length + LINE_OVERHEAD;
   return size;
-}
-
-/**
- * The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual.
- */
-function encodeExtraKey(key: string): string {
-  let encoded = '';
-  for (const byte of Buffer.from(key, 'utf8')) {
-    const character = String.fromCharCode(byte);
-    encoded += /[a-z0-9._-]/.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
-  }
-  return encoded;
-}
-
-/** Node sends a header string's code units as single bytes. */
-function utf8Bytes(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 export interface ImpersonationOptions {

@@ -9,15 +9,16 @@ import type { ResourceRequest } from '../../api/request-info.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
-import type { Answerer } from '../delivery.ts';
+import type { Answerer, CreationHooks } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { OtherAuthorizers } from '../rbac/other-authorizers.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { asFiltered } from '../response/filtered-response.ts';
 import { listVisible } from './list.ts';
+import { createdRevision, mayCreateNamespace } from './namespace-creation.ts';
 import {
   type FilteredNamespacesOptions,
-  isReviewed,
   type NamespacesInfo,
   type NamespacesState,
   viewOf,
@@ -26,22 +27,29 @@ import { watchVisible } from './watch.ts';
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
-export interface NamespacesAnswerer extends Answerer<Answer> {
+export interface NamespacesAnswerer extends Answerer<Answer>, CreationHooks {
   /** Whether a list or watch of all namespaces would be answered here for the user of the request. */
   wouldFilter(outgoing: Outgoing, verb: 'list' | 'watch'): Promise<boolean>;
 }
 
 export function createNamespacesAnswerer(options: FilteredNamespacesOptions): NamespacesAnswerer {
   const { access, memory } = options;
-  const state: NamespacesState = { ...options, ...memory };
+  const state: NamespacesState = { ...options, ...memory, others: new OtherAuthorizers(options) };
   return {
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || info.resource !== 'namespaces' || info.apiGroup !== '') return undefined;
-      if (info.verb === 'create' && info.subresource === '')
-        memory.created.begin(tenantOf(outgoing, info, state), outgoing.user.username);
       if (!isNamespaces(info) || !isEligible(outgoing, state)) return undefined;
       return answer(outgoing, info, state);
+    },
+    creationHook(outgoing) {
+      const { info, user } = outgoing;
+      if (!info.isResourceRequest || !mayCreateNamespace(info)) return undefined;
+      return (body) => {
+        const revision = createdRevision(body);
+        if (revision !== undefined)
+          memory.created.created(tenantOf(outgoing, info, state), user.username, revision);
+      };
     },
     async wouldFilter(outgoing, verb) {
       if (access.state() !== 'current' || options.mode.isSystem(outgoing.tenant)) return false;
@@ -114,14 +122,13 @@ async function filteredSubject(
 async function isAllowedByOthers(
   outgoing: Outgoing,
   { verb, namespace, name }: Asked,
-  { reviewer, mode, subjects }: NamespacesState,
+  { reviewer, others, subjects }: NamespacesState,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
-  const attributes = {
+  return others.allow(await subjects.requestAs(outgoing, namespace), {
     verb,
     resource: 'namespaces',
     ...(namespace !== '' && { namespace }),
     ...(name !== '' && { name }),
-  };
-  return isReviewed(await subjects.requestAs(outgoing, namespace), attributes, { reviewer, mode });
+  });
 }

@@ -15,14 +15,16 @@ import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespac
 import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
-import { type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import { type AccessReviewer, isAllowed } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
+import type { OtherAuthorizers } from '../rbac/other-authorizers.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 
@@ -38,6 +40,7 @@ export interface FilteredNamespacesOptions {
   readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** What is known of the users and of the changes: it lives as long as the index. */
@@ -52,23 +55,27 @@ export interface NamespacesMemory {
 }
 
 export function createNamespacesMemory(
-  { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
+  access: Pick<AccessIndex, 'index' | 'stopped' | 'waitFor'>,
   clock: Clock,
   random: Random,
 ): NamespacesMemory {
+  const { index, stopped } = access;
   const changes = new ChangeLog({ index, clock, stopped });
   return {
     views: new VisibleNamespacesCache({ index, clock }),
     changes,
     served: new ServedUsers(() => changes.known),
     confirmed: new ConfirmedNames(clock, () => changes.known),
-    created: new CreatedNamespaces({ index, stopped }, clock),
+    created: new CreatedNamespaces(access),
     instance: random.uuid(),
   };
 }
 
 /** What is made of the options once. */
-export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {}
+export interface NamespacesState extends FilteredNamespacesOptions, NamespacesMemory {
+  /** What they allow is forwarded. */
+  readonly others: OtherAuthorizers;
+}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {
@@ -85,30 +92,22 @@ export interface NamespacesInfo extends ResourceRequest {
   readonly verb: 'list' | 'watch';
 }
 
-/** Whether the API server allows it to the user of the request. */
-export async function isReviewed(
-  { user, sender, tenant, exchange }: Outgoing,
-  attributes: { verb: string; resource: string; namespace?: string; name?: string },
-  { reviewer, mode }: { readonly reviewer: AccessReviewer; readonly mode: NamespacesState['mode'] },
-): Promise<boolean> {
-  const home = mode.reviewTenant(tenant);
-  const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
-  const subject = { user, sender, home, tenant };
-  return (await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal)).allowed;
-}
-
 /** @returns undefined if no review is needed */
 export function nameReview(
   outgoing: Outgoing,
   { reviewer, mode, subjects }: NamespacesState,
 ): ReviewName | undefined {
   if (reviewer === undefined) return undefined;
-  return async (name) =>
-    isReviewed(
-      await subjects.requestAs(outgoing, name),
-      { verb: 'get', resource: 'namespaces', namespace: name, name },
-      { reviewer, mode },
-    );
+  return async (name) => {
+    const { user, sender, tenant, exchange } = await subjects.requestAs(outgoing, name);
+    const home = mode.reviewTenant(tenant);
+    const resourceAttributes = {
+      ...{ verb: 'get', resource: 'namespaces', namespace: name, name },
+      ...(home !== undefined && { tenant: home }),
+    };
+    const subject = { user, sender, home, tenant };
+    return isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal);
+  };
 }
 
 /** The user's namespaces, as the index has them. */

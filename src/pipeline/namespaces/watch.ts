@@ -14,6 +14,7 @@ import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
 import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
+import { expiredEvent } from '../response/expired-event.ts';
 import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
@@ -25,6 +26,8 @@ import {
 
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
+const POSTPONED =
+  'the API server did not confirm the names of an open watch of namespaces; they are reviewed again in a minute';
 /** Milliseconds between two looks at roles that are looked up. */
 const RECHECK = 60_000;
 
@@ -55,7 +58,7 @@ export async function watchVisible(
       const view = viewOf(request, state);
       const start = beginning(request, state, view);
       if (start === undefined || (isResumed && confirmation?.isUncertain)) {
-        stream.write(expiredEvent(resourceVersion, access.index.revision));
+        stream.write(tooOld(resourceVersion, access.index.revision));
         stream.end();
         return () => {};
       }
@@ -81,7 +84,7 @@ export async function watchVisible(
       };
     },
     // With other groups the client would go on with the namespaces of before.
-    expired: () => expiredEvent(resourceVersion, access.index.revision),
+    expired: () => tooOld(resourceVersion, access.index.revision),
   };
 }
 
@@ -101,7 +104,7 @@ function recheckUser(
   if (outgoing.proven.assignmentsOf === undefined) return () => {};
   let timer: Timer;
   const expire = () => {
-    stream.write(expiredEvent(resourceVersion, access.index.revision));
+    stream.write(tooOld(resourceVersion, access.index.revision));
     stream.end();
   };
   const later = () => {
@@ -161,7 +164,12 @@ async function confirmationOf(
         confirmed: new Set([...allowed].filter((name) => !lost.has(name))),
         revoked: [...revoked, ...lost],
         confirm: async (name) => (await confirmed.confirm(of(current), [name], review)).has(name),
-        follow: (watch) => confirmed.follow(of(current), { ...watch, review }),
+        follow: (watch) =>
+          confirmed.follow(of(current), {
+            ...watch,
+            review,
+            postponed: (error) => state.logger.warn({ tenant: outgoing.tenant, error }, POSTPONED),
+          }),
       };
     },
   };
@@ -182,9 +190,6 @@ function beginning(
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
 }
 
-/** The event after which a client lists again. */
-function expiredEvent(revision: number, current: number): string {
-  const message = `too old resource version: ${revision} (${current})`;
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message };
-  return `${JSON.stringify({ type: 'ERROR', object: { ...status, reason: 'Expired', code: 410 } })}\n`;
+function tooOld(revision: number, current: number): string {
+  return expiredEvent(`too old resource version: ${revision} (${current})`);
 }

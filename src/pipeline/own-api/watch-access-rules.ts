@@ -48,7 +48,7 @@ export function watchRules(
       ['Cache-Control', 'no-cache, private'],
     ],
     start(stream) {
-      const watch = new RulesWatch(outgoing, request, subject, options, stream, form);
+      const watch = new RulesWatch({ ...options, outgoing, request, subject, stream, form });
       watch.start();
       return () => watch.stop();
     },
@@ -59,12 +59,17 @@ export function shownAs(document: RulesDocument, form: 'json' | 'table'): object
   return form === 'table' ? accessTable(document.status) : selfAccessRules(document);
 }
 
+interface RulesWatchOptions extends Omit<AccessRulesOptions, 'responseMemory'> {
+  readonly outgoing: Outgoing;
+  readonly request: RulesRequest;
+  /** When the watch begins. */
+  readonly subject: SubjectByNamespace;
+  readonly stream: AnswerStream;
+  readonly form: 'json' | 'table';
+}
+
 class RulesWatch {
-  readonly #outgoing: Outgoing;
-  readonly #request: RulesRequest;
-  readonly #options: AccessRulesOptions;
-  readonly #stream: AnswerStream;
-  readonly #form: 'json' | 'table';
+  readonly #options: RulesWatchOptions;
   #subject: SubjectByNamespace;
   #shown: string | undefined;
   #next: { readonly timer: Timer; readonly at: number } | undefined;
@@ -75,34 +80,23 @@ class RulesWatch {
   #isOver = false;
   #isRefreshing = false;
 
-  constructor(
-    outgoing: Outgoing,
-    request: RulesRequest,
-    subject: SubjectByNamespace,
-    options: AccessRulesOptions,
-    stream: AnswerStream,
-    form: 'json' | 'table',
-  ) {
-    this.#outgoing = outgoing;
-    this.#request = request;
-    this.#subject = subject;
+  constructor(options: RulesWatchOptions) {
     this.#options = options;
-    this.#stream = stream;
-    this.#form = form;
+    this.#subject = options.subject;
   }
 
   start(): void {
-    const { documents, lifetimes } = this.#options;
+    const { documents, lifetimes, request, stream } = this.#options;
     const { access } = documents;
     if (access.stopped.aborted) {
-      this.#stream.end();
+      stream.end();
       return;
     }
     // It may throw, so it comes before what has to be given back.
     const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#ends = [
-      lifetimes.begin(this.#request.timeoutSeconds, () => this.#stream.end()),
+      lifetimes.begin(request.timeoutSeconds, () => stream.end()),
       () => this.#unsubscribe(),
       () => access.stopped.removeEventListener('abort', this.#onStopped),
       () => this.#next?.timer.cancel(),
@@ -117,7 +111,7 @@ class RulesWatch {
     for (const end of this.#ends.splice(0)) end();
   }
 
-  readonly #onStopped = () => this.#stream.end();
+  readonly #onStopped = () => this.#options.stream.end();
 
   #follow(): void {
     this.#unsubscribe();
@@ -143,7 +137,7 @@ class RulesWatch {
     }
     this.#isRefreshing = true;
     try {
-      this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
+      this.#subject = await this.#options.subjects.subjectOf(this.#options.outgoing);
       if (!this.#isOver) {
         // The user may have other groups now.
         this.#follow();
@@ -151,23 +145,24 @@ class RulesWatch {
       }
     } catch (error) {
       // The document that the client has runs out.
-      if (!(error instanceof StatusError)) this.#stream.fail(error);
+      if (!(error instanceof StatusError)) this.#options.stream.fail(error);
     }
     this.#isRefreshing = false;
     this.#refreshIn(PERIOD);
   }
 
   #document(): RulesDocument {
-    const { selection } = this.#request;
-    return this.#options.documents.documentOf(this.#subject, selection, this.#outgoing.identity.expiresAt);
+    const { documents, request, outgoing } = this.#options;
+    return documents.documentOf(this.#subject, request.selection, outgoing.identity.expiresAt);
   }
 
   /** A client that is behind is shown the document of the time when it has read. */
   #show(document: RulesDocument): void {
-    if (!this.#stream.isWritable) {
+    const { stream, request, form } = this.#options;
+    if (!stream.isWritable) {
       if (this.#isBehind) return;
       this.#isBehind = true;
-      this.#stream.onDrain(() => {
+      stream.onDrain(() => {
         this.#isBehind = false;
         void this.#refresh();
       });
@@ -176,12 +171,12 @@ class RulesWatch {
     if (document.digest !== this.#shown) {
       const type = this.#shown === undefined ? 'ADDED' : 'MODIFIED';
       this.#shown = document.digest;
-      this.#write(type, shownAs(document, this.#form));
-    } else if (this.#request.bookmarks) this.#write('BOOKMARK', bookmarkOf(document));
+      this.#write(type, shownAs(document, form));
+    } else if (request.bookmarks) this.#write('BOOKMARK', bookmarkOf(document));
   }
 
   #write(type: string, object: object): void {
-    this.#stream.write(`${JSON.stringify({ type, object })}\n`);
+    this.#options.stream.write(`${JSON.stringify({ type, object })}\n`);
   }
 }
 

@@ -2,8 +2,10 @@
  * Shows a user who may not learn of an object the response that the API server has for a missing one, in
  * place of its 403. The audit log keeps the 403 and its reason.
  */
+
 import type { HiddenObjects } from '../../access/hidden-objects.ts';
 import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
+import { goEscaped } from '../../lib/go-json.ts';
 import { goQuoted } from '../../lib/go-quoted.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
@@ -82,7 +84,7 @@ function notFound(
   // For a browser or curl it is indented.
   const isIndented = refusal.subarray(0, 2).toString() === '{\n';
   const json = isIndented ? JSON.stringify(status, undefined, 2) : `${JSON.stringify(status)}\n`;
-  const body = Buffer.from(json.replace(/[<>&\u2028\u2029]/g, escapedAsInGo));
+  const body = Buffer.from(goEscaped(json));
   return {
     status: 404,
     headers: [
@@ -91,11 +93,6 @@ function notFound(
     ],
     body: method === 'HEAD' ? Buffer.alloc(0) : body,
   };
-}
-
-/** Go's JSON can stand in HTML. */
-function escapedAsInGo(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** For the audit log. */

@@ -5,12 +5,12 @@ import type { AccessIndex } from '../../access/ports.ts';
 import { type KnownProjects, reasonFor } from '../../access/reasons.ts';
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../../api/identity.ts';
-import type { RequestInfo } from '../../api/request-info.ts';
+import type { DecidedInfo } from '../../authorization/authorizer.ts';
 import type { Question } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
 export interface ReasonedRequest {
-  readonly info: RequestInfo;
+  readonly info: DecidedInfo;
   readonly user: UserInfo;
   readonly tenant: TenantName;
   /** Absent if the names of the user's projects do not matter. */
@@ -40,7 +40,7 @@ export function createReasonOf(
   };
 }
 
-function questionOf(info: RequestInfo, home: string): Question {
+function questionOf(info: DecidedInfo, home: string): Question {
   const { verb } = info;
   if (!info.isResourceRequest) return { verb, path: info.rawPath };
   const { apiGroup, resource, subresource, namespace, name } = info;

@@ -20,7 +20,8 @@ import type { RequestAs } from '../rbac/access-subject.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
 import { asFiltered } from '../response/filtered-response.ts';
-import type { FilteredReason } from './filtered-self-review.ts';
+import { relayedResponse } from '../response/relayed-response.ts';
+import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
 
@@ -29,7 +30,7 @@ export interface SelfReviewOptions {
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
   /** Absent if no response is filtered. */
-  readonly filteredReview?: FilteredReason;
+  readonly filteredReview?: FilteredReview;
   /** Of the RBAC index; absent if there is none. */
   readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
@@ -118,7 +119,7 @@ async function answerAccess(
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
-  if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayed(answer);
+  if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(answer);
   const { signal } = outgoing.exchange;
   const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
   const { unknownFields: _, ...status } = reviewed;
@@ -189,7 +190,7 @@ async function answerRules(
     const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
     return created({ ...review, spec: {}, status: withGrantedRules(rules) });
   }
-  if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);
+  if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(answer);
   return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(answer)) });
 }
 
@@ -271,9 +272,3 @@ function created(body: object): UpstreamResponse {
     body: Buffer.from(`${JSON.stringify(body)}\n`),
   };
 }
-
-function relayed({ status, headers, body }: UpstreamResponse): UpstreamResponse {
-  return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
-}
-
-const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);

@@ -3,37 +3,65 @@
  * list, and would not list after a "no". The reason says that the response is filtered.
  */
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
+import type { StatusError } from '../../errors/status-error.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { NamespacesAnswerer } from '../namespaces/answer-namespaces.ts';
 import type { Outgoing } from '../request-context.ts';
 
-/** Whether a request for a kind in all namespaces would be answered with those of some namespaces. */
-export type WouldMerge = (outgoing: Outgoing, attributes: ResourceAttributes) => Promise<boolean>;
+/**
+ * Whether a request for a kind in all namespaces would be answered with those of some namespaces; the error
+ * if it would be refused, since there are too many.
+ */
+export type WouldMerge = (
+  outgoing: Outgoing,
+  attributes: ResourceAttributes,
+) => Promise<boolean | StatusError>;
 
 export interface FilteredReasonOptions {
+  readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
   readonly namespaces: Pick<NamespacesAnswerer, 'wouldFilter'>;
   readonly wouldMerge: WouldMerge;
 }
 
-/** @returns why a request is allowed although the API server would refuse it; undefined if it is not */
+/**
+ * @returns why a request is allowed although the API server would refuse it; the error if Stonegate refuses
+ *   it; undefined if the API server decides
+ */
 export type FilteredReason = (
   outgoing: Outgoing,
   attributes: ResourceAttributes,
-) => Promise<string | undefined>;
+) => Promise<string | StatusError | undefined>;
 
 /** Of requests for a kind, not for an object or a subresource. */
-export function createFilteredReason({ namespaces, wouldMerge }: FilteredReasonOptions): FilteredReason {
+export function createFilteredReason(options: FilteredReasonOptions): FilteredReason {
+  const { namespaces, wouldMerge } = options;
   return async (outgoing, attributes) => {
     const { verb, group = '', resource = '', subresource = '', name = '' } = attributes;
+    if (isOwnTenant(outgoing, attributes, options))
+      return `the ${verb} is filtered: it has the user's own tenant`;
     if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;
     if (group === '' && resource === 'namespaces')
       return (await namespaces.wouldFilter(outgoing, verb))
         ? `the ${verb} is filtered: it has the namespaces that the user may get`
         : undefined;
     if ((attributes.namespace ?? '') !== '') return undefined;
-    return (await wouldMerge(outgoing, attributes))
+    const merged = await wouldMerge(outgoing, attributes);
+    if (typeof merged !== 'boolean') return merged;
+    return merged
       ? `the ${verb} is filtered: it has the namespaces in which the user may ${verb} ${resource}`
       : undefined;
   };
+}
+
+/** Whether users of a tenant are shown this of their own Tenant object: the list, or the object by name. */
+function isOwnTenant(
+  { tenant }: Outgoing,
+  { verb = '', group = '', resource = '', subresource = '', name = '' }: ResourceAttributes,
+  { mode }: Pick<FilteredReasonOptions, 'mode'>,
+): boolean {
+  if (group !== '' || resource !== 'tenants' || subresource !== '' || mode.isSystem(tenant)) return false;
+  if (mode.readableResources.get('/tenants')?.includes(verb) !== true) return false;
+  return verb === 'list' ? name === '' : name === tenant;
 }
 
 export interface FilteredReviewOptions {
@@ -43,13 +71,21 @@ export interface FilteredReviewOptions {
 }
 
 /** @returns the reason of an "allowed"; undefined if the API server is to be asked */
-export function createFilteredReview({ extent, filteredReason }: FilteredReviewOptions): FilteredReason {
+export type FilteredReview = (
+  outgoing: Outgoing,
+  attributes: ResourceAttributes,
+) => Promise<string | undefined>;
+
+/** What of the core group is answered without a request to each namespace. */
+const ALWAYS: ReadonlySet<string> = new Set(['namespaces', 'tenants']);
+
+export function createFilteredReview({ extent, filteredReason }: FilteredReviewOptions): FilteredReview {
   return async (outgoing, attributes) => {
     const { group = '', resource = '' } = attributes;
-    const isNamespaces = group === '' && resource === 'namespaces';
-    if (extent === 'none' || (extent === 'namespaces' && !isNamespaces) || resource === 'secrets')
+    const isAlways = group === '' && ALWAYS.has(resource);
+    if (extent === 'none' || (extent === 'namespaces' && !isAlways) || resource === 'secrets')
       return undefined;
     const reason = await filteredReason(outgoing, attributes);
-    return reason && `Stonegate: ${reason}`;
+    return typeof reason === 'string' ? `Stonegate: ${reason}` : undefined;
   };
 }

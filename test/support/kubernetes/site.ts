@@ -12,7 +12,7 @@ import { eventually } from '../eventually.ts';
 import type { Credential } from '../kubeconfig.ts';
 import { printedIO } from '../printed-io.ts';
 import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
-import { createTestbed, type TestbedOptions } from '../testbed.ts';
+import { createTestbed, type Testbed, type TestbedOptions } from '../testbed.ts';
 import { type Kubernetes, type KubernetesOptions, startKubernetes } from './api-server.ts';
 
 export interface KubernetesSite {
@@ -45,11 +45,16 @@ const NAMESPACE = 'stonegate';
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const JSON_BODY = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
 
-/** Everything ends with the test. */
-export async function startKubernetesSite(
+/** All of a site but Stonegate itself. */
+export interface PreparedSite extends Pick<KubernetesSite, 'kubernetes' | 'printed' | 'letWork'> {
+  readonly testbed: Testbed;
+}
+
+/** kube-apiserver ends with the test; the caller closes the testbed. */
+export async function prepareKubernetesSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
   options: KubernetesSiteOptions = {},
-): Promise<KubernetesSite> {
+): Promise<PreparedSite> {
   const kubernetes = await startKubernetes(options);
   t.teardown(() => kubernetes.stop());
   const testbed = await createTestbed({
@@ -72,6 +77,20 @@ export async function startKubernetesSite(
   const printed = await printedManifests(testbed.configFile, ...(options.manifestWords ?? []));
   for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
+  return {
+    kubernetes,
+    testbed,
+    printed,
+    letWork: (namespace, ...users) => letWork(kubernetes, namespace, users),
+  };
+}
+
+/** Everything ends with the test. */
+export async function startKubernetesSite(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  options: KubernetesSiteOptions = {},
+): Promise<KubernetesSite> {
+  const { kubernetes, testbed, printed, letWork } = await prepareKubernetesSite(t, options);
   const stonegate = await serveTestbed(testbed).catch(async (error: unknown) => {
     await testbed.close();
     throw error;
@@ -81,6 +100,7 @@ export async function startKubernetesSite(
     kubernetes,
     stonegate,
     printed,
+    letWork,
     async direct(token) {
       const body = '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}';
       const reply = await stonegate.ask(token, REVIEW, { ...JSON_BODY, body });
@@ -94,19 +114,20 @@ export async function startKubernetesSite(
     },
     newcomer: (name, tenant = 'acme') =>
       testbed.keystone.issue(testbed.keystone.directory.user(tenant, name)),
-    async letWork(namespace, ...users) {
-      await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-      await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
-        metadata: { generateName: 'workers-' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: users.map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name })),
-      });
-      for (const user of users) {
-        const resourceAttributes = { namespace, verb: 'create', resource: 'pods' };
-        await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
-      }
-    },
   };
+}
+
+async function letWork(kubernetes: Kubernetes, namespace: string, users: readonly string[]): Promise<void> {
+  await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+    metadata: { generateName: 'workers-' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: users.map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name })),
+  });
+  for (const user of users) {
+    const resourceAttributes = { namespace, verb: 'create', resource: 'pods' };
+    await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
+  }
 }
 
 /** A SubjectAccessReview: RBAC's authorizer learns of a change a moment after the request that makes it. */

@@ -19,6 +19,8 @@ export interface Facts {
 
 export const sealingKey = (seed: number): Buffer => Buffer.alloc(32, seed);
 
+export const factsCodec = { name: 'keystone', encode: (facts: Facts) => JSON.stringify(facts), decode };
+
 /** Milliseconds: as the defaults of the configuration. */
 export const TTL = 60_000;
 
@@ -48,13 +50,12 @@ export function createReplica(options: ReplicaOptions) {
           telemetry,
         });
   const cache = createCredentialCache<Facts>({
-    name: 'keystone',
     ttl: TTL,
     negativeTTL: 5_000,
     staleIfUnavailable: 0,
     maxEntries: 100,
     configurationDigest: 'configuration',
-    codec: { encode: (facts) => JSON.stringify(facts), decode },
+    codec: factsCodec,
     random,
     logger,
     telemetry,

@@ -50,7 +50,7 @@ t.test('users are equal if RBAC cannot tell them apart', async (t) => {
 t.test('values are found by each key of their user, in their tenant only, until deleted', async (t) => {
   const about = (name: string, tenant: string, ...keys: SubjectKey[]) => ({
     name,
-    concerns: { tenant, keys: new Set(keys), namespaces: false },
+    concerns: { tenant, keys: new Set(keys) },
   });
   const alice = about('alice', 'acme', userKey('alice'), groupKey('dev'));
   const bob = about('bob', 'acme', userKey('bob'), groupKey('dev'));
@@ -58,8 +58,7 @@ t.test('values are found by each key of their user, in their tenant only, until 
   const values = new ByConcern<typeof alice>();
   for (const value of [alice, bob, other]) values.add(value);
   const names = (tenant: string, ...keys: SubjectKey[]) => {
-    const change = { kind: 'access', tenant, revision: 1, namespaces: new Set('') } as const;
-    const found = values.concernedBy({ ...change, subjects: new Set(keys) });
+    const found = values.concernedBy({ tenant, keys: new Set(keys) });
     return [...found].map(({ name }) => name).sort();
   };
   t.same(names('acme', groupKey('dev')), ['alice', 'bob']);
@@ -68,6 +67,7 @@ t.test('values are found by each key of their user, in their tenant only, until 
   values.delete(alice);
   t.same(names('acme', userKey('alice'), groupKey('dev')), ['bob']);
   values.delete(bob);
+  t.notOk(values.has('acme'));
   values.delete(other);
   t.ok(values.isEmpty);
 });

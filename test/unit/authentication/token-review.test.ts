@@ -36,7 +36,6 @@ function scene(
       },
     },
     cache: createCredentialCache({
-      name: 'token-review',
       ttl: 60_000,
       negativeTTL: 5_000,
       staleIfUnavailable: 0,

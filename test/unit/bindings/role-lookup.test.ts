@@ -57,8 +57,8 @@ async function setUp(t: Test) {
   };
   const lookup = createRoleLookup({
     source,
-    assignments: createCredentialCache({ ...common, name: 'roles', codec: assignmentsCodec }),
-    disabled: createCredentialCache({ ...common, name: 'disabled', codec: disabledScopesCodec }),
+    assignments: createCredentialCache({ ...common, codec: assignmentsCodec }),
+    disabled: createCredentialCache({ ...common, codec: disabledScopesCodec }),
     namespaceOf: ({ name }) => name,
     tagsOf: ({ uid }) => [userTag(uid)],
     disabledTags: [],

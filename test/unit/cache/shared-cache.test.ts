@@ -10,6 +10,7 @@ import { createMemoryStore } from '../../support/redis/memory-store.ts';
 import {
   createBackend,
   createReplica,
+  factsCodec,
   type ReplicaOptions,
   sealingKey,
   TTL,
@@ -137,7 +138,10 @@ t.test('C258 an entry copied from another configuration or another cache is abse
   await join({ configurationDigest: 'before' }).lookup();
   const [before = ''] = entryNames();
   const sealed = store.values.get(before) ?? Buffer.alloc(0);
-  for (const other of [{ configurationDigest: 'after' }, { name: 'token-review' }]) {
+  for (const other of [
+    { configurationDigest: 'after' },
+    { codec: { ...factsCodec, name: 'token-review' } },
+  ]) {
     await join(other).lookup();
     for (const name of entryNames()) store.values.set(name, sealed);
     await join(other).lookup();

@@ -286,7 +286,7 @@ t.test('facts from Redis that the codec does not know are no facts', async (t) =
   const clock = createFakeClock();
   const store = createMemoryStore();
   const backend = createBackend(clock);
-  const codec = { encode: () => '{"other":"shape"}', decode: () => undefined };
+  const codec = { name: 'keystone', encode: () => '{"other":"shape"}', decode: () => undefined };
   const { cache } = createReplica({ clock, store: store.connect(), codec });
   await cache.lookup(TOKEN, backend.load);
   await turn();

@@ -31,9 +31,10 @@ interface Given {
 }
 
 async function run(t: Test, words: string, { rules = { body: RULES }, table = tableOf() }: Given = {}) {
-  const server = await startRecordedServer(t, ({ accept }) =>
-    accept.includes('as=Table') ? { body: table } : rules,
-  );
+  const server = await startRecordedServer(t, ({ path, accept }) => {
+    if (path.startsWith('/api/v1/namespaces/')) return path.endsWith('/gone') ? undefined : { body: {} };
+    return accept.includes('as=Table') ? { body: table } : rules;
+  });
   const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
   const { io, printed } = printedIO();
   const address = ['--server', server.url, '--token-file', tokenFile];
@@ -75,7 +76,10 @@ t.test('other verbs and names have columns if a row has one', async (t) => {
 
 t.test('-n asks about one namespace, whatever its name', async (t) => {
   const { asked } = await run(t, '-n a&verb=*');
-  t.same(new Set(asked.map(({ path }) => path)), new Set([`${PATH}?namespace=a%26verb%3D*`]));
+  t.same(
+    new Set(asked.map(({ path }) => path)),
+    new Set([`${PATH}?namespace=a%26verb%3D*`, '/api/v1/namespaces/a%26verb%3D*']),
+  );
 });
 
 t.test('a user who may do nothing is told so', async (t) => {
@@ -124,3 +128,18 @@ for (const [line, message] of [
     t.same([code, stdout, asked.length], [2, '', 0]);
     t.match(stderr, message);
   });
+
+t.test('a namespace that does not exist is named: what is allowed in every namespace is shown', async (t) => {
+  t.match(await run(t, '-n gone'), { code: 0, stderr: 'stonegate access: there is no namespace "gone"\n' });
+});
+
+t.test('--as asks as another user', async (t) => {
+  const { asked } = await run(t, '--as zoë --as-uid 7 --as-group a --as-group b');
+  t.strictSame(asked[0]?.impersonated, [
+    ['impersonate-user', Buffer.from('zoë').toString('latin1')],
+    ['impersonate-uid', '7'],
+    ['impersonate-group', 'a'],
+    ['impersonate-group', 'b'],
+  ]);
+  t.match(await run(t, '--as-group a'), { code: 2, stderr: /--as-uid and --as-group want --as/, asked: [] });
+});

@@ -21,7 +21,7 @@ const WORDS: readonly (readonly [word: string, apiGroup: string, resource: strin
 ];
 for (const [word, apiGroup, resource, namespaced] of WORDS)
   t.test(`${word} is found as kubectl finds it`, async (t) => {
-    t.strictSame(await findResource(word, get), { apiGroup, resource, namespaced });
+    t.match(await findResource(word, get), { apiGroup, resource, namespaced });
   });
 
 t.test('a word that discovery does not have is returned as it is written', async (t) => {
@@ -33,7 +33,16 @@ t.test('a word that discovery does not have is returned as it is written', async
     // Of a version that is not preferred only by the version.
     ['oldwidgets', '', 'oldwidgets'],
   ] as const)
-    t.strictSame(await findResource(word, get), { apiGroup, resource, namespaced: undefined }, word);
+    t.strictSame(
+      await findResource(word, get),
+      { apiGroup, resource, namespaced: undefined, subresources: [] },
+      word,
+    );
+});
+
+t.test('the subresources are those of the resource, whatever it is called', async (t) => {
+  t.strictSame((await findResource('po', get)).subresources, ['log']);
+  t.strictSame((await findResource('secrets', get)).subresources, []);
 });
 
 t.test('a core resource needs one request; other groups are not read', async (t) => {

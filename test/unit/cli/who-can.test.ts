@@ -31,13 +31,15 @@ function reviewOf(status: object): RecordedResponse {
 async function run(t: Test, words: string, response: RecordedResponse = reviewOf({})) {
   const server = await startRecordedServer(t, ({ path }) => {
     if (path.startsWith(V1)) return response;
+    if (path.startsWith('/api/v1/namespaces/') && !path.endsWith('/gone')) return { body: {} };
     return DISCOVERY[path] && { body: DISCOVERY[path] };
   });
   const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
   const { io, printed } = printedIO();
   const address = ['--server', server.url, '--token-file', tokenFile];
   const code = await whoCan([...words.split(' ').filter((word) => word !== ''), ...address], io, { env: {} });
-  return { code, ...printed, review: server.asked.at(-1), asked: server.asked };
+  const review = server.asked.find(({ method }) => method === 'POST');
+  return { code, ...printed, review, asked: server.asked };
 }
 
 const LOCAL = (namespace: string) => `${V1}/namespaces/${namespace}/localresourceaccessreviews`;
@@ -196,4 +198,60 @@ t.test('without a login the command fails, and says so', async (t) => {
   const kubeconfig = join(t.testdir({}), 'none');
   t.equal(await whoCan(['get', 'pods', '--kubeconfig', kubeconfig], io, { env: {} }), 1);
   t.match(printed, { stdout: '', stderr: /^stonegate who-can: / });
+});
+
+const READINGS: readonly (readonly [line: string, note: string])[] = [
+  [
+    'get pods/log',
+    'pods/log is read as the object with the name "log"; the subresource is: pods --subresource log',
+  ],
+  [
+    'get po/log -n web',
+    'pods/log is read as the object with the name "log"; the subresource is: pods --subresource log',
+  ],
+  ['get pods --subresource logs', 'pods has no subresource "logs": it is asked about as written'],
+  ['get podz', 'no resource is known as "podz": it is asked about as written'],
+  ['get pods -n gone', 'there is no namespace "gone"'],
+];
+for (const [line, note] of READINGS)
+  t.test(`who-can ${line} is answered, and the likely mistake is named`, async (t) => {
+    t.match(await run(t, line), { code: 0, stderr: `stonegate who-can: ${note}\n` });
+  });
+
+t.test('what is no mistake is not named', async (t) => {
+  for (const line of [
+    'get pods/log-1',
+    'get pods/web --subresource log',
+    'impersonate users',
+    'impersonate users/alice',
+    'get * -n web',
+    'get pods -A',
+  ])
+    t.equal((await run(t, line)).stderr, '', line);
+});
+
+t.test('a kubeconfig that names a namespace or another user is followed, as by kubectl', async (t) => {
+  const server = await startRecordedServer(t, ({ path }) => {
+    if (path.startsWith(V1)) return reviewOf({});
+    return DISCOVERY[path] ? { body: DISCOVERY[path] } : { body: {} };
+  });
+  const folder = t.testdir({
+    config: JSON.stringify({
+      'current-context': 'here',
+      contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', namespace: 'web' } }],
+      clusters: [{ name: 'c', cluster: { server: server.url } }],
+      users: [{ name: 'u', user: { token: 'the-token', as: 'bob', 'as-groups': ['team'] } }],
+    }),
+  });
+  const { io, printed } = printedIO();
+  const kubeconfig = ['--kubeconfig', join(folder, 'config')];
+  t.equal(await whoCan(['get', 'pods', ...kubeconfig], io, { env: {} }), 0, printed.stderr);
+  const review = server.asked.find(({ method }) => method === 'POST');
+  t.match(review, {
+    path: LOCAL('web'),
+    impersonated: [
+      ['impersonate-user', 'bob'],
+      ['impersonate-group', 'team'],
+    ],
+  });
 });

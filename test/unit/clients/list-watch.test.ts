@@ -369,8 +369,17 @@ t.test('pages that are too large are requested with fewer objects', async (t) =>
   t.same(api.lists, ['/things?limit=500', '/things?limit=100', '/things?limit=20']);
 });
 
-for (const status of [401, 403])
-  t.test(`${status} tells the operator once a minute to apply the manifests`, async (t) => {
+for (const [status, told] of [
+  [401, { message: /refuses Stonegate's credential/, fields: { reason: /401/ } }],
+  [
+    403,
+    {
+      message: /apply the output of `stonegate manifests rbac --config FILE`/,
+      fields: { missingRule: '{"apiGroups":[""],"resources":["namespaces"],"verbs":["list","watch"]}' },
+    },
+  ],
+] as const)
+  t.test(`${status} tells the operator once a minute what is missing, without a stack`, async (t) => {
     const api = await started(t, status);
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       await eventually(() => api.lists.length === attempt);
@@ -378,17 +387,18 @@ for (const status of [401, 403])
     }
     const errors = api.log.filter(({ level }) => level === 'error');
     t.equal(errors.length, 3, 'in 155 seconds');
-    t.match(errors[0]?.message, /apply the output of `stonegate manifests rbac --config FILE`/);
+    t.match(errors[0], told);
+    t.notMatch(JSON.stringify(errors[0]), /at .*\.ts:/);
     api.listWith({ items: [] });
     api.refuseWatches(status);
     await api.elapse(A_WHILE);
     await eventually(() => api.counted.includes('refused'));
   });
 
-t.test('a refused credential is told in the same words', async (t) => {
+t.test('a credential that is refused on the way is told in the same words', async (t) => {
   const api = await started(t, new StatusError('UpstreamRefusedCredential', 'x'));
   await eventually(() => api.log.length > 0);
-  t.match(api.log, [{ level: 'error', message: /stonegate manifests rbac/ }]);
+  t.match(api.log, [{ level: 'error', message: /refuses Stonegate's credential/, fields: { reason: 'x' } }]);
 });
 
 t.test('any other status and any other error event is tried again, without a list', async (t) => {

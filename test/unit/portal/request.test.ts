@@ -7,6 +7,7 @@ import { createFakePortal, headerOf } from '../../support/portal.ts';
 t.test('both redirect targets are accepted', async (t) => {
   t.equal(redirectTarget('/'), '/');
   t.equal(redirectTarget('/#kubectl'), '/#kubectl');
+  t.equal(redirectTarget('/access'), '/access');
 });
 
 t.test('the default redirect target is the start page', async (t) => {
@@ -51,5 +52,5 @@ t.test('C175 each of thousands of known payloads leads to the start page', async
 });
 
 t.test('for any value, the target is one of the two', async () => {
-  fc.assert(fc.property(fc.string(), (next) => ['/', '/#kubectl'].includes(redirectTarget(next))));
+  fc.assert(fc.property(fc.string(), (next) => ['/', '/#kubectl', '/access'].includes(redirectTarget(next))));
 });

@@ -6,10 +6,12 @@ const SESSION = '__Host-stonegate';
 const HOUR = 3_600_000;
 
 t.test('a user without a session is redirected to the sign-in page', async (t) => {
-  const browser = createFakePortal().browser();
+  const access = { accessOf: async () => Promise.reject(new Error('not asked')) };
+  const browser = createFakePortal({ access }).browser();
   for (const [path, target] of [
     ['/', '/login'],
     ['/kubeconfig', '/login?next=%2F%23kubectl'],
+    ['/access', '/login?next=%2Faccess'],
   ] as const) {
     const response = await browser.get(path);
     t.equal(response.status, 303);

@@ -55,7 +55,14 @@ for (const mode of MODES) {
   t.test(`${mode.name}: without the index there are no resources that need it`, async (t) => {
     const ownAPI = createOwnAPI({ index: false });
     const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
-    t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), { code: 'NotFound' });
+    t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), {
+      code: 'NotFound',
+      message: /need the RBAC index, which Stonegate's operator turns on with access\.index$/,
+    });
+    const unknown = readRequestInfo('POST', `${V1}/pods`, mode);
+    t.throws(() => ownAPI.route(unknown, 'POST', toTenantName('acme')), {
+      message: /could not find the requested resource$/,
+    });
     t.same(
       ownAPI.resources.map(({ name }) => name),
       ['selfidentity', 'explanations'],

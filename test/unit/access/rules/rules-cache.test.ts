@@ -91,6 +91,21 @@ t.test('rules are forgotten ten minutes after their last use', async (t) => {
   t.equal(cache.size, 1);
 });
 
+t.test('rules that no user asks for again leave the memory then', async (t) => {
+  const site = siteOf();
+  const cache = cacheOf(site);
+  cache.rulesOf(alice, LIST);
+  site.clock.advance(RULES_TTL / 2);
+  cache.rulesOf(bob, LIST);
+  site.clock.advance(RULES_TTL / 2);
+  t.equal(cache.size, 1, "bob's, who came later");
+  site.clock.advance(RULES_TTL / 2);
+  t.same([cache.size, cache.bytes], [0, 0]);
+  cache.rulesOf(alice, LIST);
+  site.clock.advance(RULES_TTL);
+  t.equal(cache.size, 0, 'again, after it was empty');
+});
+
 t.test(
   'the memory is bounded: the least recently used rules go first, and too large ones are not cached',
   async (t) => {
@@ -138,6 +153,49 @@ t.test('a named set is the namespaces in which its verb is allowed, new ones inc
   t.equal(cache.rulesOf(alice, LIST), after, 'a label is no change of access');
   site.delete(added);
   t.strictSame(cache.rulesOf(alice, LIST).sets, { readable: ['a', 'b'], logs: [] });
+});
+
+t.test('a namespace in the set of one user is no reason to compile the rules of another', async (t) => {
+  const site = siteOf();
+  site.put(clusterRoleBinding('of-devs', 'ClusterRole/reader', [group('devs')]));
+  const cache = cacheOf(site, { namedSets: sets });
+  const ofAlice = cache.rulesOf(alice, LIST);
+  const ofBob = cache.rulesOf(bob, LIST);
+  const told = new Set<string>();
+  cache.watch(alice, () => told.add('alice'));
+  cache.watch(bob, () => told.add('bob'));
+  const added = site.put(namespace('c'));
+  t.not(cache.rulesOf(alice, LIST), ofAlice);
+  t.equal(cache.rulesOf(bob, LIST), ofBob);
+  const withC = cache.rulesOf(alice, LIST);
+  site.delete(added);
+  t.not(cache.rulesOf(alice, LIST), withC);
+  t.equal(cache.rulesOf(bob, LIST), ofBob);
+  t.same([...told], ['alice']);
+});
+
+t.test('a namespace leaves a set also if its bindings are deleted before it, or after it', async (t) => {
+  for (const order of [
+    ['of-alice', 'a'],
+    ['a', 'of-alice'],
+  ] as const) {
+    const site = siteOf();
+    const cache = cacheOf(site, { namedSets: sets });
+    t.strictSame(cache.rulesOf(alice, LIST).sets.readable, ['a']);
+    for (const name of order) {
+      site.delete(name === 'a' ? namespace('a') : roleBinding('a', name, 'ClusterRole/reader', []));
+      t.strictSame(cache.rulesOf(alice, LIST).sets.readable, [], name);
+    }
+  }
+});
+
+t.test('a member of system:masters has each new namespace in the sets', async (t) => {
+  const site = siteOf();
+  const cache = cacheOf(site, { namedSets: sets });
+  const root = uniformSubject(rbacUser('root', ['system:masters']));
+  cache.rulesOf(root, LIST);
+  site.put(namespace('c'));
+  t.strictSame(cache.rulesOf(root, LIST).sets, { readable: ['a', 'b', 'c'], logs: ['a', 'b', 'c'] });
 });
 
 t.test('what has stopped holds nothing, and compiles for each call', async (t) => {

@@ -13,6 +13,8 @@ const config = (user: object, cluster: object = {}, more: object = {}) =>
     ...more,
   });
 
+const NO_USER = { username: '', uid: '', groups: [], extra: {} };
+
 const read = (folder: string, ...names: string[]) =>
   readContext((names.length === 0 ? ['config'] : names).map((name) => join(folder, name)));
 
@@ -23,9 +25,30 @@ t.test('the current context says where and as whom', async (t) => {
   };
   t.strictSame(await read(t.testdir({ config: config({ token: 'tok' }, cluster) })), {
     name: 'here',
+    namespace: undefined,
     server: { url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' },
-    user: { certificate: undefined, proof: { kind: 'token', token: 'tok' } },
+    user: { certificate: undefined, impersonated: NO_USER, proof: { kind: 'token', token: 'tok' } },
   });
+});
+
+t.test('the user as whom requests are made, and the namespace of the context', async (t) => {
+  const user = {
+    token: 'tok',
+    as: 'bob',
+    'as-uid': '7',
+    'as-groups': ['a', 'b'],
+    'as-user-extra': { scopes: ['x', 'y'], empty: null },
+  };
+  const contexts = [{ name: 'here', context: { cluster: 'c', user: 'u', namespace: 'web' } }];
+  const folder = t.testdir({
+    config: config(user, {}, { contexts }),
+    odd: config({ token: 't', as: 5, 'as-groups': 'a' }),
+  });
+  const extra = { scopes: ['x', 'y'], empty: [] };
+  const { namespace, user: read_ } = await read(folder);
+  t.equal(namespace, 'web');
+  t.strictSame(read_.impersonated, { username: 'bob', uid: '7', groups: ['a', 'b'], extra });
+  t.strictSame((await read(folder, 'odd')).user.impersonated, NO_USER);
 });
 
 t.test('files are found from the kubeconfig that names them, and a token file beats a token', async (t) => {
@@ -54,10 +77,12 @@ t.test(
       password: config({ username: 'erin', password: 'p' }),
     });
     const certificate = { cert: 'CERT', key: 'KEY' };
-    t.strictSame((await read(folder, 'alone')).user, { certificate, proof: undefined });
-    t.strictSame((await read(folder, 'both')).user, { certificate, proof: { kind: 'token', token: 'tok' } });
+    const impersonated = NO_USER;
+    t.strictSame((await read(folder, 'alone')).user, { certificate, impersonated, proof: undefined });
+    const token = { kind: 'token', token: 'tok' };
+    t.strictSame((await read(folder, 'both')).user, { certificate, impersonated, proof: token });
     const proof = { kind: 'password', userName: 'erin', password: 'p' };
-    t.strictSame((await read(folder, 'password')).user, { certificate: undefined, proof });
+    t.strictSame((await read(folder, 'password')).user, { certificate: undefined, impersonated, proof });
   },
 );
 

@@ -18,6 +18,7 @@ interface Options {
   readonly pipeline?: Partial<Pipeline>;
   readonly rbac?: ReviewedStatus | Error;
   readonly filteredReason?: ExplainOptions['filteredReason'];
+  readonly warningsOn?: ExplainOptions['warningsOn'];
 }
 
 async function explain(options: Options = {}) {
@@ -28,6 +29,7 @@ async function explain(options: Options = {}) {
   const ask = createExplain({
     stages: pipeline,
     filteredReason: options.filteredReason,
+    ...(options.warningsOn && { warningsOn: options.warningsOn }),
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
@@ -475,4 +477,25 @@ t.test('if roles cannot be looked up for a filtered list, the explanation says s
   });
   t.equal(status.outcome, 'refused');
   t.match(status.refusal, { code: 'KeystoneUnavailable' });
+});
+
+t.test(
+  'a list of more namespaces than one request may have is refused, as the request would be',
+  async (t) => {
+    const { status, asked } = await explain({
+      request: { method: 'GET', path: '/api/v1/pods' },
+      filteredReason: async () => new StatusError('TooManyNamespaces', 'one request is sent to 2 at most'),
+    });
+    t.equal(status.outcome, 'refused');
+    t.match(status.refusal, { stage: 'deliver', code: 'TooManyNamespaces', httpStatus: 403 });
+    t.same(asked, [], 'the API server would not be asked');
+  },
+);
+
+t.test('warnings are told of a request that would be sent, without the credential', async (t) => {
+  const warningsOn = async () => [`there is no namespace "${TOKEN}"`];
+  t.same((await explain({ warningsOn })).status.warnings, ['there is no namespace "[redacted]"']);
+  t.equal((await explain({ warningsOn: async () => [] })).status.warnings, undefined);
+  const refused = await explain({ warningsOn, request: { method: 'GET', path: '/api//v1' } });
+  t.equal(refused.status.warnings, undefined);
 });

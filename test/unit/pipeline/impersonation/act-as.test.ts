@@ -3,17 +3,21 @@ import type { UserInfo } from '../../../../src/api/authentication-v1.ts';
 import type { ResourceAttributes, SubjectAccessReviewStatus } from '../../../../src/api/authorization-v1.ts';
 import type { Identity } from '../../../../src/api/identity.ts';
 import type { AccessAttributes } from '../../../../src/authorization/access-reviewer.ts';
+import type { RefusalReason } from '../../../../src/authorization/authorizer.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../../../src/lib/header-list.ts';
 import { resolveImpersonatedUser } from '../../../../src/pipeline/impersonation/act-as.ts';
 import { LastModes } from '../../../../src/pipeline/impersonation/impersonation-modes.ts';
+import { createReasonOf } from '../../../../src/pipeline/rbac/rbac-reasons.ts';
 import { readRequestInfo } from '../../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
+import { clusterRole, clusterRoleBinding, user } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc:'] });
@@ -37,6 +41,8 @@ interface Options {
   readonly constrained?: boolean;
   readonly lastModes?: LastModes;
   readonly limitTenant?: (tenant: string) => void;
+  /** The RBAC index, if there is one. */
+  readonly reasonOf?: RefusalReason;
 }
 
 /** As alice of acme. */
@@ -66,6 +72,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     limitTenant,
     constrained,
     lastModes,
+    reasonOf: options.reasonOf,
     reviewer: {
       async review(user, attributes) {
         t.equal(user, caller, 'the caller’s right is asked for');
@@ -406,6 +413,28 @@ t.test('constrained: without its rights the legacy verb decides, and the first e
     'impersonate users acme:bob',
     'pods is forbidden: User "acme:alice" cannot impersonate-on:user-info:list resource "pods" in API group "" at the cluster scope',
   ]);
+});
+
+t.test('with the RBAC index the refusal ends with what the caller’s roles nearly grant', async (t) => {
+  const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
+  const read = { verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'] };
+  const { access } = accessIndexOf(
+    clusterRole('as-carol', [{ ...impersonate, resourceNames: ['acme:carol'] }, read]),
+    clusterRoleBinding('support', 'ClusterRole/as-carol', [user('acme:alice')]),
+  );
+  const reasonOf = createReasonOf(access, shared);
+  const answer = () => ({ allowed: false });
+  const options = { mode: shared, answer, reasonOf };
+  const refusal =
+    'users "acme:bob" is forbidden: User "acme:alice" cannot impersonate resource "users" in API group "" at the cluster scope';
+  t.match(await refused([AS_BOB], options), {
+    message: `${refusal}: ClusterRoleBinding support grants \`impersonate users\` for other names, not "acme:bob"`,
+    details: { name: 'acme:bob', kind: 'users' },
+  });
+  const dave = { ...alice, username: 'acme:dave', groups: [] };
+  t.match(await refused([AS_BOB], { ...options, caller: dave }), {
+    message: refusal.replace('acme:alice', 'acme:dave'),
+  });
 });
 
 t.test('constrained: the mode that last succeeded for a caller is tried first', async (t) => {

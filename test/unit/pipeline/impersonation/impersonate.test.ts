@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { UserInfo } from '../../../../src/api/authentication-v1.ts';
+import { impersonationHeaders } from '../../../../src/lib/impersonation-headers.ts';
 import {
   assertOnlyIdentity,
-  impersonationHeaders,
   withImpersonationHeaders,
 } from '../../../../src/pipeline/impersonation/impersonate.ts';
 import { cleanClientHeaders } from '../../../../src/pipeline/request/client-headers.ts';
@@ -15,43 +15,6 @@ const alice: UserInfo = {
   extra: { 'alpha.kubernetes.io/identity/roles': ['member', 'reader'] },
 };
 const options = { maxHeaderBytes: 1 << 20, auditID: 'a-1', clientAddress: '192.0.2.7' };
-
-t.test('the API server is told user, uid, groups and extra', async (t) => {
-  t.same(impersonationHeaders(alice), [
-    ['Impersonate-User', 'acme:alice'],
-    ['Impersonate-Uid', 'u-1'],
-    ['Impersonate-Group', 'keystone:project:p1'],
-    ['Impersonate-Group', 'system:authenticated'],
-    ['Impersonate-Extra-alpha.kubernetes.io%2fidentity%2froles', 'member'],
-    ['Impersonate-Extra-alpha.kubernetes.io%2fidentity%2froles', 'reader'],
-  ]);
-});
-
-t.test('C097 extra keys are percent-encoded and keep every value', async (t) => {
-  const extra = { 'scopes.authorization.openshift.io': ['user:full', 'user:info'], 'a/b%c é': ['1'] };
-  t.same(impersonationHeaders({ ...alice, groups: [], uid: '', extra }).slice(1), [
-    ['Impersonate-Extra-scopes.authorization.openshift.io', 'user:full'],
-    ['Impersonate-Extra-scopes.authorization.openshift.io', 'user:info'],
-    ['Impersonate-Extra-a%2fb%25c%20%c3%a9', '1'],
-  ]);
-});
-
-t.test('C116 a group with commas is one header value', async (t) => {
-  const headers = impersonationHeaders({ ...alice, groups: ['CN=a,OU=b,DC=c'] });
-  t.same(
-    headers.filter(([name]) => name === 'Impersonate-Group'),
-    [['Impersonate-Group', 'CN=a,OU=b,DC=c']],
-  );
-});
-
-t.test('a name beyond ASCII goes out as its UTF-8 bytes', async (t) => {
-  const [user] = impersonationHeaders({ ...alice, username: 'acme:Zoë 世' });
-  t.equal(Buffer.from(user?.[1] ?? '', 'latin1').toString('utf8'), 'acme:Zoë 世');
-});
-
-t.test('a user without uid sends none', async (t) => {
-  t.notOk(impersonationHeaders({ ...alice, uid: '' }).some(([name]) => name === 'Impersonate-Uid'));
-});
 
 t.test('C071 the client address upstream is the one we saw, and the audit ID is ours', async (t) => {
   const cleaned = cleanClientHeaders([

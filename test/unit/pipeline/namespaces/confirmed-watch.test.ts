@@ -9,6 +9,7 @@ import type { UserInfo } from '../../../../src/api/authentication-v1.ts';
 import type { Account } from '../../../../src/api/upstream-request.ts';
 import type { AccessReviewer } from '../../../../src/authorization/access-reviewer.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { LogFields } from '../../../../src/lib/logger.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import { clusterRole, namespace, roleBinding, user } from '../../../support/rbac-objects.ts';
@@ -54,9 +55,12 @@ function confirmingSite(places: readonly string[]) {
     reviewSelf: async () => ({ allowed: false }),
   };
   const objects = places.flatMap((place) => [namespace(place), viewerIn(place, 'alice', 'bob')]);
-  const site = namespacesSite([VIEWER, ...objects], { reviewer });
+  const warnings: { readonly fields: LogFields; readonly message: string }[] = [];
+  const logger = { warn: (fields: LogFields, message: string) => warnings.push({ fields, message }) };
+  const site = namespacesSite([VIEWER, ...objects], { reviewer, logger });
   return {
     ...site,
+    warnings,
     refused,
     asked,
     accounts,
@@ -248,10 +252,12 @@ t.test('a further review that fails', async (t) => {
   const watch = await site.watch('alice');
   await watch.read();
   site.refused.add('b');
-  site.reviewsAwait(() => Promise.reject(new StatusError('TenantRateExceeded', 'too many requests')));
+  const refusal = new StatusError('TenantRateExceeded', 'too many requests');
+  site.reviewsAwait(() => Promise.reject(refusal));
   await site.pass();
   t.same(await watch.read(), []);
   t.notOk(watch.ended, 'is repeated after a minute');
+  t.match(site.warnings, [{ fields: { tenant: 'acme', error: refusal }, message: /reviewed again/ }]);
   site.reviewsAwait(async () => {});
   await site.pass();
   t.same(await watch.read(), ['DELETED b']);

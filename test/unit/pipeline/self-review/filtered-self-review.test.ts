@@ -2,11 +2,14 @@
  * A self review is "allowed" if the response would be filtered, so that clients that ask first do list.
  */
 import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
 import {
   createFilteredReason,
   createFilteredReview,
   type FilteredReviewOptions,
 } from '../../../../src/pipeline/self-review/filtered-self-review.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,
@@ -29,6 +32,7 @@ function reviewAt(
   const review = createFilteredReview({
     extent,
     filteredReason: createFilteredReason({
+      mode: createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
       namespaces: site.answerer,
       async wouldMerge(_outgoing, { resource = '' }) {
         asked.push(resource);
@@ -86,4 +90,57 @@ t.test('`all` extends it to all namespaces of a kind, never to secrets', async (
   t.equal(await review({ verb: 'list', resource: 'secrets' }), undefined);
   t.equal(await review({ verb: 'delete', resource: 'pods' }), undefined);
   t.same(asked, ['pods']);
+});
+
+/** On Arktos, where users see their own Tenant object. */
+function tenantReview(extent: FilteredReviewOptions['extent'], showsOwnTenant = true) {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant });
+  const site = namespacesSite([], { tenancy: mode });
+  const wouldMerge = async () => false;
+  const review = createFilteredReview({
+    extent,
+    filteredReason: createFilteredReason({ mode, namespaces: site.answerer, wouldMerge }),
+  });
+  return (attributes: object) => review(site.outgoing('alice', REVIEWS, [], 'POST'), attributes);
+}
+
+t.test(
+  'on Arktos the list of tenants, and the own tenant by name, are allowed, since they are shown',
+  async (t) => {
+    for (const extent of ['namespaces', 'all'] as const) {
+      const review = tenantReview(extent);
+      t.match(await review({ verb: 'list', resource: 'tenants' }), /filtered: it has the user's own tenant/);
+      t.match(await review({ verb: 'get', resource: 'tenants', name: 'acme' }), /own tenant/);
+      for (const attributes of [
+        { verb: 'get', resource: 'tenants', name: 'globex' },
+        { verb: 'get', resource: 'tenants' },
+        { verb: 'watch', resource: 'tenants' },
+        { verb: 'delete', resource: 'tenants', name: 'acme' },
+        { verb: 'list', resource: 'tenants', name: 'acme' },
+        { verb: 'list', resource: 'tenants', subresource: 'status' },
+        { verb: 'list', resource: 'tenants', group: 'example.com' },
+      ])
+        t.equal(await review(attributes), undefined, JSON.stringify(attributes));
+    }
+  },
+);
+
+t.test('the API server answers about tenants if none is shown, or self reviews are off', async (t) => {
+  const question = { verb: 'list', resource: 'tenants' };
+  t.equal(await tenantReview('none')(question), undefined);
+  t.equal(await tenantReview('namespaces', false)(question), undefined);
+});
+
+t.test('a request for more namespaces than one request may have is not allowed', async (t) => {
+  const site = namespacesSite([]);
+  const review = createFilteredReview({
+    extent: 'all',
+    filteredReason: createFilteredReason({
+      mode: createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
+      namespaces: site.answerer,
+      wouldMerge: async () => new StatusError('TooManyNamespaces', 'too many'),
+    }),
+  });
+  const outgoing = site.outgoing('alice', REVIEWS, [], 'POST');
+  t.equal(await review(outgoing, { verb: 'list', resource: 'pods' }), undefined);
 });

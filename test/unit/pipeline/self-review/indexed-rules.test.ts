@@ -71,10 +71,13 @@ t.test('so is one from an index that leaves objects of the tenant out', async (t
 });
 
 t.test('so is one of a cluster in which another authorizer may decide', async (t) => {
-  t.match(rulesOf({ authorizers: [] }).status, { incomplete: true, evaluationError: /has not stated/ });
+  t.match(rulesOf({ authorizers: [] }).status, {
+    incomplete: true,
+    evaluationError: /has not stated in access\.authorizers/,
+  });
   t.match(rulesOf({ authorizers: ['RBAC', 'Webhook'] }).status, {
     incomplete: true,
-    evaluationError: /authorizers are RBAC, Webhook/,
+    evaluationError: /access\.authorizers names RBAC, Webhook/,
   });
 });
 

@@ -1,0 +1,41 @@
+/**
+ * The revision of a namespace that a request has created, read from the API server's response: the user's
+ * next list waits for it.
+ */
+import type { ResourceRequest } from '../../api/request-info.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { decodeObject, isKubernetesProtobuf, type Message } from '../../lib/kubernetes-protobuf.ts';
+
+/** Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto. */
+const OBJECT: Message = new Map([[1, ['metadata', new Map([[6, ['resourceVersion']]])]]]);
+
+/** Whether the request may create a namespace; an apply does so with PATCH. */
+export function mayCreateNamespace({ verb, apiGroup, resource, subresource }: ResourceRequest): boolean {
+  return (
+    (verb === 'create' || verb === 'patch') &&
+    apiGroup === '' &&
+    resource === 'namespaces' &&
+    subresource === ''
+  );
+}
+
+/**
+ * @param body of a response with status 201
+ * @returns undefined if it shows none: that of a dry run, or one in another format than JSON and protobuf
+ */
+export function createdRevision(body: Buffer): number | undefined {
+  const metadata = metadataOf(body);
+  const version = isJSONObject(metadata) ? metadata.resourceVersion : undefined;
+  const revision = typeof version === 'string' && /^[0-9]+$/.test(version) ? Number(version) : 0;
+  return revision > 0 && Number.isSafeInteger(revision) ? revision : undefined;
+}
+
+function metadataOf(body: Buffer): unknown {
+  try {
+    if (isKubernetesProtobuf(body)) return decodeObject(body, OBJECT).metadata;
+    const object: unknown = JSON.parse(body.toString('utf8'));
+    return isJSONObject(object) ? object.metadata : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Load from clients that know nothing of replicas: each repeats one kind of request until it is told to stop,
+ * and records every failure.
+ */
+import { Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { Kubectl } from '../apiserver/kubectl.ts';
+import { eventually } from '../eventually.ts';
+
+export interface Load {
+  /** Requests that have ended, well or not. */
+  readonly ended: number;
+  /** What went wrong, one line for each request. */
+  readonly failures: readonly string[];
+  /** Resolves when more requests have ended: enough that all of them use new connections. */
+  more(): Promise<void>;
+  /** Resolves when the last request has ended. */
+  stop(): Promise<void>;
+}
+
+/** Of one connection: one request learns that it closes, the next one opens another. */
+const REQUESTS = 10;
+/** The request that was open, and one that began later. */
+const PROCESSES = 2;
+
+/**
+ * @param work one request; rejects with the reason if it failed
+ * @param count of requests that are "more"
+ */
+function repeat(count: number, work: () => Promise<void>): Load {
+  const failures: string[] = [];
+  let ended = 0;
+  let stopped = false;
+  const running = (async () => {
+    while (!stopped) {
+      await work().catch((error: unknown) => failures.push(String(error)));
+      ended += 1;
+    }
+  })();
+  return {
+    get ended() {
+      return ended;
+    },
+    failures,
+    async more() {
+      const goal = ended + count;
+      await eventually(() => ended >= goal);
+    },
+    stop() {
+      stopped = true;
+      return running;
+    },
+  };
+}
+
+/** A command of kubectl, each time a new process. */
+export function repeatKubectl(kubectl: Kubectl, words: readonly string[]): Load {
+  return repeat(PROCESSES, async () => {
+    const { code, stderr } = await kubectl.run(words);
+    if (code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${code} ${stderr}`);
+  });
+}
+
+export interface WriterOptions {
+  readonly port: number;
+  /** PEM. */
+  readonly ca: string;
+  readonly token: string;
+  /** Path of a collection of ConfigMaps. */
+  readonly path: string;
+  /** The names begin with it. */
+  readonly prefix: string;
+}
+
+export interface Writer extends Load {
+  /** The names whose creation was confirmed. */
+  readonly created: readonly string[];
+}
+
+/** Creates ConfigMaps, one after another over one connection for as long as the server lets it live. */
+export function createWriter({ port, ca, token, path, prefix }: WriterOptions): Writer {
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 });
+  const created: string[] = [];
+  let number = 0;
+  const load = repeat(REQUESTS, async () => {
+    const name = `${prefix}-${number}`;
+    number += 1;
+    const status = await post({ host: '127.0.0.1', port, path, agent, token }, { metadata: { name } });
+    if (status !== '201') throw new Error(`create ${name}: ${status}`);
+    created.push(name);
+  });
+  return {
+    get ended() {
+      return load.ended;
+    },
+    failures: load.failures,
+    created,
+    more: load.more,
+    async stop() {
+      await load.stop();
+      agent.destroy();
+    },
+  };
+}
+
+interface Destination {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly agent: Agent;
+  readonly token: string;
+}
+
+/** @returns the status, with the body unless it is 201 */
+function post({ token, ...destination }: Destination, object: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const sent = httpsRequest({ ...destination, method: 'POST', headers }, (response) => {
+      const { statusCode } = response;
+      text(response).then((body) => resolve(statusCode === 201 ? '201' : `${statusCode} ${body}`), reject);
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(object));
+  });
+}
