@@ -7,7 +7,7 @@ import { RBAC_INDEX } from './rbac-index.ts';
 import { TENANTS } from './tenants.ts';
 import { TRAFFIC } from './traffic.ts';
 
-export const DASHBOARDS: readonly Dashboard[] = [
+const DASHBOARDS: readonly Dashboard[] = [
   TRAFFIC,
   IDENTITY,
   TENANTS,
