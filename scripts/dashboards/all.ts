@@ -7,14 +7,7 @@ import { RBAC_INDEX } from './rbac-index.ts';
 import { TENANTS } from './tenants.ts';
 import { TRAFFIC } from './traffic.ts';
 
-const DASHBOARDS: readonly Dashboard[] = [
-  TRAFFIC,
-  IDENTITY,
-  TENANTS,
-  PROVISIONING,
-  RBAC_INDEX,
-  PROCESS,
-];
+const DASHBOARDS: readonly Dashboard[] = [TRAFFIC, IDENTITY, TENANTS, PROVISIONING, RBAC_INDEX, PROCESS];
 
 /** Written by hand. */
 export const ALERTS = 'config/alerts/stonegate.yaml';
