@@ -5,9 +5,11 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
+
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+
 import { createServer } from 'node:http';
-import { basename, join } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
 import { check } from '../../src/cli/check.ts';
@@ -219,6 +221,31 @@ t.test(
       });
       t.same(comparable(objectsOf(overlay)), comparable(render(t.testdir(), SAMPLES.get(name) ?? '')), name);
     }
+  },
+);
+
+t.test(
+  'with the component access-index an overlay has the rights of the index, bound to its service account',
+  { skip: kubectl === undefined && NO_KUBECTL },
+  async (t) => {
+    const folder = t.testdir();
+    const there = (name: string) => relative(folder, resolve('config/kubernetes', name));
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: [there('overlays/shared')],
+      components: [there('components/access-index')],
+    };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = execFileSync(kubectl ?? '', ['kustomize', folder], { encoding: 'utf8' });
+    const named = objectsOf(rendered).filter(({ metadata }) => metadata.name === 'stonegate-index');
+    t.match(named, [
+      { kind: 'ClusterRole', rules: [{ resources: ['namespaces'], verbs: ['list', 'watch'] }, {}] },
+      {
+        kind: 'ClusterRoleBinding',
+        subjects: [{ kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' }],
+      },
+    ]);
   },
 );
 

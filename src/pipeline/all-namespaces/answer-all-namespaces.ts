@@ -14,7 +14,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Answerer } from '../delivery.ts';
-import type { DiscoveryDocuments } from '../discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
 import { preferredVersion } from '../discovery/preferred-version.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';

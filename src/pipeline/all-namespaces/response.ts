@@ -7,11 +7,11 @@ import type { HeaderField } from '../../lib/header-list.ts';
 import type { UpstreamResponse } from '../ports.ts';
 
 /** The API server's response to the request for one namespace, which becomes the response to the client. */
-export class NamespaceAnswer extends Error {
+export class UnexpectedNamespaceResponse extends Error {
   readonly response: UpstreamResponse;
 
   constructor(response: UpstreamResponse) {
-    super(`a namespace was answered with ${response.status}`);
+    super(`the response for a namespace has the status ${response.status}`);
     this.response = response;
   }
 }

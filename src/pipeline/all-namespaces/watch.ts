@@ -14,7 +14,7 @@ import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer } from './response.ts';
+import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
@@ -93,7 +93,7 @@ export async function mergedWatch(
   } catch (error) {
     end();
     client.removeEventListener('abort', end);
-    if (error instanceof NamespaceAnswer) return relayedResponse(error.response);
+    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     throw error;
   }
 }
@@ -110,12 +110,12 @@ interface Opened {
   readonly stream: UpstreamStream | undefined;
 }
 
-/** @throws NamespaceAnswer for any other response than 200 and 403 */
+/** @throws UnexpectedNamespaceResponse for any other response than 200 and 403 */
 function openAll(namespaces: readonly string[], open: OpenPart): Promise<Opened[]> {
   return mapWithConcurrency(namespaces, CONCURRENT_PARTS, async (name) => {
     const stream = await open(name, {});
     if (stream.status === 200) return { name, stream };
-    if (stream.status !== 403) throw new NamespaceAnswer(await wholeResponse(stream));
+    if (stream.status !== 403) throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
     stream.body.destroy();
     return { name, stream: undefined };
   });
