@@ -2,9 +2,11 @@
  * Two replicas behind a load balancer, under load from kubectl, an informer, `kubectl exec` and a client that
  * creates objects: what the end of one of them costs.
  */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -130,6 +132,14 @@ async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clien
   await clients.more();
   replica.signal('SIGINT');
 }
+
+t.test('the configuration of HAProxy in the document is valid', { skip: haproxyMissing() }, async (t) => {
+  const [, , text = ''] =
+    /```\n((defaults\n.*?)```)/s.exec(readFileSync('docs/high-availability.md', 'utf8')) ?? [];
+  const file = join(t.testdir(), 'haproxy.cfg');
+  writeFileSync(file, text);
+  await t.resolves(promisify(execFile)('haproxy', ['-c', '-f', file]));
+});
 
 t.test('two replicas', { skip: absent }, async (t) => {
   const site = await startReplicaSite(t);

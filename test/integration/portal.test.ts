@@ -2,8 +2,6 @@
  * The portal put together as `stonegate serve` does it: reloads, a real Redis, a real Keystone.
  */
 import { readFile, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { createPortalPasswordLogin } from '../../src/clients/portal-password-login.ts';
@@ -13,58 +11,18 @@ import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
+import { createPortalVisitor } from '../support/portal-visitor.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
-import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-interface Visitor {
-  get(path: string): Promise<Answer>;
-  signIn(): Promise<Answer>;
-}
+import { startStonegate } from '../support/stonegate.ts';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const port = await freePort();
   const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
   t.teardown(() => stonegate.close());
-  return { stonegate, port, visitor: () => createVisitor(stonegate, port) };
-}
-
-/** A browser's part in it: cookies, and where a form comes from. */
-function createVisitor({ authority }: RunningStonegate, port: number): Visitor {
-  const cookies = new Map<string, string>();
-  const ask = (method: string, path: string, form?: Record<string, string>) =>
-    new Promise<Answer>((resolve, reject) => {
-      const origin = `https://localhost:${port}`;
-      const headers = {
-        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        ...(form && { origin, 'content-type': 'application/x-www-form-urlencoded' }),
-      };
-      const sent = request(
-        `${origin}${path}`,
-        { method, headers, ca: authority.cert, agent: false },
-        (response) => {
-          for (const line of response.headers['set-cookie'] ?? []) {
-            const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=');
-            if (line.includes('Max-Age=0')) cookies.delete(name);
-            else cookies.set(name, value);
-          }
-          text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
-        },
-      );
-      sent.on('error', reject);
-      sent.end(form && new URLSearchParams(form).toString());
-    });
   return {
-    get: (path) => ask('GET', path),
-    async signIn() {
-      const token = /name="token" value="([^"]+)"/.exec((await ask('GET', '/login')).body)?.[1] ?? '';
-      const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
-      return ask('POST', '/login/keystone', { ...fields, token });
-    },
+    stonegate,
+    port,
+    visitor: () => createPortalVisitor({ ca: stonegate.authority.cert, publicPort: port }),
   };
 }
 

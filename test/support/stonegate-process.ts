@@ -6,7 +6,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Of this version. */
+export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -20,6 +21,8 @@ export interface StonegateProcess {
   /** Where clients connect. */
   readonly port: number;
   readonly adminPort: number;
+  /** 0 without a portal. */
+  readonly portalPort: number;
   /** What it logged so far. */
   readonly logged: readonly LogLine[];
   admin(path: string): Promise<{ readonly status: number; readonly text: string }>;
@@ -36,9 +39,13 @@ export function runStonegate(...words: readonly string[]): Promise<Ended> {
   return start(words).ended;
 }
 
-/** `stonegate serve`; resolves when it serves, rejects where it ends before. */
-export function serveStonegate(configFile: string): Promise<StonegateProcess> {
-  return beginStonegate(configFile).serving;
+/**
+ * `stonegate serve`; resolves when it serves, rejects where it ends before.
+ *
+ * @param main the program, if it is not that of this version
+ */
+export function serveStonegate(configFile: string, main: string = MAIN): Promise<StonegateProcess> {
+  return beginStonegate(configFile, main).serving;
 }
 
 export interface BegunStonegate {
@@ -49,8 +56,8 @@ export interface BegunStonegate {
 }
 
 /** `stonegate serve`, for who wants it while it starts. */
-export function beginStonegate(configFile: string): BegunStonegate {
-  const started = start(['serve', '--config', configFile]);
+export function beginStonegate(configFile: string, main: string = MAIN): BegunStonegate {
+  const started = start(['serve', '--config', configFile], main);
   const serving = served(started);
   // Who stops it before it serves does not wait for that.
   serving.catch(() => undefined);
@@ -79,6 +86,7 @@ async function served(started: Started): Promise<StonegateProcess> {
     pid: child.pid ?? 0,
     port: typeof line.port === 'number' ? line.port : portOf(line.address),
     adminPort,
+    portalPort: line.portal === undefined ? 0 : portOf(line.portal),
     get logged() {
       return logged();
     },
@@ -100,9 +108,9 @@ interface Started {
   readonly ended: Promise<Ended>;
 }
 
-function start(words: readonly string[]): Started {
+function start(words: readonly string[], main: string = MAIN): Started {
   const output = { stdout: '', stderr: '' };
-  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;

@@ -1,0 +1,198 @@
+/**
+ * A rolling upgrade: the previous version and the current one share one Redis and one configuration. Each
+ * reads what the other has stored, or ignores it; no user is taken for another one, and none has to sign in
+ * again.
+ */
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { checkOutPrevious } from '../support/high-availability/previous-release.ts';
+import { askOnce } from '../support/open-request.ts';
+import { createPortalVisitor } from '../support/portal-visitor.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { MAIN, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
+import { createTestbed, type Testbed } from '../support/testbed.ts';
+
+const run = promisify(execFile);
+const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
+
+interface Version {
+  readonly name: string;
+  readonly main: string;
+  readonly process: StonegateProcess;
+}
+
+async function setUp(t: Test) {
+  const folder = t.testdir();
+  const redis = await createRedisServer({ tcp: true });
+  t.teardown(() => redis.remove());
+  await writeFile(join(folder, 'redis-url'), redis.url);
+  const portalPort = await freePort();
+  const testbed = await createTestbed({ folder, mode: 'shared', portal: { port: portalPort } });
+  t.teardown(() => testbed.close());
+  await admitProvisioner(testbed, { mode: 'shared' });
+  await testbed.configure(configuration(testbed));
+  const previous = checkOutPrevious(t);
+  const start = async (name: string, main: string): Promise<Version> => {
+    const process = await serveStonegate(testbed.configFile, main);
+    t.teardown(() => process.stop());
+    await eventually(async () => (await process.admin('/readyz')).status === 200);
+    return { name, main, process };
+  };
+  const versions = [
+    await start('the previous version', previous),
+    await start('the current one', MAIN),
+  ] as const;
+  const { keystone, apiServer, authority } = testbed;
+  return {
+    ...testbed,
+    versions,
+    portalPort,
+    ask: ({ process }: Version, token: string) =>
+      askOnce({ port: process.port, ca: authority.cert }, token, CONFIG_MAPS),
+    lastUser: () => apiServer.requests.findLast(({ url }) => url.startsWith(CONFIG_MAPS))?.user,
+    validations: () => keystone.calls.filter((call) => call === 'GET /v3/auth/tokens').length,
+  };
+}
+
+/** Everything that replicas share is in use. */
+function configuration({ keystone }: Testbed): Record<string, object> {
+  const unlimited = { perSecond: 1_000, burst: 1_000 };
+  const password = {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromFile: 'bridge-password' },
+    scope: { system: true },
+  };
+  return {
+    authentication: {
+      keystone: {
+        url: keystone.url,
+        caFile: 'ca.crt',
+        timeout: '60s',
+        cacheTTL: '1h',
+        serviceCredential: { password },
+        roleAssignments: { cacheTTL: '1h' },
+        revocationEvents: false,
+      },
+    },
+    bindings: { provision: 'periodic', interval: '100ms', credential: { tokenFile: 'provisioner-token' } },
+    portal: { bind: '127.0.0.1:0', signInLimits: { perSource: unlimited, perUser: unlimited } },
+    cache: {
+      redis: { url: { fromFile: 'redis-url' }, timeout: '5s' },
+      sealingKeys: [{ fromFile: 'cache.key' }],
+    },
+    limits: { unknownCredentials: { perSource: { perSecond: 10_000, burst: 10_000 } } },
+  };
+}
+
+/**
+ * What the digest covers under which identities are stored.
+ *
+ * @param main of the version
+ */
+async function identitySettings(main: string, file: string): Promise<string> {
+  const module: unknown = await import(pathToFileURL(join(dirname(main), 'config', 'parse.ts')).href);
+  if (typeof module !== 'object' || module === null || !('parseConfiguration' in module))
+    throw new Error(`${main} does not export how it parses a configuration`);
+  const { parseConfiguration } = module;
+  if (typeof parseConfiguration !== 'function') throw new TypeError('parseConfiguration is no function');
+  const { configuration } = parseConfiguration(readFileSync(file, 'utf8'), dirname(file));
+  const { authentication, tenancy } = configuration;
+  return JSON.stringify({ authentication, tenancy });
+}
+
+type Site = Awaited<ReturnType<typeof setUp>>;
+
+/** What one version stores and the other finds, in both directions. */
+function inBothDirections({ versions: [previous, current] }: Site) {
+  return [
+    { from: previous, to: current, title: `${previous.name} and then ${current.name}` },
+    { from: current, to: previous, title: `${current.name} and then ${previous.name}` },
+  ];
+}
+
+async function periodicRuns({ process }: Version): Promise<number> {
+  const series = /^stonegate_bindings_runs_total\{trigger="periodic",result="ok"\} (\d+)/m;
+  return Number(series.exec((await process.admin('/metrics')).text)?.[1] ?? 0);
+}
+
+t.test('each version finds what the other stores under the same configuration', async (t) => {
+  const previous = checkOutPrevious(t);
+  const samples = globSync('config/samples/*.yaml');
+  t.ok(samples.length > 0);
+  // A new setting of these two sections is absent by default: a default value would end all portal sessions.
+  for (const sample of samples)
+    t.equal(await identitySettings(MAIN, sample), await identitySettings(previous, sample), sample);
+});
+
+t.test('the previous version and the current one', { skip: redisMissing() ?? false }, async (t) => {
+  const site = await setUp(t);
+  const { keystone, keystoneToken, ask, lastUser, validations, authority, portalPort } = site;
+  const visitor = () => createPortalVisitor({ ca: authority.cert, publicPort: portalPort });
+
+  for (const { from, to, title } of inBothDirections(site)) {
+    await t.test(`a token is the same user’s: ${title}`, async (t) => {
+      const { directory } = keystone;
+      const alice = directory.user('acme', 'alice');
+      const unscoped = keystone.issue(alice);
+      for (const token of [keystoneToken('alice'), keystoneToken('bob'), unscoped]) {
+        const before = validations();
+        await ask(from, token);
+        const user = lastUser();
+        await ask(to, token);
+        t.ok(user);
+        t.same(lastUser(), user);
+        t.ok(validations() - before <= 2, 'each version validates a token once at most');
+      }
+    });
+
+    await t.test(`a portal session survives: ${title}`, async (t) => {
+      const [here, there] = [from.process.portalPort, to.process.portalPort];
+      const browser = visitor();
+      t.equal((await browser.at(here).signIn()).status, 303);
+      t.match(await browser.at(here).get('/'), { status: 200, body: /acme:alice/ });
+      t.match(await browser.at(there).get('/'), { status: 200, body: /acme:alice/ });
+      t.equal((await browser.at(there).post('/logout')).status, 303);
+      t.equal((await browser.at(here).get('/')).status, 303, 'and ends in both');
+    });
+
+    await t.test(`a form of one is accepted by the other: ${title}`, async (t) => {
+      const browser = visitor();
+      await browser.at(from.process.portalPort).get('/login');
+      const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
+      t.equal((await browser.at(to.process.portalPort).post('/login/keystone', fields)).status, 303);
+    });
+
+    await t.test(`a drop counts in both: ${title}`, async (t) => {
+      const token = keystoneToken('alice');
+      for (const version of [from, to]) t.equal((await ask(version, token)).status, 200);
+      const browser = visitor();
+      await browser.at(to.process.portalPort).signIn();
+      keystone.revoke(token);
+      for (const version of [from, to]) t.equal((await ask(version, token)).status, 200, 'it is cached');
+      const words = ['cache', 'drop', '--user', 'acme:alice', '--config', site.configFile];
+      await run(process.execPath, [from.main, ...words]);
+      for (const version of [from, to])
+        await eventually(async () => (await ask(version, token)).status === 401);
+      t.equal((await browser.at(to.process.portalPort).get('/')).status, 303, 'the session ends too');
+    });
+  }
+
+  await t.test('one of them provisions; when it ends, the other does', async (t) => {
+    const { versions } = site;
+    await eventually(async () => (await Promise.all(versions.map(periodicRuns))).some((runs) => runs >= 5));
+    const runs = await Promise.all(versions.map(periodicRuns));
+    t.equal(Math.min(...runs), 0, 'the other never did');
+    const [holder, other] = (runs[0] ?? 0) > 0 ? versions : versions.toReversed();
+    await holder?.process.stop();
+    await eventually(async () => other !== undefined && (await periodicRuns(other)) > 0);
+  });
+});
