@@ -74,8 +74,14 @@ t.test('a user sees what they may do, on a desktop and on a phone', { skip: miss
     });
 });
 
-const NOBODY = { name: 'alice', domain: 'acme', issuer: undefined, tenant: 'acme', username: 'acme:alice' };
-const ACCOUNT = { ...NOBODY, groups: [], project: undefined, roles: [], otherProjects: [], expiresAt: 0 };
+const DESCRIBED = {
+  name: 'alice',
+  domain: 'acme',
+  issuer: undefined,
+  tenant: 'acme',
+  username: 'acme:alice',
+};
+const ACCOUNT = { ...DESCRIBED, groups: [], project: undefined, roles: [], otherProjects: [], expiresAt: 0 };
 const CELLS = {
   get: 'all',
   list: 'all',
