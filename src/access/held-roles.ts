@@ -3,8 +3,9 @@
  * say more than the user is to know.
  */
 import type { StoredRole } from '../api/rbac-v1.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { type RBACUser, type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
-import { allows, grantsOf } from '../rbac/decide.ts';
+import { allows, grantsIn } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import { keysOfUser } from '../rbac/subject-key.ts';
 
@@ -23,22 +24,54 @@ export interface HeldRoles {
   readonly hidden: number;
 }
 
-export function heldRoles(index: RBACIndex, subject: SubjectByNamespace): HeldRoles {
-  const places = new Map<StoredRole, Set<string>>();
-  for (const namespace of placesOf(index, subject)) {
-    const user = subjectIn(subject, namespace);
-    for (const { binding, role } of grantsOf(index.objectsOf(user.tenant), user, namespace, new Set())) {
-      const known = places.get(role) ?? new Set<string>();
-      // A group that the user has in one namespace only may be bound everywhere.
-      known.add(binding.namespace === '' && !known.has('') ? namespace : binding.namespace);
-      places.set(role, known);
-    }
+/** Namespaces or roles that are looked at in one step. */
+const STEP = 500;
+
+/** In steps of a few milliseconds, between which the process can do other work. */
+export function* heldRolesInSteps(index: RBACIndex, subject: SubjectByNamespace): Generator<void, HeldRoles> {
+  const places = yield* rolesByPlace(index, subject);
+  const roles: HeldRole[] = [];
+  let handled = 0;
+  for (const [role, where] of places) {
+    if (mayRead(index, subject, role)) roles.push(heldRole(role, where));
+    handled += 1;
+    if (handled % STEP === 0) yield;
   }
-  const held = [...places].filter(([role]) => mayRead(index, subject, role));
-  return {
-    roles: held.map(([role, where]) => heldRole(role, where)).sort(byName),
-    hidden: places.size - held.length,
+  return { roles: roles.sort(byName), hidden: places.size - roles.length };
+}
+
+/** Role → where it counts; `''` for everywhere. ClusterRoleBindings are read once for each user. */
+function* rolesByPlace(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+): Generator<void, Map<StoredRole, Set<string>>> {
+  const places = new Map<StoredRole, Set<string>>();
+  const everywhere = new Set(rolesIn(index, subject.cluster, ''));
+  const add = (role: StoredRole, place: string) => {
+    const known = places.get(role);
+    if (known === undefined) places.set(role, new Set([place]));
+    else known.add(place);
   };
+  for (const role of everywhere) add(role, '');
+  const further = memoizeByReference((user: RBACUser): readonly StoredRole[] =>
+    user === subject.cluster ? [] : rolesIn(index, user, '').filter((role) => !everywhere.has(role)),
+  );
+  let handled = 0;
+  for (const namespace of namespacesOf(index, subject)) {
+    const user = subjectIn(subject, namespace);
+    // A group that the user has in one namespace only may be bound everywhere.
+    for (const role of further(user)) add(role, namespace);
+    for (const role of rolesIn(index, user, namespace)) add(role, namespace);
+    handled += 1;
+    if (handled % STEP === 0) yield;
+  }
+  return places;
+}
+
+/** @param namespace empty for the ClusterRoleBindings */
+function rolesIn(index: RBACIndex, user: RBACUser, namespace: string): readonly StoredRole[] {
+  const grants = grantsIn(index.objectsOf(user.tenant), user, namespace, new Set());
+  return Array.from(grants, ({ role }) => role);
 }
 
 function heldRole({ resource, name }: StoredRole, where: ReadonlySet<string>): HeldRole {
@@ -55,11 +88,13 @@ function byName(one: HeldRole, other: HeldRole): number {
   return (one.namespaces[0] ?? '') < (other.namespaces[0] ?? '') ? -1 : 1;
 }
 
-function placesOf(index: RBACIndex, { other, namespaces }: SubjectByNamespace): Set<string> {
-  const places = new Set(['', ...namespaces.keys()]);
+/** In which the user may have roles of their own. */
+function namespacesOf(index: RBACIndex, { other, namespaces }: SubjectByNamespace): Set<string> {
+  const names = new Set(namespaces.keys());
   for (const key of keysOfUser(other))
-    for (const { namespace } of index.objectsOf(other.tenant).bindingsOfSubject(key)) places.add(namespace);
-  return places;
+    for (const { namespace } of index.objectsOf(other.tenant).bindingsOfSubject(key)) names.add(namespace);
+  names.delete('');
+  return names;
 }
 
 function mayRead(index: RBACIndex, subject: SubjectByNamespace, role: StoredRole): boolean {

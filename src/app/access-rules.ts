@@ -2,8 +2,8 @@
  * Access rules of a configuration with the RBAC index: what answers requests for them, and the source of the
  * portal's page.
  */
-
-import { heldRoles } from '../access/held-roles.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { heldRolesInSteps } from '../access/held-roles.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import { accessMatrix } from '../access/rules/access-matrix.ts';
 import { RulesCache } from '../access/rules/rules-cache.ts';
@@ -86,7 +86,13 @@ function createAccessSource(
         expiresAt: identity.expiresAt,
         signal: NEVER,
       });
-      const { roles, hidden } = heldRoles(documents.access.index, subject);
+      const steps = heldRolesInSteps(documents.access.index, subject);
+      let step = steps.next();
+      while (step.done !== true) {
+        await nextTurn();
+        step = steps.next();
+      }
+      const { roles, hidden } = step.value;
       return {
         groups: accessMatrix(status),
         roles,

@@ -68,11 +68,13 @@ export function allows(index: RBACIndex, user: RBACUser, question: Question): bo
 /** @param place the namespace of the bindings; empty for the ClusterRoleBindings */
 function isAllowedBy(objects: TenantObjects, user: RBACUser, place: string, question: Question): boolean {
   const keys = keysOfUser(user);
-  if (haveAtMost(keys.size, objects.bindingsIn(place))) {
-    const bindings = bindingsOf(objects, user, place);
-    return bindings.some((binding) =>
-      objects.roleOf(binding)?.rules.some((rule) => ruleAllows(rule, question)),
-    );
+  const inPlace = objects.bindingsIn(place);
+  if (haveAtMost(keys.size, inPlace)) {
+    for (const binding of inPlace.values()) {
+      if (!binding.subjects.some((subject) => matches(subject, binding, user))) continue;
+      if (objects.roleOf(binding)?.rules.some((rule) => ruleAllows(rule, question))) return true;
+    }
+    return false;
   }
   for (const key of keys) {
     const bindings = inNamespace(objects.bindingsOfSubject(key), place);
@@ -135,7 +137,8 @@ export function* grantsOf(
   if (namespace !== '') yield* grantsIn(objects, user, namespace, errors);
 }
 
-function* grantsIn(
+/** The same of the bindings in one place only. @param namespace empty for the ClusterRoleBindings */
+export function* grantsIn(
   objects: TenantObjects,
   user: RBACUser,
   namespace: string,

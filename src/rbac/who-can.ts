@@ -46,6 +46,25 @@ export function whoCan(
   scope: Scope,
   mayTell: (binding: StoredBinding) => boolean = () => true,
 ): Granted {
+  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
+  return { grants: grantsOf(objects, question, scope), errors: [...new Set(missing)].sort() };
+}
+
+/**
+ * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
+ * question without a name about namespaces, perhaps more. The cost is that of the bindings there: it is
+ * called for each new namespace.
+ */
+export function keysAllowedIn(
+  objects: TenantObjects,
+  question: WhoCanQuestion,
+  namespace: string,
+): ReadonlySet<SubjectKey> {
+  const grants = grantsOf(objects, question, { namespace });
+  return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
+}
+
+function grantsOf(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): readonly SubjectGrant[] {
   const rules = new RuleOfRole(question);
   const grants: SubjectGrant[] = [];
   for (const binding of boundBindings(objects, rules, scope)) {
@@ -53,21 +72,7 @@ export function whoCan(
     const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
     if (role !== undefined && rule >= 0) addGrants(grants, binding, role, rule);
   }
-  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
-  return { grants, errors: [...new Set(missing)].sort() };
-}
-
-/**
- * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
- * question without a name about namespaces, perhaps more.
- */
-export function keysAllowedIn(
-  objects: TenantObjects,
-  question: WhoCanQuestion,
-  namespace: string,
-): ReadonlySet<SubjectKey> {
-  const { grants } = whoCan(objects, question, { namespace });
-  return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
+  return grants;
 }
 
 /** In the order of the grants: the bindings of a role have it already. */

@@ -6,12 +6,13 @@ import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
 import { readGroup } from '../../tenancy/reduce-discovery.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { documentOf } from './discovery-document.ts';
 import type { DiscoveryDocuments } from './discovery-documents.ts';
 
 /**
  * @param group as a client sent it
  * @returns undefined if the tenant has no such group
- * @throws StatusError as `DiscoveryDocuments.get` does
+ * @throws StatusError as `DiscoveryDocuments.get` does; UpstreamUnavailable if the group cannot be read
  */
 export async function preferredVersion(
   tenant: TenantName,
@@ -32,6 +33,5 @@ export async function preferredVersion(
     signal,
   );
   if (response.status !== 200) return undefined;
-  const document: unknown = JSON.parse(response.body.toString('utf8'));
-  return readGroup(document)?.preferredVersion?.version;
+  return documentOf(response, readGroup).preferredVersion?.version;
 }
