@@ -10,6 +10,7 @@ import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Seed } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
+import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
@@ -35,6 +36,10 @@ export interface Playground {
 
 /** Seconds; a working day. */
 const TOKEN_LIFE = 12 * 3_600;
+/** As of a release: kubectl cannot read the version of an Arktos that was built without one. */
+const API_SERVER_VERSION = 'v0.9.0';
+/** Of dave, for `stonegate explain`. */
+const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */
 export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
@@ -46,7 +51,9 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   const testbed = await createTestbed({
     folder,
     tokenLife: TOKEN_LIFE,
+    gitVersion: API_SERVER_VERSION,
     configuration: {
+      access: { index: true, authorizers: ['Node', 'RBAC'] },
       server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
       admin: { bind: `127.0.0.1:${adminPort}` },
     },
@@ -64,11 +71,13 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     const admin = `http://127.0.0.1:${adminPort}`;
     const tokens = {
       'acme-alice': testbed.keystoneToken('alice'),
+      'acme-dave': tokenOfDave(testbed.keystone),
       'globex-bob': testbed.keystoneToken('bob'),
       'acme-carol': await testbed.provider.idToken('carol'),
     };
     const kubeconfig = kubeconfigOf({ server: url, ca: testbed.authority.cert, tokens });
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
+    await writeFile(join(folder, TOKEN_FILE), tokens['acme-dave'], { mode: 0o600 });
     const { configFile } = testbed;
     const child = await startStonegateProcess({ configFile, logFile: join(folder, 'stonegate.log'), admin });
     return {
@@ -89,14 +98,46 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   }
 }
 
+/** A user of acme with few rights. */
+function tokenOfDave({ directory, issue }: KeystoneStandIn): string {
+  const project = directory.project('acme', 'web');
+  const dave = directory.user('acme', 'dave');
+  directory.assign(dave, 'reader', { project });
+  return issue(dave, { project }, { life: TOKEN_LIFE * 1_000 });
+}
+
 /** Objects in addition to those of every testbed: as far as possible the same names in both tenants. */
 const TENANTS = {
   acme: { namespace: 'shop', greeting: 'hello from acme', replicas: 2 },
   globex: { namespace: 'laboratory', greeting: 'hello from globex', replicas: 3 },
 } as const;
+/** What dave may read, and where. */
+const READER = {
+  namespaces: ['shop', 'staging'],
+  rules: [
+    { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] },
+    { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods', 'pods/log', 'configmaps'] },
+  ],
+};
+
+function seedReader(seed: Seed): void {
+  const tenant = 'acme';
+  seed.clusterRole('reader', READER.rules, { tenant });
+  seed.namespace('staging', { tenant });
+  for (const namespace of READER.namespaces) {
+    seed.roleBinding('readers', 'reader', ['user:acme:dave'], { tenant, namespace });
+    seed.pod('till', { tenant, namespace });
+  }
+}
 
 /** @returns the log of a second pod in each tenant */
 function seedDemo(seed: Seed): PodLog[] {
+  const logs = seedTenants(seed);
+  seedReader(seed);
+  return logs;
+}
+
+function seedTenants(seed: Seed): PodLog[] {
   return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
     seed.namespace(namespace, { tenant });
     seed.configMap('greeting', { text: greeting }, { tenant });

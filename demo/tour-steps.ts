@@ -43,6 +43,8 @@ export const STEPS: readonly Step[] = [
   },
   { title: "Another tenant's path is refused before the API server sees it", run: readAcross },
   { title: 'A watch sees what another user changes', run: watchAChange },
+  { title: 'dave may read two namespaces: his lists of everything have these', run: listEverywhere },
+  { title: 'Who can list pods in the namespace shop, and through which binding?', run: askWhoCan },
   { title: 'exec over WebSocket; first Stonegate asks whether alice may', run: execute },
 ];
 
@@ -115,6 +117,46 @@ async function watchAChange(guide: Guide): Promise<void> {
   } finally {
     watch.close();
   }
+}
+
+async function listEverywhere(guide: Guide): Promise<void> {
+  const namespaces = guide.call('acme-dave', 'GET', '/api/v1/namespaces');
+  const listed = await guide.client.ask(namespaces);
+  const names = objectsAt(parsed(listed.body), 'items').map((one) =>
+    textAt(objectAt(one, 'metadata'), 'name'),
+  );
+  const seen = guide.show(namespaces, `${listed.status} ${names.join(', ')}`);
+  assertEqual('the namespaces', names.join(' '), 'shop staging');
+  assertEqual('the API server', seen.join(), '');
+
+  const everywhere = guide.call('acme-dave', 'GET', '/api/v1/pods');
+  const { status, body } = await guide.client.ask(everywhere);
+  const pods = objectsAt(parsed(body), 'items').map((pod) => {
+    const metadata = objectAt(pod, 'metadata');
+    return `${textAt(metadata, 'namespace')}/${textAt(metadata, 'name')}`;
+  });
+  const parts = guide.show(everywhere, `${status} ${pods.join(', ')}`);
+  assertEqual('the pods', pods.join(' '), 'shop/till staging/till');
+  assertEqual('the requests to the API server', parts.length, 2);
+}
+
+async function askWhoCan(guide: Guide): Promise<void> {
+  const review = {
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'LocalResourceAccessReview',
+    spec: { verb: 'list', resource: 'pods' },
+  };
+  const path = '/apis/stonegate.dev/v1alpha1/namespaces/shop/localresourceaccessreviews';
+  const call = guide.call('acme-alice', 'POST', path, review);
+  const { status, body } = await guide.client.ask(call);
+  const grants = objectsAt(objectAt(parsed(body), 'status'), 'grants').map((grant) => {
+    const binding = textAt(objectAt(grant, 'binding'), 'name');
+    const name = textAt(objectAt(grant, 'subject'), 'name');
+    return binding === '' ? name : `${name} (${binding})`;
+  });
+  guide.show(call, `${status} ${grants.join(', ')}`);
+  assertEqual('the status', status, 201);
+  assertEqual('that dave is among them', grants.includes('acme:dave (readers)'), true);
 }
 
 async function execute(guide: Guide): Promise<void> {

@@ -17,25 +17,33 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['logs', 'kubectl logs -f web --tail 3'],
   ['copy', 'kubectl cp README.md web:/tmp/readme.md && kubectl exec web -- cat /tmp/readme.md'],
   ['port-forward', 'kubectl port-forward pod/web 8080:80   # then: curl http://127.0.0.1:8080/'],
+  ['few rights', 'kubectl --context acme-dave get namespaces   # those that dave may get'],
+  [
+    'everywhere',
+    'kubectl --context acme-dave get pods -A; kubectl --context acme-dave get secrets -A   # the second: 403',
+  ],
+  ['my rights', 'npm run -s stonegate -- access --context acme-dave'],
+  ['who can', 'npm run -s stonegate -- who-can list pods -n shop'],
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 
-const WIDTH = Math.max(...TRIES.map(([what]) => what.length)) + 2;
-
 export function whatToTry({ folder, url, admin, testbed }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
+  const explained = `npm run -s stonegate -- explain get secrets -n shop --token-file ${file('dave.token')} --config ${file('stonegate.yaml')}`;
+  const tries = [...TRIES, ['why', explained] as const];
+  const width = Math.max(...tries.map(([what]) => what.length)) + 2;
   return [
     `Stonegate is ready at ${url}`,
     '',
     `  behind it    API server ${testbed.apiServer.url} (stand-in for Arktos)`,
     `  users from   Keystone ${testbed.keystone.url} (stand-in), OIDC ${testbed.provider.issuer}`,
-    `  contexts     acme-alice and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
+    `  contexts     acme-alice, acme-dave (few rights) and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
     '',
     'In another terminal, from this folder, with any kubectl:',
     '',
     `  export KUBECONFIG=${folder}/kubeconfig`,
     '',
-    ...TRIES.map(([what, command]) => `  ${what.padEnd(WIDTH)}${command}`),
+    ...tries.map(([what, command]) => `  ${what.padEnd(width)}${command}`),
     '',
     `  what the API server saw   tail -f ${file('apiserver.log')}`,
     `  audit log                 tail -f ${file('audit.log')}`,

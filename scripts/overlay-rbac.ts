@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { manifests } from '../src/cli/manifests.ts';
+import { clusterRoleBinding, RBAC_INDEX } from '../src/cli/rbac-manifests.ts';
 
 /** The overlays whose API server is that of the cluster. */
 export const OVERLAYS = ['shared', 'webhook-only'].map((name) => `config/kubernetes/overlays/${name}`);
@@ -31,4 +32,19 @@ export async function overlayRBAC(overlay: string): Promise<string> {
     .split('---\n')
     .filter((document) => !OMITTED.test(document))
     .join('---\n')}`;
+}
+
+/** The rights of the RBAC index alone, which an overlay can add. */
+export const INDEX_COMPONENT = 'config/kubernetes/components/access-index';
+
+/** The text of the component's rbac.yaml. */
+export function indexRBAC(): string {
+  return `# Written by npm run schema: what stonegate manifests rbac prints in addition if access.index is true.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: stonegate-index
+rules:
+${RBAC_INDEX}---
+${clusterRoleBinding('stonegate-index', { kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' })}`;
 }

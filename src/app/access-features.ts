@@ -9,7 +9,7 @@ import { withVerification } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
-import type { DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../pipeline/discovery/discovery-documents.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { createForbiddenHiding, type ForbiddenHiding } from '../pipeline/rbac/hide-forbidden.ts';
 import type { Stages } from '../pipeline/stages.ts';

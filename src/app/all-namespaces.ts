@@ -11,7 +11,7 @@ import {
   type AllNamespacesAnswerer,
   createAllNamespacesAnswerer,
 } from '../pipeline/all-namespaces/answer-all-namespaces.ts';
-import type { DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../pipeline/discovery/discovery-documents.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';

@@ -1,12 +1,12 @@
 /**
- * One serving process: its start, its reloads and its end. What a configuration describes is built in
+ * One serving state: its start, its reloads and its end. What a configuration describes is built in
  * `serving.ts`; what outlives all configurations is created here.
  */
 import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
-import { warnOfCertificates } from '../config/certificate-periods.ts';
+import { reportCertificates } from '../config/certificate-periods.ts';
 import {
   type LoadedConfiguration,
   type LoadSources,
@@ -20,7 +20,7 @@ import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
-import { createAuditFile } from '../observability/audit-file.ts';
+import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
@@ -28,8 +28,9 @@ import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { RuntimeDependencies } from './build.ts';
 import { Generations } from './generation.ts';
-import { createListeners } from './listeners.ts';
+import { createListeners, type Listeners } from './listeners.ts';
 import { createPortalState } from './portal.ts';
+import { warnOfRestart } from './restart-fields.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
 
 export interface AppOptions {
@@ -54,7 +55,7 @@ export interface App {
   /** How many generations and components are not disposed. */
   readonly counts: Generations<Serving>['counts'];
   readiness(): Readiness[];
-  /** Reads all files again, opens the audit log again, and clears the caches of this process. */
+  /** Reads all files again, opens the audit log again, and clears the caches of this state. */
   reload(): Promise<void>;
   /**
    * Shuts down in order; resolves when everything is closed.
@@ -69,92 +70,27 @@ const PROBE_INTERVAL = 10_000;
 
 /** @throws Error if an address is taken, or the audit file cannot be opened */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { file, loaded, watched, sources, logger, onStep = () => {} } = options;
-  const { configuration } = loaded;
-  const metrics = createMetrics(() => systemClock.now());
-  const runtime: RuntimeDependencies = {
-    clock: systemClock,
-    random: systemRandom,
-    logger,
-    telemetry: metrics,
-  };
-  warnOfCertificates(referencesOf(configuration), loaded, runtime);
-  onStep(`opening audit.file ${configuration.audit.file}`);
-  const audit = await createAuditFile({
-    ...runtime,
-    file: configuration.audit.file,
-    lost: () => metrics.auditEventLost(),
-  });
-  const auditLog = createAuditLog({ sink: audit, clock: systemClock });
-  const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
-  const generations = new Generations<Serving>(logger);
-  const servingProcess: ServingProcess = {
-    observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
-    startedAt: systemClock.now(),
-    streams,
-    responseMemory: new ResponseMemory(),
-    portal: configuration.portal && createPortalState(runtime),
-    hasWebhook: configuration.webhook !== undefined,
-    inForce: () => generations.current,
-  };
-
-  function replaceGeneration(next: LoadedConfiguration): void {
-    generations.replace((generation) => createServing({ loaded: next, runtime, generation }, servingProcess));
-  }
-
-  async function begin() {
-    try {
-      replaceGeneration(loaded);
-      const lifetimes = new StreamLifetimes({
-        ...runtime,
-        registry: streams,
-        settings: configuration.limits.streams,
-        drops: generations.current.drops,
-        recheck: (credential) => generations.current.recheck(credential),
-      });
-      return {
-        lifetimes,
-        listeners: await createListeners(loaded, () => generations.current, runtime, onStep),
-      };
-    } catch (error) {
-      await Promise.all([generations.close(), audit.close()]);
-      throw error;
-    }
-  }
-
-  const { lifetimes, listeners } = await begin();
+  const { loaded, logger } = options;
+  const { server } = loaded.configuration;
+  const state = await openProcess(options);
+  const { runtime, metrics, audit, generations } = state;
+  const opened = await openListeners(state, options);
+  const { listeners, lifetimes } = opened;
   generations.start();
-  warn();
+  warn(state);
   const fetcher = () => generations.current.upstream;
   const probe = createApiServerProbe({ ...runtime, fetcher, interval: PROBE_INTERVAL });
   probe.start();
-
-  /**
-   * Everything that can fail comes before everything that has an effect. It is synchronous: no request is
-   * served between.
-   */
-  function apply(next: LoadedConfiguration): void {
-    const setTLS = listeners.prepareTLS(next);
-    replaceGeneration(next);
-    // From here on nothing fails.
-    setTLS();
-    streams.limits = next.configuration.limits.streams;
-    lifetimes.reloaded(next.configuration.limits.streams, generations.current.drops);
-    logger.setLevel(next.configuration.log.level);
-    warn();
-    warnOfRestart(configuration, next.configuration, logger);
-    warnOfCertificates(referencesOf(next.configuration), next, runtime);
-  }
-
-  function warn(): void {
-    for (const warning of generations.current.warnings) logger.warn({}, warning);
-  }
-
-  const reloader = createReloader({ ...runtime, file, load: loadConfiguration, sources, watched, apply });
+  const reloader = createReloader({
+    ...runtime,
+    ...options,
+    load: loadConfiguration,
+    apply: (next) => apply(next, loaded.configuration, state, opened),
+  });
   const shutdown = createShutdown({
     listener: listeners,
-    drain: configuration.server.drain,
-    grace: configuration.server.shutdownGrace,
+    drain: server.drain,
+    grace: server.shutdownGrace,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
@@ -165,7 +101,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     clock: systemClock,
     logger,
   });
-
   return {
     address: listeners.api,
     portalAddress: listeners.portal,
@@ -185,41 +120,104 @@ export async function createApp(options: AppOptions): Promise<App> {
   };
 }
 
-/** Tells the operator which changes have no effect before a restart. */
-function warnOfRestart(
-  started: StonegateConfiguration,
-  next: StonegateConfiguration,
-  logger: RuntimeDependencies['logger'],
-): void {
-  const before = needsRestart(started);
-  const after = needsRestart(next);
-  const fields = Object.keys(before).filter((field) => before[field] !== after[field]);
-  if (fields.length > 0) logger.warn({ fields }, 'these changes need a restart');
+/** What outlives all configurations. */
+interface ProcessState {
+  readonly runtime: RuntimeDependencies;
+  readonly logger: AppOptions['logger'];
+  readonly metrics: Metrics;
+  readonly audit: AuditFile;
+  readonly streams: StreamRegistry;
+  readonly generations: Generations<Serving>;
+  /** Builds what the configuration describes, in place of what was in force. */
+  replaceGeneration(next: LoadedConfiguration): void;
 }
 
-/** The fields that the process and its listeners keep from the start, with their values. */
-function needsRestart({
-  server,
-  admin,
-  audit,
-  portal,
-  webhook,
-  admission,
-}: StonegateConfiguration): Readonly<Record<string, unknown>> {
-  return {
-    'server.bind': server.bind,
-    'server.http2': server.http2,
-    'server.workers': server.workers,
-    'server.drain': server.drain,
-    'server.shutdownGrace': server.shutdownGrace,
-    'server.timeouts.header': server.timeouts.header,
-    'server.timeouts.idle': server.timeouts.idle,
-    'server.timeouts.stall': server.timeouts.stall,
-    'server.limits.headerBytes': server.limits.headerBytes,
-    'admin.bind': admin.bind,
-    'audit.file': audit.file,
-    'portal.bind': portal?.bind,
-    'webhook.bind': webhook?.bind,
-    'admission.bind': admission?.bind,
+async function openProcess({ loaded, logger, onStep = () => {} }: AppOptions): Promise<ProcessState> {
+  const { configuration } = loaded;
+  const metrics = createMetrics(() => systemClock.now());
+  const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
+  reportCertificates(referencesOf(configuration), loaded, runtime);
+  const { file } = configuration.audit;
+  onStep(`opening audit.file ${file}`);
+  const audit = await createAuditFile({
+    ...runtime,
+    file,
+    lost: () => metrics.auditEventLost(),
+    failing: (failing) => metrics.auditLogFailing(failing),
+  });
+  const auditLog = createAuditLog({ sink: audit, clock: systemClock });
+  const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
+  const generations = new Generations<Serving>(logger);
+  const serving: ServingProcess = {
+    observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
+    startedAt: systemClock.now(),
+    streams,
+    responseMemory: new ResponseMemory(),
+    portal: configuration.portal && createPortalState(runtime),
+    hasWebhook: configuration.webhook !== undefined,
+    inForce: () => generations.current,
   };
+  return {
+    runtime,
+    logger,
+    metrics,
+    audit,
+    streams,
+    generations,
+    replaceGeneration: (next) =>
+      generations.replace((generation) => createServing({ loaded: next, runtime, generation }, serving)),
+  };
+}
+
+interface Opened {
+  readonly listeners: Listeners;
+  readonly lifetimes: StreamLifetimes;
+}
+
+/** The first generation, and what serves it. */
+async function openListeners(state: ProcessState, options: AppOptions): Promise<Opened> {
+  const { runtime, streams, generations, audit } = state;
+  const { loaded, onStep = () => {} } = options;
+  try {
+    state.replaceGeneration(loaded);
+    const lifetimes = new StreamLifetimes({
+      ...runtime,
+      registry: streams,
+      settings: loaded.configuration.limits.streams,
+      drops: generations.current.drops,
+      recheck: (credential) => generations.current.recheck(credential),
+    });
+    const listeners = await createListeners(loaded, () => generations.current, runtime, onStep);
+    return { listeners, lifetimes };
+  } catch (error) {
+    await Promise.all([generations.close(), audit.close()]);
+    throw error;
+  }
+}
+
+/**
+ * Everything that can fail comes before everything that has an effect. It is synchronous: no request is
+ * served between.
+ */
+function apply(
+  next: LoadedConfiguration,
+  started: StonegateConfiguration,
+  state: ProcessState,
+  { listeners, lifetimes }: Opened,
+): void {
+  const { runtime, logger, streams, generations } = state;
+  const setTLS = listeners.prepareTLS(next);
+  state.replaceGeneration(next);
+  // From here on nothing fails.
+  setTLS();
+  streams.limits = next.configuration.limits.streams;
+  lifetimes.reloaded(next.configuration.limits.streams, generations.current.drops);
+  logger.setLevel(next.configuration.log.level);
+  warn(state);
+  warnOfRestart(started, next.configuration, logger);
+  reportCertificates(referencesOf(next.configuration), next, runtime);
+}
+
+function warn({ generations, logger }: ProcessState): void {
+  for (const warning of generations.current.warnings) logger.warn({}, warning);
 }

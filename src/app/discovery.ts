@@ -5,7 +5,10 @@ import type { TenantName } from '../api/identity.ts';
 import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
-import { createDiscoveryDocuments, type DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
+import {
+  createDiscoveryDocuments,
+  type DiscoveryDocuments,
+} from '../pipeline/discovery/discovery-documents.ts';
 import { createSystemDiscovery } from '../pipeline/discovery/system-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';

@@ -16,9 +16,9 @@ import {
   type RoleLookup,
 } from '../bindings/role-lookup.ts';
 import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
-import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
 import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
+import { createStartupProbe, type StartupProbe } from '../clients/startup-probe.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
 import {

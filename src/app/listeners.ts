@@ -4,8 +4,10 @@
  * configuration in force.
  */
 import type { AddressInfo } from 'node:net';
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { ListenerName } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
@@ -52,69 +54,99 @@ export async function createListeners(
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
-  const { server, portal, webhook, admission } = loaded.configuration;
-  const { timeouts, limits } = server;
-  const opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
+  const opened = new OpenListeners(loaded, runtime);
+  try {
+    return await openAll(opened, loaded.configuration, serving, onStep);
+  } catch (error) {
+    await opened.close(0);
+    throw error;
+  }
+}
 
-  async function open(
-    options: Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>,
+async function openAll(
+  opened: OpenListeners,
+  { server, portal, webhook, admission }: StonegateConfiguration,
+  serving: () => Serving,
+  onStep: (step: string) => void,
+): Promise<Listeners> {
+  onStep(`listening at server.bind ${server.bind}`);
+  const api = await opened.open('api', server, apiTLS, (exchange) => serving().serve(exchange));
+  onStep('listening at portal.bind');
+  const portalListener =
+    portal &&
+    (await opened.open('portal', { bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
+      (serving().portal ?? notConfigured('portal'))(exchange),
+    ));
+  onStep('listening at webhook.bind');
+  const webhookListener =
+    webhook &&
+    (await opened.open('webhook', { bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
+      (serving().webhook ?? notConfigured('webhook'))(exchange),
+    ));
+  onStep('listening at admission.bind');
+  const admissionListener =
+    admission &&
+    (await opened.open(
+      'admission',
+      { bind: admission.bind, ...ADMISSION_LISTENER },
+      admissionTLS,
+      async (exchange) => (serving().admission ?? notConfigured('admission webhook'))(exchange),
+    ));
+  return {
+    api: api.address,
+    portal: portalListener?.address,
+    webhook: webhookListener?.address,
+    admission: admissionListener?.address,
+    prepareTLS: (next) => opened.prepareTLS(next),
+    drain: () => opened.drain(),
+    close: (grace) => opened.close(grace),
+  };
+}
+
+type OpenOptions = Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>;
+
+/** The listeners that are open so far. */
+class OpenListeners {
+  readonly #loaded: LoadedConfiguration;
+  readonly #runtime: RuntimeDependencies;
+  readonly #opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
+
+  constructor(loaded: LoadedConfiguration, runtime: RuntimeDependencies) {
+    this.#loaded = loaded;
+    this.#runtime = runtime;
+  }
+
+  async open(
+    name: ListenerName,
+    options: OpenOptions,
     tlsOf: TLSOf,
     serve: (exchange: Exchange) => Promise<void>,
   ): Promise<Listener> {
-    const tls = tlsOf(loaded);
+    const { timeouts, limits } = this.#loaded.configuration.server;
+    const tls = tlsOf(this.#loaded);
     if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
-    const listener = await createListener({ ...runtime, timeouts, limits, ...options, tls, serve });
-    opened.push({ listener, tlsOf });
+    const listener = await createListener({ ...this.#runtime, timeouts, limits, ...options, tls, serve });
+    this.#opened.push({ listener, tlsOf });
+    this.#runtime.telemetry.listening(name, () => listener.activeConnections);
     return listener;
   }
 
-  async function close(grace: number): Promise<void> {
-    await Promise.all(opened.map(({ listener }) => listener.close(grace)));
+  prepareTLS(next: LoadedConfiguration): () => void {
+    const prepared = this.#opened.map(({ listener, tlsOf }) => {
+      const tls = tlsOf(next);
+      return tls && listener.prepareTLS(tls);
+    });
+    return () => {
+      for (const setTLS of prepared) setTLS?.();
+    };
   }
 
-  try {
-    onStep(`listening at server.bind ${server.bind}`);
-    const api = await open(server, apiTLS, (exchange) => serving().serve(exchange));
-    onStep('listening at portal.bind');
-    const portalListener =
-      portal &&
-      (await open({ bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
-        (serving().portal ?? notConfigured('portal'))(exchange),
-      ));
-    onStep('listening at webhook.bind');
-    const webhookListener =
-      webhook &&
-      (await open({ bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
-        (serving().webhook ?? notConfigured('webhook'))(exchange),
-      ));
-    onStep('listening at admission.bind');
-    const admissionListener =
-      admission &&
-      (await open({ bind: admission.bind, ...ADMISSION_LISTENER }, admissionTLS, async (exchange) =>
-        (serving().admission ?? notConfigured('admission webhook'))(exchange),
-      ));
-    return {
-      api: api.address,
-      portal: portalListener?.address,
-      webhook: webhookListener?.address,
-      admission: admissionListener?.address,
-      prepareTLS(next) {
-        const prepared = opened.map(({ listener, tlsOf }) => {
-          const tls = tlsOf(next);
-          return tls && listener.prepareTLS(tls);
-        });
-        return () => {
-          for (const setTLS of prepared) setTLS?.();
-        };
-      },
-      drain() {
-        for (const { listener } of opened) listener.drain();
-      },
-      close,
-    };
-  } catch (error) {
-    await close(0);
-    throw error;
+  drain(): void {
+    for (const { listener } of this.#opened) listener.drain();
+  }
+
+  async close(grace: number): Promise<void> {
+    await Promise.all(this.#opened.map(({ listener }) => listener.close(grace)));
   }
 }
 

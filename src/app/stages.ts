@@ -21,7 +21,7 @@ import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
-import type { DiscoveryDocuments } from '../pipeline/discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../pipeline/discovery/discovery-documents.ts';
 import { LastModes } from '../pipeline/impersonation/impersonation-modes.ts';
 import type { ReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { parseTrustedProxies } from '../pipeline/request/client-address.ts';

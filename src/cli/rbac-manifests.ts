@@ -61,7 +61,8 @@ const DEFINITIONS = `  # Which API groups are the system tenant's alone, and whi
     verbs: ["list"]
 `;
 
-const RBAC_INDEX = `  # The RBAC index: the names of all namespaces, and what every user and service account may do.
+/** Rules of a ClusterRole. */
+export const RBAC_INDEX = `  # The RBAC index: the names of all namespaces, and what every user and service account may do.
   - apiGroups: [""]
     resources: ["namespaces"]
     verbs: ["list", "watch"]

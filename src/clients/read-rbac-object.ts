@@ -49,32 +49,98 @@ export interface RBACReader {
   read(resource: IndexedResource, object: WrittenObject): StoredObject;
 }
 
-/**
- * Equal values of different objects are stored once: there are far more bindings than roles and groups.
- *
- * @param hasTenants whether each object belongs to a tenant of Arktos
- */
-export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }): RBACReader {
-  const names = new SharedValues<string>((name) => name);
-  const rules = new SharedValues<PolicyRule>(JSON.stringify);
-  const users = new SharedValues<StoredSubject>(({ name }) => name);
-  const groups = new SharedValues<StoredSubject>(({ name }) => name);
-  const otherSubjects = new SharedValues<StoredSubject>(keyOfSubject);
-  const roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
+/** @param hasTenants whether each object belongs to a tenant of Arktos */
+export function createRBACReader(options: { readonly hasTenants: boolean }): RBACReader {
+  return new SharingReader(options);
+}
 
-  function baseOf({ value: object }: WrittenObject) {
+/** What all resources have. */
+interface Head {
+  readonly object: JSONObject;
+  readonly metadata: JSONObject;
+  readonly stored: Pick<StoredObject, 'tenant' | 'name' | 'uid' | 'revision'>;
+}
+
+/** Equal values of different objects are stored once: there are far more bindings than roles and groups. */
+class SharingReader implements RBACReader {
+  readonly #hasTenants: boolean;
+  readonly #names = new SharedValues<string>((name) => name);
+  readonly #rules = new SharedValues<PolicyRule>(JSON.stringify);
+  readonly #users = new SharedValues<StoredSubject>(({ name }) => name);
+  readonly #groups = new SharedValues<StoredSubject>(({ name }) => name);
+  readonly #otherSubjects = new SharedValues<StoredSubject>(keyOfSubject);
+  readonly #roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
+
+  constructor({ hasTenants }: { readonly hasTenants: boolean }) {
+    this.#hasTenants = hasTenants;
+  }
+
+  read(resource: IndexedResource, object: WrittenObject): StoredObject {
+    switch (resource) {
+      case 'namespaces':
+        return this.#readNamespace(object);
+      case 'roles':
+      case 'clusterroles':
+        return this.#readRole(resource, object);
+      case 'rolebindings':
+      case 'clusterrolebindings':
+        return this.#readBinding(resource, object);
+    }
+  }
+
+  #readNamespace(written: WrittenObject): StoredNamespace {
+    const { object, metadata, stored } = this.#headOf(written);
+    return {
+      ...stored,
+      resource: 'namespaces',
+      // Bindings have the same text as their namespace: comparing it is comparing two references.
+      name: this.#names.share(stored.name),
+      labels: labelsOf(metadata),
+      phase: this.#names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
+      creationTimestamp: textOf(metadata.creationTimestamp),
+      json: copyOf(withKind(object, written.text())),
+    };
+  }
+
+  #readRole(resource: StoredRole['resource'], written: WrittenObject): StoredRole {
+    const { object, metadata, stored } = this.#headOf(written);
+    const aggregates = resource === 'clusterroles' ? selectorsOf(object.aggregationRule) : undefined;
+    return {
+      ...stored,
+      resource,
+      namespace: resource === 'roles' ? this.#namespaceOf(metadata) : '',
+      rules: objectsIn(object.rules).map((rule) => this.#rules.share(ruleOf(rule))),
+      labels: labelsOf(metadata),
+      ...(aggregates && { aggregates }),
+    };
+  }
+
+  #readBinding(resource: StoredBinding['resource'], written: WrittenObject): StoredBinding {
+    const { object, metadata, stored } = this.#headOf(written);
+    const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
+    const bound = objectsIn(object.subjects).map((subject) => this.#shareSubject(subjectOf(subject)));
+    return {
+      ...stored,
+      resource,
+      namespace: resource === 'rolebindings' ? this.#namespaceOf(metadata) : '',
+      roleRef: this.#roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
+      subjects: bound.length === 0 ? NO_SUBJECTS : bound,
+    };
+  }
+
+  #headOf({ value: object }: WrittenObject): Head {
     if (!isJSONObject(object) || !isJSONObject(object.metadata))
       throw new MalformedObject('an object has no metadata');
     const { metadata } = object;
-    const tenant = hasTenants ? textOf(metadata.tenant) : '';
+    const tenant = this.#hasTenants ? textOf(metadata.tenant) : '';
     const name = textOf(metadata.name);
-    if (name === '' || (hasTenants && tenant === ''))
+    if (name === '' || (this.#hasTenants && tenant === ''))
       throw new MalformedObject(`an object has no ${name === '' ? 'name' : 'tenant'}`);
     return {
       object,
       metadata,
       stored: {
-        tenant: names.share(tenant),
+        tenant: this.#names.share(tenant),
         name,
         uid: textOf(metadata.uid),
         revision: readRevision(metadata.resourceVersion),
@@ -82,73 +148,18 @@ export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean 
     };
   }
 
-  function namespaceIn(metadata: JSONObject): string {
+  #namespaceOf(metadata: JSONObject): string {
     const namespace = textOf(metadata.namespace);
     if (namespace === '') throw new MalformedObject('an object has no namespace');
-    return names.share(namespace);
-  }
-
-  function readNamespace(given: WrittenObject): StoredNamespace {
-    const { object, metadata, stored } = baseOf(given);
-    return {
-      ...stored,
-      resource: 'namespaces',
-      // Bindings have the same text as their namespace: comparing it is comparing two references.
-      name: names.share(stored.name),
-      labels: labelsOf(metadata),
-      phase: names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
-      creationTimestamp: textOf(metadata.creationTimestamp),
-      json: copyOf(withKind(object, given.text())),
-    };
-  }
-
-  function readRole(resource: StoredRole['resource'], given: WrittenObject): StoredRole {
-    const { object, metadata, stored } = baseOf(given);
-    const aggregates = resource === 'clusterroles' ? selectorsOf(object.aggregationRule) : undefined;
-    return {
-      ...stored,
-      resource,
-      namespace: resource === 'roles' ? namespaceIn(metadata) : '',
-      rules: objectsIn(object.rules).map((rule) => rules.share(ruleOf(rule))),
-      labels: labelsOf(metadata),
-      ...(aggregates && { aggregates }),
-    };
+    return this.#names.share(namespace);
   }
 
   /** A user or a group is found by its name alone: no key has to be made for it. */
-  function shareSubject(subject: StoredSubject): StoredSubject {
-    if (subject.namespace !== '') return otherSubjects.share(subject);
-    if (subject.kind === 'Group') return groups.share(subject);
-    return subject.kind === 'User' ? users.share(subject) : otherSubjects.share(subject);
+  #shareSubject(subject: StoredSubject): StoredSubject {
+    if (subject.namespace !== '') return this.#otherSubjects.share(subject);
+    if (subject.kind === 'Group') return this.#groups.share(subject);
+    return subject.kind === 'User' ? this.#users.share(subject) : this.#otherSubjects.share(subject);
   }
-
-  function readBinding(resource: StoredBinding['resource'], given: WrittenObject): StoredBinding {
-    const { object, metadata, stored } = baseOf(given);
-    const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
-    const bound = objectsIn(object.subjects).map((subject) => shareSubject(subjectOf(subject)));
-    return {
-      ...stored,
-      resource,
-      namespace: resource === 'rolebindings' ? namespaceIn(metadata) : '',
-      roleRef: roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
-      subjects: bound.length === 0 ? NO_SUBJECTS : bound,
-    };
-  }
-
-  return {
-    read(resource, object) {
-      switch (resource) {
-        case 'namespaces':
-          return readNamespace(object);
-        case 'roles':
-        case 'clusterroles':
-          return readRole(resource, object);
-        case 'rolebindings':
-        case 'clusterrolebindings':
-          return readBinding(resource, object);
-      }
-    },
-  };
 }
 
 /** Equal for equal subjects only, whatever characters they hold; faster than JSON. */

@@ -3,7 +3,7 @@
  * `JSON.parse` would use the last of two equal keys, so a restriction in the first would be lost. YAML 1.2
  * core schema; RFC 8259 §4.
  */
-import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit, type YAMLParseError } from 'yaml';
 import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 
@@ -24,11 +24,13 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
     customTags: (tags) =>
       tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
   });
-  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
-    path: '',
-    message: `is no valid YAML: ${yamlMistake(error.code)}`,
-    line: lines.linePos(error.pos[0]).line,
-  }));
+  const problems: Problem[] = [...withoutConsequences(document.errors), ...document.warnings].map(
+    (error) => ({
+      path: '',
+      message: `is no valid YAML: ${yamlMistake(error.code)}`,
+      line: lines.linePos(error.pos[0]).line,
+    }),
+  );
   visit(document, {
     Pair(_, pair) {
       const name = keyName(pair);
@@ -47,6 +49,15 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
   } catch {
     return { ok: false, problems: [{ path: '', message: `is no usable YAML: ${UNUSABLE_ALIASES}` }] };
   }
+}
+
+/**
+ * Behind the first mistake in the syntax the parser reads what was never meant. A key that is written twice
+ * is no such mistake.
+ */
+function withoutConsequences(errors: readonly YAMLParseError[]): readonly YAMLParseError[] {
+  const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
+  return errors.filter((error) => error === first || error.code === 'DUPLICATE_KEY');
 }
 
 function keyName({ key }: Pair): string | undefined {

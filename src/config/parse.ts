@@ -8,7 +8,7 @@ import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type WithAuthenticationFile, withAuthenticationFile } from './authentication-file.ts';
 import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { beyond, CONFIGURATION_STAND_INS, inFile, remainderOf } from './remainder.ts';
+import { besideUnknownKeys, beyond, CONFIGURATION_STAND_INS, inFile, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
 import { validate } from './validate.ts';
 
@@ -49,7 +49,11 @@ export function parseConfiguration(
   const rest = remainderOf(document.data, wrong, schema, CONFIGURATION_STAND_INS);
   if (rest === undefined) return { problems: locate(wrong), locate };
   const whole = withAuthenticationFile(bodyOf(rest.value), content);
-  const others = (findings: readonly Finding[]) => locate(beyond(rest.gaps, inFile(rest, findings)));
+  const holders = result.error.issues
+    .filter(({ code }) => code === 'unrecognized_keys')
+    .map(({ path }) => path);
+  const others = (findings: readonly Finding[]) =>
+    locate(besideUnknownKeys(holders, document.data, beyond(rest.gaps, inFile(rest, findings))));
   return {
     remainder: whole.configuration,
     problems: [...locate(wrong), ...problemsIn(whole, others)],

@@ -70,6 +70,27 @@ export function beyond(gaps: readonly Path[], findings: readonly Finding[]): Fin
   );
 }
 
+/**
+ * Without the findings that depend on a field that is missing beside a key that is not known: the key is
+ * probably that field, misspelled.
+ *
+ * @param holders the mappings with a key that is not known
+ * @param data the content of the file
+ */
+export function besideUnknownKeys(
+  holders: readonly Path[],
+  data: unknown,
+  findings: readonly Finding[],
+): Finding[] {
+  const isMissing = (place: Path): boolean =>
+    place.some(
+      (_, at) =>
+        place.slice(0, at + 1).reduce<unknown>(memberOf, data) === undefined &&
+        holders.some((holder) => holder.length === at && isWithin(place, holder)),
+    );
+  return findings.filter(({ because = [] }) => !because.some(isMissing));
+}
+
 /** The findings with paths as in the file. */
 export function inFile({ placeInFile }: Remainder<unknown>, findings: readonly Finding[]): Finding[] {
   return findings.map((finding) => ({

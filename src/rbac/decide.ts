@@ -7,6 +7,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
+import { anyAllows } from './many-bindings.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -54,9 +55,30 @@ export function decide(index: RBACIndex, user: RBACUser, question: Question): Ac
   return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
 }
 
+/** The same without the reason. */
 export function allows(index: RBACIndex, user: RBACUser, question: Question): boolean {
   if (user.groups.includes(SYSTEM_MASTERS)) return true;
-  return allowingRule(index, user, question, new Set()) !== undefined;
+  if (isConfinedElsewhere(index, user, question)) return false;
+  const objects = index.objectsOf(user.tenant);
+  const namespace = namespaceOf(question);
+  if (isAllowedBy(objects, user, '', question)) return true;
+  return namespace !== '' && isAllowedBy(objects, user, namespace, question);
+}
+
+/** @param place the namespace of the bindings; empty for the ClusterRoleBindings */
+function isAllowedBy(objects: TenantObjects, user: RBACUser, place: string, question: Question): boolean {
+  const keys = keysOfUser(user);
+  if (haveAtMost(keys.size, objects.bindingsIn(place))) {
+    const bindings = bindingsOf(objects, user, place);
+    return bindings.some((binding) =>
+      objects.roleOf(binding)?.rules.some((rule) => ruleAllows(rule, question)),
+    );
+  }
+  for (const key of keys) {
+    const bindings = inNamespace(objects.bindingsOfSubject(key), place);
+    if (anyAllows(objects, bindings, question, key, place)) return true;
+  }
+  return false;
 }
 
 /** The first rule that allows the request. A role that many bindings refer to is evaluated once. */

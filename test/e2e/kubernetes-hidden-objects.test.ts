@@ -99,7 +99,33 @@ const OBJECTS: readonly [hidden: string, missing: string, ask?: Ask][] = [
   [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { headers: { 'user-agent': 'curl/8' } }],
   [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { method: 'DELETE' }],
   [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { method: 'PATCH', headers: PATCH, body: '{}' }],
+  [HIDDEN, '/api/v1/namespaces/nowhere/configmaps/nada', { method: 'DELETE' }],
+  [HIDDEN, '/api/v1/namespaces/nowhere/configmaps/nada', { method: 'PATCH', headers: PATCH, body: '{}' }],
+  [HIDDEN, '/api/v1/namespaces/nowhere/configmaps/nada', put('ConfigMap', 'v1', 'nowhere')],
+  [
+    '/api/v1/namespaces/vault/serviceaccounts/plan',
+    '/api/v1/namespaces/nowhere/serviceaccounts/nada',
+    { method: 'PATCH', headers: PATCH, body: '{}' },
+  ],
+  [
+    '/apis/apps/v1/namespaces/vault/deployments/plan/scale',
+    '/apis/apps/v1/namespaces/nowhere/deployments/nada/scale',
+  ],
+  [
+    '/apis/apps/v1/namespaces/vault/deployments/plan/scale',
+    '/apis/apps/v1/namespaces/nowhere/deployments/nada/scale',
+    { method: 'PATCH', headers: PATCH, body: '{}' },
+  ],
+  ['/api/v1/namespaces/vault', '/api/v1/namespaces/nowhr', { method: 'DELETE' }],
+  ['/api/v1/namespaces/vault', '/api/v1/namespaces/nowhr', { method: 'PATCH', headers: PATCH, body: '{}' }],
+  ['/api/v1/namespaces/vault/pods/plan/log', '/api/v1/namespaces/nowhere/pods/nada/log'],
 ];
+
+/** A replacement of the missing object. */
+function put(kind: string, apiVersion: string, namespace: string): Ask {
+  const object = { kind, apiVersion, metadata: { name: 'nada', namespace } };
+  return { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(object) };
+}
 
 const skip = missingKubernetes();
 t.test('an object that the user may not know of', { skip }, async (t) => {
@@ -121,6 +147,22 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
         what,
       );
     }
+  });
+
+  t.test('a PUT that could create the object does not tell whether the namespace exists', async (t) => {
+    const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/nada`;
+    const replies = await Promise.all(
+      ['vault', 'nowhere'].map((namespace) =>
+        ask(leases(namespace), put('Lease', 'coordination.k8s.io/v1', namespace)),
+      ),
+    );
+    for (const { status, body } of replies) {
+      t.equal(status, 404);
+      t.match(body, 'leases.coordination.k8s.io \\"nada\\" not found');
+    }
+    const lease = put('Lease', 'coordination.k8s.io/v1', 'nowhere');
+    const { body } = await kubernetes.ask(kubernetes.admin, leases('nowhere'), lease);
+    t.match(body, 'namespaces \\"nowhere\\" not found', 'the API server tells an administrator');
   });
 
   t.test('has no body in the response to a HEAD', async (t) => {

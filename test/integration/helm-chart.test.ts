@@ -5,9 +5,11 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
+
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+
 import { createServer } from 'node:http';
-import { basename, join } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
 import { check } from '../../src/cli/check.ts';
@@ -154,6 +156,20 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
     t.equal(seconds(grace), whole + rest, grace);
 });
 
+t.test(
+  'the PrometheusRule has the rules of config/alerts, and the ConfigMap every dashboard',
+  { skip },
+  async (t) => {
+    const objects = render(t.testdir(), SAMPLES.get('everything') ?? '');
+    const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
+    t.same(rule?.spec, parse(readFileSync('config/alerts/stonegate.yaml', 'utf8')));
+    const data = objects.find(({ metadata }) => metadata.name === 'stonegate-dashboards')?.data ?? {};
+    const files = globSync('config/dashboards/*.json');
+    t.equal(Object.keys(data).length, files.length);
+    for (const file of files) t.equal(data[basename(file)]?.trim(), readFileSync(file, 'utf8').trim(), file);
+  },
+);
+
 t.test('two releases share no object, and select only their own pods', { skip }, async (t) => {
   const release = (name: string) => {
     const words = ['template', name, CHART, '--values', SAMPLES.get('everything') ?? ''];
@@ -205,6 +221,31 @@ t.test(
       });
       t.same(comparable(objectsOf(overlay)), comparable(render(t.testdir(), SAMPLES.get(name) ?? '')), name);
     }
+  },
+);
+
+t.test(
+  'with the component access-index an overlay has the rights of the index, bound to its service account',
+  { skip: kubectl === undefined && NO_KUBECTL },
+  async (t) => {
+    const folder = t.testdir();
+    const there = (name: string) => relative(folder, resolve('config/kubernetes', name));
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: [there('overlays/shared')],
+      components: [there('components/access-index')],
+    };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = execFileSync(kubectl ?? '', ['kustomize', folder], { encoding: 'utf8' });
+    const named = objectsOf(rendered).filter(({ metadata }) => metadata.name === 'stonegate-index');
+    t.match(named, [
+      { kind: 'ClusterRole', rules: [{ resources: ['namespaces'], verbs: ['list', 'watch'] }, {}] },
+      {
+        kind: 'ClusterRoleBinding',
+        subjects: [{ kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' }],
+      },
+    ]);
   },
 );
 

@@ -5,7 +5,7 @@ import { createProcessCache } from '../../src/cache/process-cache.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { createDiscoveryDocuments } from '../../src/pipeline/discovery/answer-discovery.ts';
+import { createDiscoveryDocuments } from '../../src/pipeline/discovery/discovery-documents.ts';
 import { createSystemDiscovery } from '../../src/pipeline/discovery/system-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';

@@ -29,6 +29,8 @@ export interface TestbedOptions {
   readonly portal?: { readonly port: number };
   /** How long tokens live, in seconds; an hour without it. */
   readonly tokenLife?: number;
+  /** The API server's version; that of the recordings without it. */
+  readonly gitVersion?: string;
   /** Called with each request that reaches the API server. */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
@@ -55,13 +57,14 @@ export const OWN_TOKEN = 'stonegate-own-token';
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
 export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
-  const { folder, mode = 'arktos', tokenLife = 3_600, portal, onRequest } = options;
+  const { folder, mode = 'arktos', tokenLife = 3_600, portal, gitVersion, onRequest } = options;
   await mkdir(folder, { recursive: true });
   const authority = await createAuthority('Stonegate demo CA');
   const apiServer = await createApiServer({
     flavour: mode === 'arktos' ? 'arktos' : 'kubernetes',
     tls: { ...(await authority.server('kube-apiserver')), clientCA: authority.cert },
     tokens: { [OWN_TOKEN]: { username: 'stonegate' } },
+    gitVersion,
     ...(onRequest && { onRequest }),
   });
   const keystone = await createKeystoneStandIn({ tls: await authority.server('keystone') });

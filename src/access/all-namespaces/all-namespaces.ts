@@ -5,12 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { type ResourceQuestion, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
-import type { Change } from '../../rbac/change.ts';
 import { allows } from '../../rbac/decide.ts';
 import { isAllowedIn, namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { intersects } from '../../rbac/subject-key.ts';
 import { keysOfSubject } from '../subject-changes.ts';
+import type { WatchConcerns } from './watch-decisions.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -40,14 +39,9 @@ export function isPermittedIn(
   return isAllowedIn(index, user, { ...question, subresource: '', name: '' }, namespace);
 }
 
-/** Whether a change may make other namespaces permitted. */
-export function isConcerned(
-  change: Change,
-  subject: SubjectByNamespace,
-  { tenant }: AllNamespacesQuestion,
-): boolean {
-  if (change.kind === 'namespace') return change.type !== 'MODIFIED' && change.tenant === tenant;
-  return change.tenant === subject.cluster.tenant && intersects(change.subjects, keysOfSubject(subject));
+/** The changes that may make other namespaces permitted. */
+export function concernsOf(subject: SubjectByNamespace, { tenant }: AllNamespacesQuestion): WatchConcerns {
+  return { access: { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) }, tenant };
 }
 
 /** Equal for the same namespaces. */

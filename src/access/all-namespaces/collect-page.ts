@@ -58,12 +58,12 @@ export async function collectPage(
   options: PageOptions,
   request: RequestPart,
 ): Promise<MergedPage | 'expired'> {
-  const page = new Collecting(options, request);
+  const page = new PageCollection(options, request);
   while (page.continues) if (!(await page.requestNext())) return 'expired';
   return page.collected();
 }
 
-class Collecting {
+class PageCollection {
   readonly #options: PageOptions;
   readonly #request: RequestPart;
   readonly #namespaces: readonly string[];

@@ -4,6 +4,7 @@
  * the user, and the responses are merged. See docs/access.md.
  */
 import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
+import { WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
@@ -14,7 +15,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Answerer } from '../delivery.ts';
-import type { DiscoveryDocuments } from '../discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
 import { preferredVersion } from '../discovery/preferred-version.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
@@ -30,7 +31,7 @@ import { isAllNamespaces } from './request.ts';
 import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
-  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
+  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'decisions'>,
     Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'lifetimes'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
@@ -40,6 +41,7 @@ export interface AllNamespacesOptions
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
+  readonly decisions?: WatchDecisions;
 }
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
@@ -54,12 +56,15 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
   const others = new OtherAuthorizers(options);
+  const { decisions = new WatchDecisions(options.access.index) } = options;
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, others),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options, others) : undefined;
+      return options.access.state() === 'current'
+        ? answer(outgoing, info, { ...options, decisions }, others)
+        : undefined;
     },
   };
 }
@@ -67,7 +72,7 @@ export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllN
 async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
-  options: AllNamespacesOptions,
+  options: AllNamespacesOptions & Pick<MergedWatchRunOptions, 'decisions'>,
   others: OtherAuthorizers,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;

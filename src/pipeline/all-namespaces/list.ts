@@ -28,7 +28,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer } from './response.ts';
+import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
 export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
@@ -54,9 +54,9 @@ export async function mergedList(
   const access = digestOfNamespaces(namespaces);
   const scope = scopeOf(request);
   const from = startOf(request, scope, access, options);
-  const collector = new Collector(request, options);
+  const lists = new NamespaceLists(request, options);
   try {
-    const page = await collector.page(from);
+    const page = await lists.page(from);
     const [first, ...others] = page.parts;
     if (first === undefined) {
       if (from !== undefined) throw expired('the namespaces of this list are no longer accessible');
@@ -73,14 +73,14 @@ export async function mergedList(
       status: 200,
       headers: [...headers, ...leftOut(page.forbidden, info)],
       body,
-      release: collector.detach(),
+      release: lists.detach(),
     };
   } catch (error) {
-    if (error instanceof NamespaceAnswer) return relayedResponse(error.response);
+    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     if (error instanceof MalformedJSON) throw unreadable(error);
     throw error;
   } finally {
-    collector.release();
+    lists.release();
   }
 }
 
@@ -124,7 +124,7 @@ function expired(reason: string): StatusError {
   return new StatusError('ResourceExpired', `The provided continue parameter is too old: ${reason}`);
 }
 
-class Collector {
+class NamespaceLists {
   readonly #request: AllNamespacesRequest;
   readonly #options: MergedListOptions;
   #bytes = 0;
@@ -185,7 +185,7 @@ class Collector {
       case 410:
         return 'expired';
       default:
-        throw new NamespaceAnswer(response);
+        throw new UnexpectedNamespaceResponse(response);
     }
   }
 

@@ -14,7 +14,7 @@ import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, NamespaceAnswer } from './response.ts';
+import { EXPIRED_EVENT, leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
@@ -23,7 +23,7 @@ export interface MergedWatchOptions extends NamespaceRequestOptions {
 
 type RunOptions = Pick<
   MergedWatchRunOptions,
-  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes'
+  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes' | 'decisions'
 >;
 
 /** Of a response that is no watch. */
@@ -67,6 +67,7 @@ export async function mergedWatch(
     const refused = opened.flatMap(({ name, stream }) => (stream === undefined ? [name] : []));
     const run = new MergedWatchRun({
       ...options,
+      tenant: outgoing.tenant,
       namespaces,
       parts,
       open,
@@ -88,12 +89,12 @@ export async function mergedWatch(
           run.stop();
         };
       },
-      expired: () => run.expired,
+      expired: () => EXPIRED_EVENT,
     };
   } catch (error) {
     end();
     client.removeEventListener('abort', end);
-    if (error instanceof NamespaceAnswer) return relayedResponse(error.response);
+    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     throw error;
   }
 }
@@ -110,12 +111,12 @@ interface Opened {
   readonly stream: UpstreamStream | undefined;
 }
 
-/** @throws NamespaceAnswer for any other response than 200 and 403 */
+/** @throws UnexpectedNamespaceResponse for any other response than 200 and 403 */
 function openAll(namespaces: readonly string[], open: OpenPart): Promise<Opened[]> {
   return mapWithConcurrency(namespaces, CONCURRENT_PARTS, async (name) => {
     const stream = await open(name, {});
     if (stream.status === 200) return { name, stream };
-    if (stream.status !== 403) throw new NamespaceAnswer(await wholeResponse(stream));
+    if (stream.status !== 403) throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
     stream.body.destroy();
     return { name, stream: undefined };
   });

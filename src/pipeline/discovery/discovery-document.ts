@@ -29,7 +29,7 @@ const DISCOVERY_FIELDS: ReadonlySet<string> = new Set([
   'vary',
   'warning',
 ]);
-export const JSON_ANSWER: UpstreamResponse = {
+export const JSON_RESPONSE: UpstreamResponse = {
   status: 200,
   headers: [['Content-Type', JSON_TYPE]],
   body: Buffer.alloc(0),

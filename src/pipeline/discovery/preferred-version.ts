@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
 import { readGroup } from '../../tenancy/reduce-discovery.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from './answer-discovery.ts';
+import type { DiscoveryDocuments } from './discovery-documents.ts';
 
 /**
  * @param group as a client sent it

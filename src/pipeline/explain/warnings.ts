@@ -6,7 +6,7 @@ import { doubtAboutIndex, type RulesTrust } from '../../access/incomplete-rules.
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from '../discovery/answer-discovery.ts';
+import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 

@@ -31,7 +31,10 @@ const POSTPONED =
 /** Milliseconds between two looks at roles that are looked up. */
 const RECHECK = 60_000;
 
-/** @throws StatusError RequestMalformed, NotAcceptable, ResourceVersionTooLarge */
+/** Of a name in a watch whose names are confirmed: the reviews, and what is shown. */
+const CONFIRMED_BYTES = 400;
+
+/** @throws StatusError RequestMalformed, NotAcceptable, ResourceVersionTooLarge, TenantRateExceeded */
 export async function watchVisible(
   request: NamespacesRequest,
   state: NamespacesState,
@@ -45,6 +48,8 @@ export async function watchVisible(
     await waitForRevision(resourceVersion, request, state);
   const review = nameReview(outgoing, state);
   const confirmation = review && (await confirmationOf(request, state, review));
+  const bytesPerName = confirmation === undefined ? 0 : CONFIRMED_BYTES;
+  if (!state.views.hasRoomFor(viewOf(request, state), bytesPerName)) throw tooManyNames();
   const isResumed = sendInitialEvents !== true && resourceVersion > 0;
   const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
   return {
@@ -59,6 +64,11 @@ export async function watchVisible(
       const start = beginning(request, state, view);
       if (start === undefined || (isResumed && confirmation?.isUncertain)) {
         stream.write(tooOld(resourceVersion, access.index.revision));
+        stream.end();
+        return () => {};
+      }
+      const release = state.views.hold(view, bytesPerName, () => stream.end());
+      if (release === undefined) {
         stream.end();
         return () => {};
       }
@@ -81,6 +91,7 @@ export async function watchVisible(
         finished();
         stopRechecks();
         stop();
+        release();
       };
     },
     // With other groups the client would go on with the namespaces of before.
@@ -188,6 +199,13 @@ function beginning(
   }
   if (state.served.mayHaveChanged(view, resourceVersion)) return undefined;
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
+}
+
+function tooManyNames(): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    'Too many requests, please try again later: the open watches of namespaces show too many names',
+  );
 }
 
 function tooOld(revision: number, current: number): string {

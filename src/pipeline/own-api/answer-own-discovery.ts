@@ -46,59 +46,18 @@ const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
 ]);
 const OF_ONE_FORM: ReadonlySet<string> = new Set(['etag', 'last-modified', 'accept-ranges']);
 
-export function createOwnDiscoveryAnswerer({
-  ownAPI,
-  fetcher,
-}: OwnDiscoveryOptions): Answerer<UpstreamResponse> {
-  const { resources } = ownAPI;
-  const openAPI = documentResponse(ownOpenAPI(resources));
+export function createOwnDiscoveryAnswerer(options: OwnDiscoveryOptions): Answerer<UpstreamResponse> {
+  const { resources } = options.ownAPI;
+  const openapi = documentResponse(ownOpenAPI(resources));
   const documents: Readonly<Record<OwnDocument, UpstreamResponse>> = {
     group: documentResponse(OWN_GROUP_DOCUMENT),
     resources: documentResponse(ownResourceList(resources)),
-    openapi: openAPI,
+    openapi,
   };
-  const own: OwnDocuments = { resources, openAPIHash: digestOf(openAPI.body).toUpperCase() };
-  const mark = `.${digestOf(Buffer.from(JSON.stringify(own)))}`;
-
-  async function answerList(outgoing: Outgoing, accept: string, path: string): Promise<UpstreamResponse> {
-    const { exchange, sender, tenant, upstreamHeaders } = outgoing;
-    const wanted = entityTags(exchange.headers);
-    const known = wanted
-      .filter((tag) => tag.endsWith(`${mark}"`))
-      .map((tag) => `${tag.slice(0, -mark.length - 1)}"`);
-    setImpersonationSent(outgoing);
-    const response = await fetcher.fetch(
-      {
-        account: { kind: 'tenant', tenant },
-        sender,
-        method: 'GET',
-        target: path,
-        headers: [
-          ...upstreamHeaders.filter(([name]) => !ABOUT_ONE_FORM.has(name.toLowerCase())),
-          ['Accept', accept],
-          ...(known.length === 0 ? [] : ([['If-None-Match', known.join(', ')]] satisfies HeaderField[])),
-        ],
-      },
-      exchange.signal,
-    );
-    // The length is written with the response.
-    const headers = response.headers.filter(([name]) => !isNamed(name, 'content-length'));
-    return conditional(withGroup({ ...response, headers }), wanted);
-  }
-
-  function withGroup(response: UpstreamResponse): UpstreamResponse {
-    const { status, headers } = response;
-    if (status !== 200 && status !== 304) return response;
-    const tag = headerValue(headers, 'etag');
-    const remaining = headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
-    const marked = tag === undefined ? undefined : `${tag.replace(/^W\//, '').slice(0, -1)}${mark}"`;
-    if (status === 304) return { ...response, headers: withTag(remaining, marked) };
-    const document = withOwnGroup(parse(response), own);
-    if (document === undefined) return response;
-    const body = Buffer.from(`${JSON.stringify(document)}\n`);
-    return { status, headers: withTag(remaining, marked ?? `"${digestOf(body)}"`), body };
-  }
-
+  const lists = new ExtendedLists(options.fetcher, {
+    resources,
+    openAPIHash: digestOf(openapi.body).toUpperCase(),
+  });
   return {
     answer(outgoing) {
       const { route, info, exchange } = outgoing;
@@ -109,9 +68,62 @@ export function createOwnDiscoveryAnswerer({
       const accept = narrowedTo(JSON_TYPE, exchange.headers);
       // Without JSON there is nothing to add to: the client gets the API server's document as it is.
       if (accept === undefined) return undefined;
-      return answerList(outgoing, accept, route.query === '' ? route.path : `${route.path}?${route.query}`);
+      return lists.get(outgoing, accept, route.query === '' ? route.path : `${route.path}?${route.query}`);
     },
   };
+}
+
+/** The API server's lists of groups, with Stonegate's own. */
+class ExtendedLists {
+  readonly #fetcher: UpstreamFetcher;
+  readonly #own: OwnDocuments;
+  /** What the ETag of an extended list ends with, before the quote. */
+  readonly #mark: string;
+
+  constructor(fetcher: UpstreamFetcher, own: OwnDocuments) {
+    this.#fetcher = fetcher;
+    this.#own = own;
+    this.#mark = `.${digestOf(Buffer.from(JSON.stringify(own)))}`;
+  }
+
+  async get(outgoing: Outgoing, accept: string, target: string): Promise<UpstreamResponse> {
+    const { exchange, sender, tenant, upstreamHeaders } = outgoing;
+    const wanted = entityTags(exchange.headers);
+    const known = wanted
+      .filter((tag) => tag.endsWith(`${this.#mark}"`))
+      .map((tag) => `${tag.slice(0, -this.#mark.length - 1)}"`);
+    setImpersonationSent(outgoing);
+    const response = await this.#fetcher.fetch(
+      {
+        account: { kind: 'tenant', tenant },
+        sender,
+        method: 'GET',
+        target,
+        headers: [
+          ...upstreamHeaders.filter(([name]) => !ABOUT_ONE_FORM.has(name.toLowerCase())),
+          ['Accept', accept],
+          ...(known.length === 0 ? [] : ([['If-None-Match', known.join(', ')]] satisfies HeaderField[])),
+        ],
+      },
+      exchange.signal,
+    );
+    // The length is written with the response.
+    const headers = response.headers.filter(([name]) => !isNamed(name, 'content-length'));
+    return conditional(this.#extended({ ...response, headers }), wanted);
+  }
+
+  #extended(response: UpstreamResponse): UpstreamResponse {
+    const { status, headers } = response;
+    if (status !== 200 && status !== 304) return response;
+    const tag = headerValue(headers, 'etag');
+    const remaining = headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
+    const marked = tag === undefined ? undefined : `${tag.replace(/^W\//, '').slice(0, -1)}${this.#mark}"`;
+    if (status === 304) return { ...response, headers: withTag(remaining, marked) };
+    const document = withOwnGroup(parse(response), this.#own);
+    if (document === undefined) return response;
+    const body = Buffer.from(`${JSON.stringify(document)}\n`);
+    return { status, headers: withTag(remaining, marked ?? `"${digestOf(body)}"`), body };
+  }
 }
 
 function parse({ headers, body }: UpstreamResponse): unknown {

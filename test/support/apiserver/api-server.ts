@@ -36,6 +36,11 @@ export interface ApiServerOptions {
   readonly tokens?: Readonly<Record<string, TokenUser>>;
   /** Gives every new pod a node, so that it runs at once; true unless said otherwise. */
   readonly schedulesPods?: boolean;
+  /**
+   * What `/version` says. Without it that of the recorded Arktos, which was built without a version: kubectl
+   * cannot read it.
+   */
+  readonly gitVersion?: string | undefined;
   /** Called with each request as it arrives. */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
@@ -83,7 +88,8 @@ const LARGEST_HEADER = 1024 * 1024;
 
 /** Starts a server with an empty, freshly furnished cluster. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const cluster = createCluster(options.flavour, { schedulesPods: options.schedulesPods ?? true });
+  const { flavour, schedulesPods = true, gitVersion } = options;
+  const cluster = createCluster(flavour, { schedulesPods, gitVersion });
   const seed = createSeed(cluster);
   furnishCluster(cluster, seed);
   for (const [token, user] of Object.entries(options.tokens ?? {})) seed.token(token, user);

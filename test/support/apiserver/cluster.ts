@@ -18,6 +18,8 @@ export interface Cluster {
   readonly flavour: Flavour;
   /** Whether a pod that is created over HTTP gets a node, and so runs at once. */
   readonly schedulesPods: boolean;
+  /** Of `/version`; undefined for that of the recordings. */
+  readonly gitVersion: string | undefined;
   readonly store: ObjectStore;
   readonly rbac: Rbac;
   readonly pods: Pods;
@@ -41,7 +43,12 @@ export interface Cluster {
   close(): void;
 }
 
-export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPods: boolean }): Cluster {
+export interface ClusterOptions {
+  readonly schedulesPods: boolean;
+  readonly gitVersion?: string | undefined;
+}
+
+export function createCluster(flavour: Flavour, { schedulesPods, gitVersion }: ClusterOptions): Cluster {
   const store = new ObjectStore();
   const builtIn = builtInKinds(flavour);
   const tokens = new Map<string, TokenUser>();
@@ -63,6 +70,7 @@ export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPo
   const cluster: Cluster = {
     flavour,
     schedulesPods,
+    gitVersion,
     store,
     rbac: createRbac(store, flavour),
     pods,

@@ -1,4 +1,5 @@
 /** What is no resource: discovery, OpenAPI, the version, health, and the other doors an API server has. */
+import type { Cluster } from './cluster.ts';
 import * as discovery from './discovery.ts';
 import { type Exchange, sendJSON, sendText } from './exchange.ts';
 import type { JsonObject } from './json.ts';
@@ -36,7 +37,7 @@ export function serveNonResource(exchange: Exchange): void {
   const redirect = cluster.flavour === 'arktos' ? REDIRECTS[at] : undefined;
   if (redirect !== undefined) response.writeHead(307, { Location: redirect }).end();
   else if (at === '/openapi/v2') sendOpenapi(exchange, request.headers.accept ?? '');
-  else if (at === '/version') sendJSON(response, 200, versionOf(cluster.flavour === 'arktos'));
+  else if (at === '/version') sendJSON(response, 200, versionOf(cluster));
   else if (HEALTH.has(at)) sendText(response, 200, 'ok');
   else if (at === '/metrics') sendText(response, 200, 'apiserver_request_total 1\n');
   else if (at === '/logs') sendText(response, 200, 'kube-apiserver.log\n');
@@ -75,25 +76,29 @@ function sendOpenapi({ cluster, path, user, response }: Exchange, accept: string
   response.end(document);
 }
 
-function versionOf(arktos: boolean): JsonObject {
+function versionOf({ flavour, gitVersion }: Cluster): JsonObject {
   const build = { buildDate: '1970-01-01T00:00:00Z', compiler: 'gc', platform: 'linux/amd64' };
-  return arktos
-    ? {
-        major: '',
-        minor: '',
-        gitVersion: 'v0.0.0-master+$Format:%h$',
-        gitCommit: '$Format:%H$',
-        gitTreeState: '',
-        goVersion: 'go1.19.8',
-        ...build,
-      }
-    : {
-        major: '1',
-        minor: '30',
-        gitVersion: 'v1.30.0',
-        gitCommit: '0000000',
-        gitTreeState: 'clean',
-        goVersion: 'go1.22.2',
-        ...build,
-      };
+  const recorded =
+    flavour === 'arktos'
+      ? {
+          major: '',
+          minor: '',
+          gitVersion: 'v0.0.0-master+$Format:%h$',
+          gitCommit: '$Format:%H$',
+          gitTreeState: '',
+          goVersion: 'go1.19.8',
+          ...build,
+        }
+      : {
+          major: '1',
+          minor: '30',
+          gitVersion: 'v1.30.0',
+          gitCommit: '0000000',
+          gitTreeState: 'clean',
+          goVersion: 'go1.22.2',
+          ...build,
+        };
+  if (gitVersion === undefined) return recorded;
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return { ...recorded, major, minor, gitVersion };
 }

@@ -415,6 +415,32 @@ t.test('all problems are reported together, with path and line', async (t) => {
   ]);
 });
 
+t.test('one mistake is one problem: what follows from it is not reported', async (t) => {
+  const access = 'access:\n  index: true\n  authorizers: [Node, RBAC]\n';
+  for (const [mistake, problem] of [
+    [access.replace('index', 'indx'), 'access.indx (line 8): is no known key'],
+    [access.replace('true', 'ture'), 'access.index (line 8): expected true or false, found "ture"'],
+    ['acess:\n  index: true\nauthorization: { hideForbidden: true }\n', 'acess (line 7): is no known key'],
+    [
+      'access:\n\tindex: true\n  authorizers: [Node]\n',
+      'the configuration (line 8): is no valid YAML: a tab is used to indent',
+    ],
+  ] as const)
+    t.same(problemsOf(`${MINIMAL}${mistake}`), [problem]);
+});
+
+t.test('an unknown key hides no other mistake', async (t) => {
+  const access = 'access:\n  index: false\n  indx: true\n  authorizers: [Node, RBAC]\n';
+  t.same(problemsOf(`${MINIMAL}${access}`), [
+    'access.indx (line 9): is no known key',
+    'access.authorizers (line 10): has no effect without the index: expected access.index to be true',
+  ]);
+  t.same(problemsOf(`${MINIMAL}log: {}\nlog: {}\naudit: {}\naudit: {}\n`), [
+    'the configuration (line 8): is no valid YAML: map keys must be unique',
+    'the configuration (line 10): is no valid YAML: map keys must be unique',
+  ]);
+});
+
 const REFUSED: readonly [name: string, text: string, problem: string][] = [
   ['broken YAML is told with its line', 'a: [', 'the configuration (line 1): is no valid YAML'],
   [

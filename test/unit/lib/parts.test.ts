@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createStartupProbe } from '../../../src/clients/first-contact.ts';
+import { createStartupProbe } from '../../../src/clients/startup-probe.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { InFlightCounter } from '../../../src/lib/in-flight.ts';

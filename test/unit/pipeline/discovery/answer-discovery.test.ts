@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { DocumentRequest } from '../../../../src/lib/document-cache.ts';
-import {
-  createDiscoveryAnswerer,
-  createDiscoveryDocuments,
-} from '../../../../src/pipeline/discovery/answer-discovery.ts';
+import { createDiscoveryAnswerer } from '../../../../src/pipeline/discovery/answer-discovery.ts';
+import { createDiscoveryDocuments } from '../../../../src/pipeline/discovery/discovery-documents.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/pipeline/ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createStartupProbe } from '../../../src/clients/first-contact.ts';
+import { createStartupProbe } from '../../../src/clients/startup-probe.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 

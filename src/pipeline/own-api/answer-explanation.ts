@@ -1,15 +1,14 @@
 /**
- * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
- * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
+ * Answers requests for an explanation of how a request would be decided. Their body holds a credential: it is
+ * read only here, and neither logged nor audited.
  */
 import { malformed, objectOf } from '../../admission/body-fields.ts';
-import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../../api/stonegate-v1alpha1.ts';
+import type { ExplainedRequest, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
-import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { Answerer } from '../delivery.ts';
 import type { Explain } from '../explain/explain-request.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import type { Outgoing, Scoped } from '../request-context.ts';
+import type { Outgoing } from '../request-context.ts';
 import { createdResponse, type OwnBodyOptions, readOwnSpec, stringOf } from './own-api-body.ts';
 
 export interface ExplanationAnswererOptions extends OwnBodyOptions {
@@ -63,48 +62,4 @@ function headerOf(header: unknown): readonly [string, string] {
   const [name, value, ...more]: unknown[] = Array.isArray(header) ? header : [];
   if (more.length > 0) throw malformed('a member of spec.request.headers is no pair of name and value');
   return [stringOf(name, 'the name of a header'), stringOf(value, 'the value of a header')];
-}
-
-export const selfIdentityAnswerer: Answerer<UpstreamResponse> = {
-  answer(outgoing) {
-    const { route } = outgoing;
-    if (route.kind !== 'own-api' || route.resource !== 'selfidentity') return undefined;
-    return Promise.resolve(answerWith(selfIdentityOf(outgoing)));
-  },
-};
-
-function answerWith(identity: SelfIdentity): UpstreamResponse {
-  return {
-    status: 200,
-    headers: [
-      ['Content-Type', 'application/json'],
-      ['Cache-Control', 'no-cache, private'],
-    ],
-    body: Buffer.from(`${JSON.stringify(identity)}\n`),
-  };
-}
-
-/** The same for a user who is known by other means than a request. */
-export function selfIdentityOf({
-  user,
-  tenant,
-  identity,
-  impersonator,
-}: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
-  // The facts of a credential do not hold for the user whom its holder impersonates.
-  const known = impersonator === undefined ? identity.scope : undefined;
-  const { roles = [], ...scope } = known ?? {};
-  return {
-    kind: 'SelfIdentity',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    metadata: { creationTimestamp: null },
-    status: {
-      user,
-      tenant,
-      authenticator: identity.authenticator,
-      ...('kind' in scope && { scope }),
-      roles,
-      expirationTimestamp: timestamp(identity.expiresAt),
-    },
-  };
 }

@@ -1,0 +1,207 @@
+/**
+ * A tenant's discovery documents: fetched as Stonegate itself, reduced to what the tenant may see, completed
+ * by what the system tenant shares with all, and cached for seconds, since a kubectl without a cache asks
+ * some forty in a row. The user's identity is not on these requests, so their paths are a closed list
+ * (`tenancy/discovery-paths.ts`).
+ */
+
+import type { TenantName } from '../../api/identity.ts';
+import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { DocumentCache } from '../../lib/document-cache.ts';
+import { firstParameter } from '../../lib/query.ts';
+import { isHealth } from '../../tenancy/discovery-paths.ts';
+import { withOwnAPIGroup } from '../../tenancy/own-discovery.ts';
+import {
+  type ResourceDescription,
+  type ResourceNames,
+  readGroup,
+  readGroupList,
+  readResourceList,
+  reduceGroups,
+  reduceResources,
+} from '../../tenancy/reduce-discovery.ts';
+import { withForced } from '../../tenancy/system-definitions.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
+import {
+  type DiscoveryRoute,
+  documentOf,
+  type GroupVersion,
+  groupVersionOf,
+  JSON_RESPONSE,
+  NOT_FOUND,
+  unreadable,
+  versionRoute,
+  withBody,
+} from './discovery-document.ts';
+import { type DocumentRequest, fetchDocument } from './fetch-document.ts';
+import { SharedDiscovery } from './shared-resources.ts';
+import type { SystemDiscovery } from './system-discovery.ts';
+
+export interface DiscoveryDocumentsOptions {
+  readonly fetcher: UpstreamFetcher;
+  /** Must keep responses with status 200 only. */
+  readonly cache: DocumentCache<UpstreamResponse>;
+  readonly mode: Pick<
+    TenancyMode,
+    'hiddenResources' | 'readableResources' | 'hiddenGroups' | 'readsTenantFromPath'
+  >;
+  readonly system: SystemDiscovery;
+}
+
+export interface DiscoveryDocuments {
+  /**
+   * @param accept one of a small, fixed number per path
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   */
+  get(
+    tenant: TenantName,
+    route: DiscoveryRoute,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse>;
+  /**
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
+   * be older than the resource. So is one that was made while the system tenant's share in it could not be
+   * read.
+   *
+   * @returns undefined if the tenant has no such resource
+   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read),
+   *   UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   */
+  resource(
+    tenant: TenantName,
+    groupVersion: GroupVersion,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<ResourceDescription | undefined>;
+}
+
+export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
+  return new CachedDocuments(options);
+}
+
+class CachedDocuments implements DiscoveryDocuments {
+  readonly #options: DiscoveryDocumentsOptions;
+  readonly #shared: SharedDiscovery;
+  readonly #described = new WeakMap<UpstreamResponse, ResourceNames>();
+  /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
+  readonly #incomplete = new WeakSet<UpstreamResponse>();
+
+  constructor(options: DiscoveryDocumentsOptions) {
+    this.#options = options;
+    this.#shared = new SharedDiscovery(options);
+  }
+
+  get(
+    tenant: TenantName,
+    route: DiscoveryRoute,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    return this.#get({ tenant, route, accept }, !isHealth(route.path), signal);
+  }
+
+  async resource(
+    tenant: TenantName,
+    groupVersion: GroupVersion,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<ResourceDescription | undefined> {
+    const { readsTenantFromPath } = this.#options.mode;
+    const route = versionRoute(readsTenantFromPath ? tenant : undefined, groupVersion);
+    if (route === undefined) return undefined;
+    const request = { tenant, route, accept: JSON_TYPE };
+    return (
+      (await this.#describe(request, name, true, signal)) ??
+      (await this.#describe(request, name, false, signal))
+    );
+  }
+
+  /** @param reusable whether a document that was fetched before may be returned */
+  #get(request: DocumentRequest, reusable: boolean, signal: AbortSignal): Promise<UpstreamResponse> {
+    const { tenant, route, accept } = request;
+    const version = firstParameter(route.query, 'hash');
+    return this.#options.cache.get(
+      {
+        owner: tenant,
+        // The tenant in the query is the owner, and the hash is the version.
+        key: JSON.stringify([route.path, accept, version !== undefined]),
+        ...(version === undefined ? {} : { version }),
+        reusable,
+      },
+      signal,
+      (wanted) => this.#load(request, wanted),
+    );
+  }
+
+  async #load(request: DocumentRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+    const { route, tenant } = request;
+    const response = await fetchDocument(this.#options.fetcher, request, signal);
+    if (route.reduce === 'resources') return this.#reduceResources(route, response, signal);
+    if (route.reduce === 'none' || response.status !== 200) return response;
+    return route.reduce === 'groups'
+      ? this.#reduceGroups(tenant, response, signal)
+      : this.#reduceGroup(tenant, response, signal);
+  }
+
+  async #reduceGroups(
+    tenant: TenantName,
+    response: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    const { system, mode } = this.#options;
+    const list = documentOf(response, readGroupList);
+    const definitions = await system.definitions(signal);
+    const { groups } = reduceGroups(list, mode.hiddenGroups);
+    const own = await this.#shared.requestable(tenant, groups, definitions, signal);
+    return withBody(response, withOwnAPIGroup({ ...list, groups: own }));
+  }
+
+  async #reduceGroup(
+    tenant: TenantName,
+    response: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    const group = documentOf(response, readGroup);
+    const definitions = await this.#options.system.definitions(signal);
+    if (definitions?.has(group.name) !== true) return response;
+    const [own] = await this.#shared.requestable(tenant, [group], definitions, signal);
+    return own === undefined ? NOT_FOUND : withBody(response, own);
+  }
+
+  async #reduceResources(
+    route: DiscoveryRoute,
+    response: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    if (response.status !== 200 && response.status !== 404) return response;
+    const { mode } = this.#options;
+    const own = response.status === 200 ? documentOf(response, readResourceList) : undefined;
+    const shared = await this.#shared.resources(groupVersionOf(route.path), signal);
+    const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
+    const base = own === undefined ? JSON_RESPONSE : response;
+    const reduced = all && reduceResources(all, mode.hiddenResources, mode.readableResources);
+    const document = reduced === undefined ? response : withBody(base, reduced);
+    if (shared === undefined) this.#incomplete.add(document);
+    return document;
+  }
+
+  async #describe(
+    request: DocumentRequest,
+    name: string,
+    reusable: boolean,
+    signal: AbortSignal,
+  ): Promise<ResourceDescription | undefined> {
+    const response = await this.#get(request, reusable, signal);
+    if (this.#incomplete.has(response)) {
+      if (reusable) return undefined;
+      throw unreadable('what the system tenant shares with all tenants cannot be read');
+    }
+    if (response.status === 404) return undefined;
+    if (response.status !== 200) throw unreadable(`its status was ${response.status}`);
+    const known = this.#described.get(response) ?? documentOf(response, readResourceList);
+    this.#described.set(response, known);
+    return known.resources.find((resource) => resource.name === name);
+  }
+}
