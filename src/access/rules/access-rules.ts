@@ -46,7 +46,7 @@ export function* compileInSteps(
 ): Generator<void, CompiledAccessRules> {
   const compiler = new Compiler(index, selection);
   const users = new Set([subject.cluster, subject.other, ...subject.namespaces.values()]);
-  const everywhere = RuleSet.common([...users].map((user) => compiler.clusterRules(user)));
+  const everywhere = RuleSet.common([...new Set(Array.from(users, (user) => compiler.clusterRules(user)))]);
   const rulesOf = (set: RuleSet) => set.without(everywhere).rules(selection.verb === '*');
   const otherNamespaces = rulesOf(compiler.clusterRules(subject.other));
   const places = new Map<string, { readonly names: string[]; readonly rules: NamespaceRules['rules'] }>();
@@ -97,7 +97,9 @@ class Compiler {
   readonly #selection: RulesSelection;
   readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly weight: number }>();
   readonly #sets = new Map<StoredRole, RuleSet>();
-  readonly #ofCluster = new Map<RBACUser, RuleSet>();
+  readonly #ofUser = new Map<RBACUser, RuleSet>();
+  /** By the roles. */
+  readonly #ofCluster = new Map<string, RuleSet>();
   readonly leftOut: string[] = [];
   #isTruncated = false;
   /** Of all sets together. */
@@ -112,15 +114,23 @@ class Compiler {
     return this.#isTruncated;
   }
 
-  /** What ClusterRoleBindings grant. */
+  /** What ClusterRoleBindings grant. Users with the same roles share it: those of a user's projects often do. */
   clusterRules(user: RBACUser): RuleSet {
-    const known = this.#ofCluster.get(user);
+    const known = this.#ofUser.get(user);
     if (known !== undefined) return known;
+    const roles = rolesIn(this.#index.objectsOf(user.tenant), user, '');
+    const isMaster = user.groups.includes(SYSTEM_MASTERS);
+    const key = `${isMaster} ${this.#keyOf(roles)}`;
+    const set = this.#ofCluster.get(key) ?? this.#clusterSet(roles, isMaster);
+    this.#ofCluster.set(key, set);
+    this.#ofUser.set(user, set);
+    return set;
+  }
+
+  #clusterSet(roles: ReadonlySet<StoredRole>, isMaster: boolean): RuleSet {
     const set = new RuleSet();
-    if (user.groups.includes(SYSTEM_MASTERS)) set.add(EVERYTHING, this.#selection);
-    const objects = this.#index.objectsOf(user.tenant);
-    for (const role of rolesIn(objects, user, '')) set.addAll(this.#rulesOf(role));
-    this.#ofCluster.set(user, set);
+    if (isMaster) set.add(EVERYTHING, this.#selection);
+    for (const role of roles) set.addAll(this.#rulesOf(role));
     if (set.isTruncated) this.#isTruncated = true;
     return set;
   }
@@ -135,13 +145,9 @@ class Compiler {
     for (const [user, places] of yield* this.#placesOf(subject)) {
       const alike = new Map<string, Group>();
       for (const [name, roles] of places) {
-        const facts = [...roles].map((role) => this.#factsOf(role));
-        const key = facts
-          .map(({ id }) => id)
-          .sort((one, other) => one - other)
-          .join();
+        const key = this.#keyOf(roles);
         const known = alike.get(key);
-        const weight = facts.reduce((sum, fact) => sum + fact.weight, 0);
+        const weight = [...roles].reduce((sum, role) => sum + this.#factsOf(role).weight, 0);
         if (known === undefined) alike.set(key, { user, names: [name], roles, weight });
         else known.names.push(name);
         handled += roles.size + 1;
@@ -188,6 +194,13 @@ class Compiler {
       known.set(name, rolesIn(this.#index.objectsOf(user.tenant), user, name));
     }
     return places;
+  }
+
+  /** Equal for equal sets of roles. */
+  #keyOf(roles: ReadonlySet<StoredRole>): string {
+    return Array.from(roles, (role) => this.#factsOf(role).id)
+      .sort((one, other) => one - other)
+      .join();
   }
 
   #factsOf(role: StoredRole): { readonly id: number; readonly weight: number } {

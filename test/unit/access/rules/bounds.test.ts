@@ -83,6 +83,33 @@ t.test('roles beyond the bound are not expanded', async (t) => {
   t.ok(expanded < 2 * 50 * 400, `${expanded} rules were read`);
 });
 
+t.test('the roles of many users of one subject are expanded once', async (t) => {
+  let expanded = 0;
+  const shared = {
+    verbs: ['get'],
+    apiGroups: ['apps'],
+    get resources() {
+      expanded += 1;
+      return texts(100, 'kind');
+    },
+  };
+  const index = indexOf(
+    clusterRole('shared', [shared]),
+    clusterRoleBinding('all', 'ClusterRole/shared', [group('all')]),
+    ...texts(50, 'ns').map((name) => namespace(name)),
+  );
+  const userIn = (name: string) => rbacUser('alice', ['all', name]);
+  const namespaces = new Map(texts(50, 'ns').map((name) => [name, userIn(name)]));
+  expanded = 0;
+  const { rules } = compileAccessRules(
+    index,
+    { cluster: userIn('none'), other: userIn('none'), namespaces },
+    { verb: 'get' },
+  );
+  t.equal(rules.everywhere[0]?.resources.length, 100);
+  t.ok(expanded <= 2, `${expanded} times`);
+});
+
 t.test('a namespace whose rules were cut does not get those of other namespaces', async (t) => {
   const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
   const index = indexOf(
