@@ -162,9 +162,9 @@ const usual = z.strictObject({
       minReplicas: count.describe('At least so many pods.'),
       maxReplicas: count.describe('At most so many.'),
       cpuUtilization: count.describe('Percent of the requested CPU.'),
-      openRequests: z
+      openConnections: z
         .strictObject({
-          enabled: z.boolean().describe('Whether requests in flight count too, open streams included.'),
+          enabled: z.boolean().describe('Whether open connections of clients count too.'),
           metric: text.min(1).describe('The metric of the custom metrics API.'),
           perPod: count.describe('How many a pod should have.'),
         })
@@ -180,6 +180,22 @@ const usual = z.strictObject({
       labels: texts.describe('Labels by which a Prometheus selects it.'),
     })
     .describe('The ServiceMonitor.'),
+  prometheusRule: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .describe(
+          'Whether there is one, with the alerts of docs/operations.md; needs the Prometheus operator.',
+        ),
+      labels: texts.describe('Labels by which a Prometheus selects it.'),
+    })
+    .describe('The PrometheusRule.'),
+  dashboards: z
+    .strictObject({
+      enabled: z.boolean().describe("Whether there is a ConfigMap with Grafana's dashboards."),
+      labels: texts.describe("Labels by which Grafana's sidecar selects it."),
+    })
+    .describe('The dashboards.'),
   networkPolicy: z
     .strictObject({
       enabled: z.boolean().describe('Whether there is one.'),

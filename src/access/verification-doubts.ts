@@ -3,6 +3,7 @@
  * a tenant's or all until the next reload. Users of one tenant never turn the feature off for another.
  */
 import type { Clock } from '../lib/clock.ts';
+import type { Suspensions } from '../lib/telemetry.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
 
 const SUSPENSION = 600_000;
@@ -30,6 +31,13 @@ export class Doubts {
   /** Whether the feature is off for all. */
   get isOff(): boolean {
     return this.#isOff;
+  }
+
+  /** How many are affected now. */
+  get suspensions(): Suspensions {
+    const since = this.#clock.now() - SUSPENSION;
+    const users = [...this.#confirmed.values()].filter(({ at }) => at > since).length;
+    return { users, tenants: this.#tenants.size, all: this.#isOff };
   }
 
   isDoubted(user: DoubtedUser): boolean {

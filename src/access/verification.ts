@@ -7,7 +7,7 @@ import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Suspensions, Telemetry } from '../lib/telemetry.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
 import {
   type Question,
@@ -49,6 +49,13 @@ export interface Verifier {
   readonly incompleteBecause: string | undefined;
 }
 
+/** With what its owner needs. */
+export interface OwnedVerifier extends Verifier {
+  /** Whose filtered responses are off. */
+  readonly suspensions: Suspensions;
+  stop(): void;
+}
+
 /** Draws one of the values by chance; undefined if there are none. */
 export type Draw = <T>(values: readonly T[]) => T | undefined;
 
@@ -75,7 +82,7 @@ const CONCURRENT_REVIEWS = 2;
 /** Comparisons that wait for their next review, or for the index. */
 const MAX_WAITING = 16;
 
-export function createVerifier(options: VerifierOptions): Verifier & { stop(): void } {
+export function createVerifier(options: VerifierOptions): OwnedVerifier {
   return new SamplingVerifier(options);
 }
 
@@ -93,7 +100,7 @@ export function withVerification(
   };
 }
 
-class SamplingVerifier implements Verifier {
+class SamplingVerifier implements OwnedVerifier {
   readonly #options: VerifierOptions;
   readonly #stopped = new AbortController();
   readonly #comparisons = new Set<Comparison>();
@@ -135,6 +142,10 @@ class SamplingVerifier implements Verifier {
 
   get incompleteBecause(): string | undefined {
     return this.#doubts.reason;
+  }
+
+  get suspensions(): Suspensions {
+    return this.#doubts.suspensions;
   }
 
   stop(): void {

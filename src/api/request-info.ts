@@ -4,7 +4,8 @@
  */
 import type { TenantName } from './identity.ts';
 
-export type LongRunning = 'watch' | 'log' | 'exec' | 'attach' | 'portforward' | 'proxy';
+export const LONG_RUNNING = ['watch', 'log', 'exec', 'attach', 'portforward', 'proxy'] as const;
+export type LongRunning = (typeof LONG_RUNNING)[number];
 
 interface Target {
   /** The path as the client sent it, without query. All decisions and the upstream URL derive from it. */

@@ -3,17 +3,24 @@
  * again that a disagreement has turned off.
  */
 import type { AccessIndex } from '../access/ports.ts';
-import { createVerifier, type Verifier } from '../access/verification.ts';
+import { createVerifier, type OwnedVerifier, type Verifier } from '../access/verification.ts';
 import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
 import { createVerificationSource } from './verification-source.ts';
 
-const VERIFIER = new ComponentType<ReturnType<typeof createVerifier>>('verification of the RBAC index', {
+const VERIFIER = new ComponentType<OwnedVerifier>('verification of the RBAC index', {
   dispose: (verifier) => verifier.stop(),
+});
+
+/** Shows the verifier in force in the metrics. */
+const SHOWN_VERIFIER = new ComponentType<ShownVerifier>('metrics of the verification', {
+  start: (shown) => shown.start(),
+  dispose: (shown) => shown.stop(),
 });
 
 /** One for each generation: call it once. */
@@ -21,7 +28,7 @@ export function createAccessVerifier(build: Build, access: AccessIndex, reviewer
   const { generation, loaded, runtime } = build;
   const fetcher = createOwnUpstream(build);
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
-  return generation.component(VERIFIER, {
+  const verifier = generation.component(VERIFIER, {
     uses: [fetcher],
     create: () =>
       createVerifier({
@@ -32,4 +39,28 @@ export function createAccessVerifier(build: Build, access: AccessIndex, reviewer
         isRBACAlone: isRBACAlone(loaded.configuration.access.authorizers),
       }),
   });
+  generation.component(SHOWN_VERIFIER, {
+    uses: [verifier],
+    create: () => new ShownVerifier(verifier, runtime.telemetry),
+  });
+  return verifier;
+}
+
+class ShownVerifier {
+  readonly #verifier: OwnedVerifier;
+  readonly #telemetry: Telemetry;
+  #hide: (() => void) | undefined;
+
+  constructor(verifier: OwnedVerifier, telemetry: Telemetry) {
+    this.#verifier = verifier;
+    this.#telemetry = telemetry;
+  }
+
+  start(): void {
+    this.#hide = this.#telemetry.suspensionsInForce(() => this.#verifier.suspensions);
+  }
+
+  stop(): void {
+    this.#hide?.();
+  }
 }

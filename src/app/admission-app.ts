@@ -3,7 +3,7 @@
  * and so is there before the API server is. Its start, its reloads and its end.
  */
 import type { AddressInfo } from 'node:net';
-import { warnOfCertificates } from '../config/certificate-periods.ts';
+import { reportCertificates } from '../config/certificate-periods.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load-admission.ts';
 import { admissionReferences } from '../config/references.ts';
@@ -67,7 +67,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   }
 
   replaceGeneration(loaded);
-  warnOfCertificates(admissionReferences(loaded.configuration.admission), loaded, runtime);
+  reportCertificates(admissionReferences(loaded.configuration.admission), loaded, runtime);
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
@@ -75,6 +75,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     tls: required(admissionTLS(loaded)),
     serve: (exchange) => generations.current(exchange),
   });
+  metrics.listening('admission', () => listener.activeConnections);
   generations.start();
   const reloader = createReloader({
     ...runtime,
@@ -90,7 +91,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       logger.setLevel(next.configuration.log.level);
       if (next.configuration.admission.bind !== bind)
         logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
-      warnOfCertificates(admissionReferences(next.configuration.admission), next, runtime);
+      reportCertificates(admissionReferences(next.configuration.admission), next, runtime);
     },
   });
   const shutdown = createShutdown({

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
-import { warnOfCertificates } from '../config/certificate-periods.ts';
+import { reportCertificates } from '../config/certificate-periods.ts';
 import {
   type LoadedConfiguration,
   type LoadSources,
@@ -136,10 +136,15 @@ async function openProcess({ loaded, logger, onStep = () => {} }: AppOptions): P
   const { configuration } = loaded;
   const metrics = createMetrics(() => systemClock.now());
   const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
-  warnOfCertificates(referencesOf(configuration), loaded, runtime);
+  reportCertificates(referencesOf(configuration), loaded, runtime);
   const { file } = configuration.audit;
   onStep(`opening audit.file ${file}`);
-  const audit = await createAuditFile({ ...runtime, file, lost: () => metrics.auditEventLost() });
+  const audit = await createAuditFile({
+    ...runtime,
+    file,
+    lost: () => metrics.auditEventLost(),
+    failing: (failing) => metrics.auditLogFailing(failing),
+  });
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const generations = new Generations<Serving>(logger);
@@ -210,7 +215,7 @@ function apply(
   logger.setLevel(next.configuration.log.level);
   warn(state);
   warnOfRestart(started, next.configuration, logger);
-  warnOfCertificates(referencesOf(next.configuration), next, runtime);
+  reportCertificates(referencesOf(next.configuration), next, runtime);
 }
 
 function warn({ generations, logger }: ProcessState): void {

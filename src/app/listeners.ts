@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { ListenerName } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
@@ -69,24 +70,27 @@ async function openAll(
   onStep: (step: string) => void,
 ): Promise<Listeners> {
   onStep(`listening at server.bind ${server.bind}`);
-  const api = await opened.open(server, apiTLS, (exchange) => serving().serve(exchange));
+  const api = await opened.open('api', server, apiTLS, (exchange) => serving().serve(exchange));
   onStep('listening at portal.bind');
   const portalListener =
     portal &&
-    (await opened.open({ bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
+    (await opened.open('portal', { bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
       (serving().portal ?? notConfigured('portal'))(exchange),
     ));
   onStep('listening at webhook.bind');
   const webhookListener =
     webhook &&
-    (await opened.open({ bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
+    (await opened.open('webhook', { bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
       (serving().webhook ?? notConfigured('webhook'))(exchange),
     ));
   onStep('listening at admission.bind');
   const admissionListener =
     admission &&
-    (await opened.open({ bind: admission.bind, ...ADMISSION_LISTENER }, admissionTLS, async (exchange) =>
-      (serving().admission ?? notConfigured('admission webhook'))(exchange),
+    (await opened.open(
+      'admission',
+      { bind: admission.bind, ...ADMISSION_LISTENER },
+      admissionTLS,
+      async (exchange) => (serving().admission ?? notConfigured('admission webhook'))(exchange),
     ));
   return {
     api: api.address,
@@ -113,6 +117,7 @@ class OpenListeners {
   }
 
   async open(
+    name: ListenerName,
     options: OpenOptions,
     tlsOf: TLSOf,
     serve: (exchange: Exchange) => Promise<void>,
@@ -122,6 +127,7 @@ class OpenListeners {
     if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
     const listener = await createListener({ ...this.#runtime, timeouts, limits, ...options, tls, serve });
     this.#opened.push({ listener, tlsOf });
+    this.#runtime.telemetry.listening(name, () => listener.activeConnections);
     return listener;
   }
 

@@ -1,11 +1,12 @@
 /**
- * Warnings about certificates that Stonegate presents and that are not valid now. They do not make the
- * configuration invalid: an expired certificate must not prevent a reload that removes an issuer, nor a
- * restart. RFC 5280 §4.1.2.5.
+ * When the certificates that Stonegate presents end, and warnings about those that are not valid now. They do
+ * not make the configuration invalid: an expired certificate must not prevent a reload that removes an
+ * issuer, nor a restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
@@ -74,15 +75,39 @@ export function certificatesOfOtherTenants({ configuration, file }: LoadedConfig
   });
 }
 
-/** Logs a warning for each certificate that is not valid, at start and after every reload. */
-export function warnOfCertificates(
+export interface CertificateReport {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'certificatesInForce'>;
+}
+
+/**
+ * Logs a warning for each certificate that is not valid, and tells the metrics when each ends: at start and
+ * after every reload.
+ */
+export function reportCertificates(
   references: readonly Reference[],
   { file }: Pick<LoadedConfiguration, 'file'>,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger, telemetry }: CertificateReport,
 ): void {
+  telemetry.certificatesInForce(endsOf(references, file));
   for (const { path, message } of outOfPeriodAmong(references, file, clock.now())) {
     logger.warn({ field: path, problem: message }, 'a certificate is not valid at the moment');
   }
+}
+
+/** Field → when the first certificate of the chain expires, in milliseconds since the epoch. */
+function endsOf(
+  references: readonly Reference[],
+  file: LoadedConfiguration['file'],
+): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  for (const { path, source, kind } of references) {
+    if (kind !== 'certificate' || !('fromFile' in source)) continue;
+    const chain = certificateBlocks(file(source.fromFile)).map((block) => new X509Certificate(block));
+    ends.set(formatPath(path), Math.min(...chain.map(({ validToDate }) => validToDate.getTime())));
+  }
+  return ends;
 }
 
 /** The first and the last second belong to the period. */

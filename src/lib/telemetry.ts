@@ -10,12 +10,22 @@ export type BackendResult = 'ok' | 'error' | 'timeout' | 'refused';
 export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
 
 /** Why Stonegate ended a long-running request; `docs/lifecycle.md` explains each. */
-export type StreamEndReason = 'expired' | 'refused' | 'changed' | 'dropped' | 'unverified' | 'max-age';
+export const STREAM_END_REASONS = [
+  'expired',
+  'refused',
+  'changed',
+  'dropped',
+  'unverified',
+  'max-age',
+] as const;
+export type StreamEndReason = (typeof STREAM_END_REASONS)[number];
 
-export type ProvisioningResult = 'ok' | 'incomplete' | 'held-back' | 'broken-off' | 'error';
+export const PROVISIONING_TRIGGERS = ['periodic', 'request'] as const;
+export const PROVISIONING_RESULTS = ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] as const;
+export type ProvisioningResult = (typeof PROVISIONING_RESULTS)[number];
 
 export interface ProvisioningRun {
-  readonly trigger: 'periodic' | 'request';
+  readonly trigger: (typeof PROVISIONING_TRIGGERS)[number];
   readonly result: ProvisioningResult;
   /** The changes that were made; absent if there was no plan. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
@@ -26,27 +36,47 @@ export interface ProvisioningRun {
 }
 
 /** How a decision of the RBAC index compares with the API server's; `docs/metrics.md` explains each. */
-export type VerificationResult =
-  | 'agreed'
-  | 'settled'
-  | 'otherAuthorizer'
-  | 'differed'
-  | 'unsettled'
-  | 'unknown'
-  | 'failed'
-  | 'dropped';
+export const VERIFICATION_RESULTS = [
+  'agreed',
+  'settled',
+  'otherAuthorizer',
+  'differed',
+  'unsettled',
+  'unknown',
+  'failed',
+  'dropped',
+] as const;
+export type VerificationResult = (typeof VERIFICATION_RESULTS)[number];
 
 /** Why a resource of the RBAC index was listed; `docs/metrics.md` explains each. */
-export type IndexListReason =
-  | 'start'
-  | 'expired'
-  | 'no-bookmarks'
-  | 'requested'
-  | 'garbage'
-  | 'disorder'
-  | 'restored'
-  | 'left-out';
-export type IndexFailure = 'unreachable' | 'refused' | 'status' | 'silent' | 'garbage';
+export const INDEX_LIST_REASONS = [
+  'start',
+  'expired',
+  'no-bookmarks',
+  'requested',
+  'garbage',
+  'disorder',
+  'restored',
+  'left-out',
+] as const;
+export type IndexListReason = (typeof INDEX_LIST_REASONS)[number];
+export const INDEX_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
+export type IndexFailure = (typeof INDEX_FAILURES)[number];
+
+/** Whose filtered responses are off because the index and the API server disagree. */
+export interface Suspensions {
+  readonly users: number;
+  readonly tenants: number;
+  /** Whether they are off for all. */
+  readonly all: boolean;
+}
+
+export const REVIEW_KINDS = ['TokenReview', 'SubjectAccessReview', 'other'] as const;
+export const REVIEW_RESULTS = ['authenticated', 'unauthenticated', 'allowed', 'no-opinion', 'error'] as const;
+export const ADMISSION_RESULTS = ['allowed', 'warned', 'denied', 'error', 'limited'] as const;
+
+/** The listeners for clients; the admin listener is none. */
+export type ListenerName = 'api' | 'portal' | 'webhook' | 'admission';
 
 /** The RBAC index at one moment. */
 export interface IndexMeasures {
@@ -69,12 +99,9 @@ export interface Telemetry {
   /** A credential no cache knew was turned away before a backend was asked. */
   unknownCredentialLimited(reason: 'source' | 'total'): void;
   /** The webhook answered a review, or could not. */
-  webhookReview(
-    kind: 'TokenReview' | 'SubjectAccessReview' | 'other',
-    result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
-  ): void;
+  webhookReview(kind: (typeof REVIEW_KINDS)[number], result: (typeof REVIEW_RESULTS)[number]): void;
   /** The admission webhook answered a review, could not, or refused to read it. */
-  admissionReview(result: 'allowed' | 'warned' | 'denied' | 'error' | 'limited'): void;
+  admissionReview(result: (typeof ADMISSION_RESULTS)[number]): void;
   provisioned(run: ProvisioningRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
@@ -85,6 +112,16 @@ export interface Telemetry {
   indexFailed(resource: string, failure: IndexFailure): void;
   /** The index in force is read at each scrape; undefined: there is none. */
   indexInForce(read: (() => IndexMeasures) | undefined): void;
+  /**
+   * The verification in force is read at each scrape.
+   *
+   * @returns call it when the verification is out of force; another one may be in force by then
+   */
+  suspensionsInForce(read: () => Suspensions): () => void;
+  /** The number of open connections of a listener is read at each scrape. */
+  listening(listener: ListenerName, connections: () => number): void;
+  /** @param notAfter field of the configuration → end of its certificate, in milliseconds since the epoch */
+  certificatesInForce(notAfter: ReadonlyMap<string, number>): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -101,5 +138,8 @@ export const noTelemetry: Telemetry = {
   indexListed() {},
   indexFailed() {},
   indexInForce() {},
+  suspensionsInForce: () => () => {},
+  listening() {},
+  certificatesInForce() {},
   reload() {},
 };

@@ -75,6 +75,8 @@ export interface AuditStreamOptions {
   readonly logger: Logger;
   /** Called for each lost line. */
   readonly lost: () => void;
+  /** Called when a write has failed, and when everything is written again. */
+  readonly failing?: (failing: boolean) => void;
 }
 
 /** Maximum size of unwritten lines, in bytes; further lines are lost. */
@@ -142,6 +144,7 @@ class AuditStream {
     );
     stream.on('drain', () => {
       onAllWritten();
+      if (this.#failing) this.#options.failing?.(false);
       this.#failing = false;
       this.#losing = false;
     });
@@ -179,7 +182,10 @@ class AuditStream {
 
   #failed(error: NodeJS.ErrnoException): void {
     const { file, logger } = this.#options;
-    if (!this.#failing) logger.error({ error, file }, 'the audit log cannot be written');
+    if (!this.#failing) {
+      logger.error({ error, file }, 'the audit log cannot be written');
+      this.#options.failing?.(true);
+    }
     this.#failing = true;
     // sonic-boom forgets a reopen if the current write fails; after moving the log off a full disk it must
     // be repeated.

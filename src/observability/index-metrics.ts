@@ -2,25 +2,47 @@
  * Metrics of the RBAC index and of its verification. Each worker has its own index: of the workers the
  * worst one counts.
  */
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
+import { Gauge, type Registry } from 'prom-client';
+import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
+import {
+  INDEX_FAILURES,
+  INDEX_LIST_REASONS,
+  type IndexMeasures,
+  type Suspensions,
+  type Telemetry,
+  VERIFICATION_RESULTS,
+} from '../lib/telemetry.ts';
+import { createCounter } from './counter.ts';
 
 export function createIndexMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce'> {
-  let read: (() => IndexMeasures) | undefined;
-  const lists = new Counter({
+): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce' | 'suspensionsInForce'> {
+  const lists = createCounter(registers, {
     name: 'stonegate_rbac_index_lists_total',
     help: 'Lists of a resource of the RBAC index, by reason.',
-    labelNames: ['resource', 'reason'],
-    registers,
+    labels: { resource: INDEXED_RESOURCES, reason: INDEX_LIST_REASONS },
   });
-  const failures = new Counter({
+  const failures = createCounter(registers, {
     name: 'stonegate_rbac_index_failures_total',
     help: 'Lists and watches of the RBAC index that failed.',
-    labelNames: ['resource', 'failure'],
-    registers,
+    labels: { resource: INDEXED_RESOURCES, failure: INDEX_FAILURES },
   });
+  const verifications = createCounter(registers, {
+    name: 'stonegate_access_verifications_total',
+    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
+    labels: { result: VERIFICATION_RESULTS },
+  });
+  return {
+    accessVerified: (result) => verifications.inc({ result }),
+    indexListed: (resource, reason) => lists.inc({ resource, reason }),
+    indexFailed: (resource, failure) => failures.inc({ resource, failure }),
+    indexInForce: createIndexGauges(registers),
+    suspensionsInForce: createSuspensionGauge(registers),
+  };
+}
+
+function createIndexGauges(registers: Registry[]): Telemetry['indexInForce'] {
+  let read: (() => IndexMeasures) | undefined;
   new Gauge({
     name: 'stonegate_rbac_index_age_seconds',
     help: 'Time since the last proof that a resource of the RBAC index is current.',
@@ -71,18 +93,30 @@ export function createIndexMetrics(
       this.set(read?.().synced ? 1 : 0);
     },
   });
-  const verifications = new Counter({
-    name: 'stonegate_access_verifications_total',
-    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
-    labelNames: ['result'],
+  return (source) => {
+    read = source;
+  };
+}
+
+function createSuspensionGauge(registers: Registry[]): Telemetry['suspensionsInForce'] {
+  let read: (() => Suspensions) | undefined;
+  new Gauge({
+    name: 'stonegate_access_suspended',
+    help: 'Users and tenants whose filtered responses are off; all: 1 if they are off for all.',
+    labelNames: ['scope'],
+    aggregator: 'max',
     registers,
-  });
-  return {
-    accessVerified: (result) => verifications.inc({ result }),
-    indexListed: (resource, reason) => lists.inc({ resource, reason }),
-    indexFailed: (resource, failure) => failures.inc({ resource, failure }),
-    indexInForce(source) {
-      read = source;
+    collect() {
+      const { users, tenants, all } = read?.() ?? { users: 0, tenants: 0, all: false };
+      this.set({ scope: 'user' }, users);
+      this.set({ scope: 'tenant' }, tenants);
+      this.set({ scope: 'all' }, all ? 1 : 0);
     },
+  });
+  return (source) => {
+    read = source;
+    return () => {
+      if (read === source) read = undefined;
+    };
   };
 }

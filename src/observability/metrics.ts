@@ -6,11 +6,20 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { RequestInfo } from '../api/request-info.ts';
-import type { ErrorCode } from '../errors/codes.ts';
-import type { ProvisioningRun, Telemetry } from '../lib/telemetry.ts';
+import { LONG_RUNNING, type RequestInfo } from '../api/request-info.ts';
+import { CODES, type ErrorCode } from '../errors/codes.ts';
+import {
+  ADMISSION_RESULTS,
+  REVIEW_KINDS,
+  REVIEW_RESULTS,
+  STREAM_END_REASONS,
+  type Telemetry,
+} from '../lib/telemetry.ts';
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
+import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
+import { createProcessMetrics } from './process-metrics.ts';
+import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -33,6 +42,8 @@ export interface Metrics extends Telemetry, RequestObserver {
   /** The same as JSON, for the process that aggregates its workers. */
   json(): Promise<object[]>;
   auditEventLost(): void;
+  /** Whether the audit log cannot be written at the moment. */
+  auditLogFailing(failing: boolean): void;
 }
 
 /** @param now milliseconds since the epoch */
@@ -46,11 +57,10 @@ export function createMetrics(now: () => number): Metrics {
     help: 'Requests by verb, authenticator and HTTP status of the response.',
     labels: ['verb', 'authenticator', 'status'],
   });
-  const refusals = new Counter({
+  const refusals = createCounter(registers, {
     name: 'stonegate_refusals_total',
     help: 'Requests that Stonegate itself refused, by error code.',
-    labelNames: ['code'],
-    registers,
+    labels: { code: Object.keys(CODES) },
   });
   const duration = new Histogram(
     {
@@ -81,41 +91,37 @@ export function createMetrics(now: () => number): Metrics {
     SECONDS,
   );
   const hot = [requests, duration, active, cache, backend];
-  const limited = new Counter({
+  const limited = createCounter(registers, {
     name: 'stonegate_unknown_credentials_limited_total',
     help: 'Unknown credentials refused before a backend was called.',
-    labelNames: ['reason'],
-    registers,
+    labels: { reason: ['source', 'total'] },
   });
-  const reviews = new Counter({
+  const reviews = createCounter(registers, {
     name: 'stonegate_webhook_reviews_total',
     help: 'Reviews that API servers posted to the webhook, by kind and result.',
-    labelNames: ['kind', 'result'],
-    registers,
+    labels: { kind: REVIEW_KINDS, result: REVIEW_RESULTS },
   });
-  const admissions = new Counter({
+  const admissions = createCounter(registers, {
     name: 'stonegate_admission_reviews_total',
     help: 'Reviews that API servers posted to the admission webhook, by result.',
-    labelNames: ['result'],
-    registers,
+    labels: { result: ADMISSION_RESULTS },
   });
   const provisioning = createProvisioningMetrics(registers, now);
   const index = createIndexMetrics(registers);
-  const ended = new Counter({
+  const ended = createCounter(registers, {
     name: 'stonegate_streams_ended_total',
     help: 'Long-running requests that Stonegate ended before the client or the API server did.',
-    labelNames: ['kind', 'reason'],
-    registers,
-  });
-  const reloads = new Counter({
-    name: 'stonegate_reloads_total',
-    help: 'Reloads of configuration, certificates and keys, by result.',
-    labelNames: ['result'],
-    registers,
+    labels: { kind: LONG_RUNNING, reason: STREAM_END_REASONS },
   });
   const auditLost = new Counter({
     name: 'stonegate_audit_events_lost_total',
     help: 'Audit events that could not be written.',
+    registers,
+  });
+  const auditFailing = new Gauge({
+    name: 'stonegate_audit_log_failing',
+    help: 'Whether the audit log cannot be written at the moment: 1 or 0.',
+    aggregator: 'max',
     registers,
   });
 
@@ -140,8 +146,9 @@ export function createMetrics(now: () => number): Metrics {
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
-    reload: (result) => reloads.inc({ result }),
+    ...createProcessMetrics(registers),
     auditEventLost: () => auditLost.inc(),
+    auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),
     async text() {
       const counted = hot.map((metric) => metric.document());
       return `${await registry.metrics()}\n${await aggregateMetrics([counted])}`;
@@ -167,49 +174,4 @@ function statusOf({ outcome }: ObservedRequest): string {
 
 function kindOf(info: RequestInfo | undefined): string {
   return info?.longRunning ?? 'short';
-}
-
-/** @param now milliseconds since the epoch */
-/** Gauges describe the last periodic run. Only one worker provisions, so workers are not summed. */
-function createProvisioningMetrics(registers: Registry[], now: () => number): (run: ProvisioningRun) => void {
-  const runs = new Counter({
-    name: 'stonegate_bindings_runs_total',
-    help: 'Provisioning runs, by trigger and result.',
-    labelNames: ['trigger', 'result'],
-    registers,
-  });
-  const changes = new Counter({
-    name: 'stonegate_bindings_changes_total',
-    help: 'Objects that provisioning changed at the API server, by action.',
-    labelNames: ['action'],
-    registers,
-  });
-  const refusals = new Gauge({
-    name: 'stonegate_bindings_refusals',
-    help: 'Keystone projects, domains and roles that the last periodic run could not provision.',
-    aggregator: 'max',
-    registers,
-  });
-  const heldBack = new Gauge({
-    name: 'stonegate_bindings_held_back',
-    help: 'Role bindings whose deletion requires stonegate sync --force, as of the last periodic run.',
-    aggregator: 'max',
-    registers,
-  });
-  const lastSuccess = new Gauge({
-    name: 'stonegate_bindings_last_success_timestamp_seconds',
-    help: 'Time of the last periodic run without failures and refusals; 0 before the first.',
-    aggregator: 'max',
-    registers,
-  });
-
-  return (run) => {
-    const { trigger, result } = run;
-    runs.inc({ trigger, result });
-    for (const [action, count] of Object.entries(run.changes ?? {})) changes.inc({ action }, count);
-    if (trigger === 'request' || result === 'broken-off') return;
-    if (run.refusals !== undefined) refusals.set(run.refusals);
-    if (run.heldBack !== undefined) heldBack.set(run.heldBack);
-    if (result === 'ok') lastSuccess.set(now() / 1000);
-  };
 }

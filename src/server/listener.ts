@@ -188,15 +188,13 @@ function serveHttp2Connections(server: Server, context: ServeContext): ReadonlyS
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
-    if (context.stopping.aborted) {
-      socket.destroy();
-      return;
-    }
     if (socket.alpnProtocol !== 'h2') {
       for (const listener of http1Listeners) listener.call(server, socket);
       return;
     }
     const session = serveHttp2(socket, context);
+    // The handshake began before the listener stopped: a client sends its first request with its last flight.
+    if (context.stopping.aborted) session.once('stream', () => session.close());
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });

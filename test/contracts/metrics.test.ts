@@ -27,6 +27,9 @@ t.test('names, types and labels', async (t) => {
     revision: 1,
     resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
   }));
+  metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
+  metrics.listening('api', () => 1);
+  metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');
   metrics.auditEventLost();
   const stonegate = await startStonegate({ folder: t.testdir() });

@@ -28,19 +28,18 @@ interface SetUp {
 
 /** A testbed and its configuration; Redis' URL is in an environment variable, so each replica has its own. */
 async function setUp(t: Test, { redis = {} }: SetUp = {}) {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: {
-      cache: {
-        redis: { url: { fromEnv: REDIS_URL }, timeout: '5s', ...redis },
-        sealingKeys: [{ fromFile: 'cache.key' }],
-      },
-      limits: { unknownCredentials: { perSource: { perSecond: 10_000, burst: 10_000 } } },
+  const configuration = {
+    cache: {
+      redis: { url: { fromEnv: REDIS_URL }, timeout: '5s', ...redis },
+      sealingKeys: [{ fromFile: 'cache.key' }],
     },
-  });
+    limits: { unknownCredentials: { perSource: { perSecond: 10_000, burst: 10_000 } } },
+  };
+  const testbed = await createTestbed({ folder: t.testdir(), configuration });
   t.teardown(() => testbed.close());
   return {
     ...testbed,
+    configuration,
     /** @param url as this replica reaches Redis */
     startReplica: (url: string) => startReplica(t, testbed, url),
     validations: () => testbed.keystone.calls.filter((call) => call === 'GET /v3/auth/tokens').length,
@@ -109,6 +108,20 @@ function defineTests(): void {
     await eventually(async () => (await entriesOf(redis)) === 1);
     t.equal(await two.status(late), 200);
     t.equal(validations(), before + 1, 'a new token is validated once for both');
+  });
+
+  t.test('a rollout that changes other settings validates no token again', async (t) => {
+    const { startReplica, keystoneToken, validations, configure, configuration } = await setUp(t);
+    const redis = await startRedis(t);
+    const before = await startReplica(redis.url);
+    const alice = keystoneToken('alice');
+    t.equal(await before.status(alice), 200);
+    await eventually(async () => (await entriesOf(redis)) === 1);
+    const validated = validations();
+    await configure({ ...configuration, log: { level: 'warn' } });
+    const after = await startReplica(redis.url);
+    t.equal(await after.status(alice), 200);
+    t.equal(validations(), validated);
   });
 
   t.test('a slow Redis: requests wait no longer than cache.redis.timeout for it', async (t) => {

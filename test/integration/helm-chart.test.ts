@@ -5,7 +5,9 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, writeFileSync } from 'node:fs';
+
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+
 import { createServer } from 'node:http';
 import { basename, join, relative, resolve } from 'node:path';
 import t from 'tap';
@@ -153,6 +155,20 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
   ] as const)
     t.equal(seconds(grace), whole + rest, grace);
 });
+
+t.test(
+  'the PrometheusRule has the rules of config/alerts, and the ConfigMap every dashboard',
+  { skip },
+  async (t) => {
+    const objects = render(t.testdir(), SAMPLES.get('everything') ?? '');
+    const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
+    t.same(rule?.spec, parse(readFileSync('config/alerts/stonegate.yaml', 'utf8')));
+    const data = objects.find(({ metadata }) => metadata.name === 'stonegate-dashboards')?.data ?? {};
+    const files = globSync('config/dashboards/*.json');
+    t.equal(Object.keys(data).length, files.length);
+    for (const file of files) t.equal(data[basename(file)]?.trim(), readFileSync(file, 'utf8').trim(), file);
+  },
+);
 
 t.test('two releases share no object, and select only their own pods', { skip }, async (t) => {
   const release = (name: string) => {

@@ -29,7 +29,7 @@ interface Cluster {
   readonly kubectl: Kubectl;
 }
 
-/** With the namespace `stonegate`, which accepts no pod but restricted ones, and the kind ServiceMonitor. */
+/** With the namespace `stonegate`, which accepts no pod but restricted ones, and the operator's kinds. */
 async function startCluster(): Promise<Cluster> {
   const kubernetes = await startKubernetes();
   const { url: server, authority, admin } = kubernetes;
@@ -39,13 +39,16 @@ async function startCluster(): Promise<Cluster> {
     ['other', {}],
   ] as const)
     await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
-  const definition = join(import.meta.dirname, '../support/kubernetes/service-monitor-crd.yaml');
-  await must(kubectl, ['apply', '-f', definition]);
-  await eventually(
-    async () =>
-      (await kubernetes.ask(kubernetes.admin, '/apis/monitoring.coreos.com/v1/servicemonitors')).status ===
-      200,
-  );
+  for (const [file, resource] of [
+    ['service-monitor-crd.yaml', 'servicemonitors'],
+    ['prometheus-rule-crd.yaml', 'prometheusrules'],
+  ] as const) {
+    await must(kubectl, ['apply', '-f', join(import.meta.dirname, '../support/kubernetes', file)]);
+    await eventually(
+      async () =>
+        (await kubernetes.ask(kubernetes.admin, `/apis/monitoring.coreos.com/v1/${resource}`)).status === 200,
+    );
+  }
   return { kubernetes, kubectl };
 }
 

@@ -4,6 +4,8 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { CHART_RBAC, chartRBAC } from '../../scripts/chart-rbac.ts';
 import { CHART_DOCUMENT, CHART_SCHEMA, chartSchema, withValuesTable } from '../../scripts/chart-values.ts';
+
+import { ALERTS, CHART_ALERTS, dashboardFiles } from '../../scripts/dashboards/all.ts';
 import { INDEX_COMPONENT, indexRBAC, OVERLAYS, overlayRBAC } from '../../scripts/overlay-rbac.ts';
 
 const read = (file: string) => readFileSync(file, 'utf8');
@@ -32,7 +34,12 @@ t.test("the chart's version, its appVersion and the image's tag are the package'
   t.match(read('config/kubernetes/base/deployment.yaml'), `image: stonegate:${version}\n`);
 });
 
+t.test("the dashboards and the chart's copy of the alerts are fresh (npm run schema)", async (t) => {
+  for (const [file, text] of dashboardFiles()) t.ok(read(file) === text, file);
+  t.ok(read(CHART_ALERTS) === read(ALERTS));
+});
+
 t.test('the autoscaler counts by a metric that Stonegate has', async (t) => {
   const { autoscaling } = parse(read('config/charts/stonegate/values.yaml'));
-  t.match(read('docs/metrics.md'), `| \`${autoscaling.openRequests.metric}\` | gauge |`);
+  t.match(read('docs/metrics.md'), `| \`${autoscaling.openConnections.metric}\` | gauge |`);
 });

@@ -58,6 +58,9 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.indexFailed('roles', 'silent');
   const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
   metrics.indexInForce(() => ({ synced: true, leftOut: 0, revision: 7, resources }));
+  metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
+  metrics.listening('api', () => 3);
+  metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');
   metrics.auditEventLost();
   const text = await metrics.text();
@@ -90,11 +93,65 @@ t.test('C252 clients cannot grow the number of series', async (t) => {
   t.ok(series.length <= 2, series.join('\n'));
 });
 
+t.test('a series whose labels have closed sets is there before its first event', async (t) => {
+  const text = await createMetrics(() => 0).text();
+  for (const line of [
+    'stonegate_refusals_total{code="InvariantBroken"} 0',
+    'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
+    'stonegate_bindings_runs_total{trigger="periodic",result="error"} 0',
+    'stonegate_access_verifications_total{result="differed"} 0',
+    'stonegate_rbac_index_failures_total{resource="roles",failure="refused"} 0',
+  ])
+    t.match(text, `${line}\n`);
+});
+
+t.test('a failed reload shows until one succeeds', async (t) => {
+  const metrics = createMetrics(() => 0);
+  const inUse = async () => /^stonegate_last_reload_successful (\d)$/m.exec(await metrics.text())?.[1];
+  t.equal(await inUse(), '1');
+  metrics.reload('error');
+  t.equal(await inUse(), '0');
+  metrics.reload('ok');
+  t.equal(await inUse(), '1');
+});
+
+t.test('a verification that is out of force does not hide the one in force', async (t) => {
+  const metrics = createMetrics(() => 0);
+  const suspended = async () =>
+    [...(await metrics.text()).matchAll(/^stonegate_access_suspended\{scope="(\w+)"\} (\d+)$/gm)].map(
+      ([, scope, count]) => `${scope} ${count}`,
+    );
+  t.same(await suspended(), ['user 0', 'tenant 0', 'all 0']);
+  const hideFirst = metrics.suspensionsInForce(() => ({ users: 1, tenants: 0, all: true }));
+  const hideNext = metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
+  hideFirst();
+  t.same(await suspended(), ['user 2', 'tenant 1', 'all 0']);
+  hideNext();
+  t.same(await suspended(), ['user 0', 'tenant 0', 'all 0']);
+});
+
+t.test('certificates that are not configured any more are not shown', async (t) => {
+  const metrics = createMetrics(() => 0);
+  metrics.certificatesInForce(new Map([['portal.tls.certFile', 5_000]]));
+  metrics.certificatesInForce(new Map([['server.tls.certFile', 7_000]]));
+  const shown = (await metrics.text()).match(/^stonegate_certificate_not_after\S+ \d+$/gm);
+  t.same(shown, ['stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"} 7']);
+});
+
 t.test('the metrics of several workers are added up', async (t) => {
   const workers = [createMetrics(() => 0), createMetrics(() => 0)];
   for (const worker of workers) worker.cacheLookup('redis', 'hit');
+  for (const [at, worker] of workers.entries()) {
+    worker.listening('api', () => 10 + at);
+    worker.certificatesInForce(new Map([['server.tls.certFile', 9_000 - at * 1_000]]));
+  }
+  workers[1]?.reload('error');
   const documents = await Promise.all(workers.map((worker) => worker.json()));
-  t.match(await aggregateMetrics(documents), 'stonegate_cache_lookups_total{tier="redis",result="hit"} 2');
+  const text = await aggregateMetrics(documents);
+  t.match(text, 'stonegate_cache_lookups_total{tier="redis",result="hit"} 2');
+  t.match(text, 'stonegate_connections_open{listener="api"} 21');
+  t.match(text, 'stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"} 8');
+  t.match(text, 'stonegate_last_reload_successful 0');
 });
 
 function captured() {
@@ -258,9 +315,17 @@ t.test(
     const { logger, lines: said } = captured();
     const file = join(t.testdir({}), 'audit.log');
     await symlink('/dev/full', file);
-    const audit = await createAuditFile({ file, clock: systemClock, logger, lost: () => t.fail('lost') });
+    const failing: boolean[] = [];
+    const audit = await createAuditFile({
+      file,
+      clock: systemClock,
+      logger,
+      lost: () => t.fail('lost'),
+      failing: (is) => failing.push(is),
+    });
     audit.write('one');
     await eventually(() => said.length > 0);
+    t.same(failing, [true]);
     await rm(file);
     audit.write('two');
     audit.reopen();
@@ -269,6 +334,7 @@ t.test(
       eventually(async () => (await readFile(file, 'utf8').catch(() => '')) === 'one\ntwo\nthree\n'),
     );
     await audit.close();
+    t.same(failing, [true, false], 'once each');
   },
 );
 

@@ -1,0 +1,64 @@
+/** The dashboard of provisioning. */
+import { type Dashboard, series } from './dashboard.ts';
+
+const increase = (metric: string, by: string): string =>
+  `sum by (${by}) (increase(${series(metric)}[$__rate_interval]))`;
+
+export const PROVISIONING: Dashboard = {
+  name: 'provisioning',
+  title: 'Provisioning',
+  description: 'Namespaces, roles and bindings that Stonegate makes from Keystone’s role assignments.',
+  rows: [
+    {
+      title: 'Runs',
+      panels: [
+        {
+          title: 'Runs',
+          description: 'By trigger and result; docs/metrics.md explains each result.',
+          unit: 'short',
+          queries: [
+            {
+              expr: increase('stonegate_bindings_runs_total', 'trigger, result'),
+              legend: '{{trigger}} {{result}}',
+            },
+          ],
+        },
+        {
+          title: 'Changed objects',
+          description: 'Objects that were created, updated and deleted at the API server.',
+          unit: 'short',
+          queries: [{ expr: increase('stonegate_bindings_changes_total', 'action'), legend: '{{action}}' }],
+        },
+        {
+          title: 'Since the last success',
+          description: 'Since a periodic run without failures and refusals.',
+          unit: 'dtdurations',
+          queries: [
+            {
+              expr: `time() - max(${series('stonegate_bindings_last_success_timestamp_seconds')} > 0)`,
+              legend: 'last success',
+            },
+          ],
+          isNumber: true,
+        },
+      ],
+    },
+    {
+      title: 'What waits for an operator',
+      panels: [
+        {
+          title: 'Held back',
+          description: 'Role bindings whose deletion requires stonegate sync --force.',
+          unit: 'short',
+          queries: [{ expr: `max(${series('stonegate_bindings_held_back')})`, legend: 'held back' }],
+        },
+        {
+          title: 'Not provisioned',
+          description: 'Projects, domains and users of the last run; stonegate sync --dry-run says why.',
+          unit: 'short',
+          queries: [{ expr: `max(${series('stonegate_bindings_refusals')})`, legend: 'refused' }],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,105 @@
+/** The dashboard of the RBAC index. */
+import { type Dashboard, perSecond, series } from './dashboard.ts';
+
+export const RBAC_INDEX: Dashboard = {
+  name: 'rbac-index',
+  title: 'RBAC index',
+  description: 'Whether the index is complete and current, and whether the API server agrees with it.',
+  rows: [
+    {
+      title: 'Is it current?',
+      panels: [
+        {
+          title: 'Age',
+          description: 'Since the last proof that a resource is current; of the oldest instance.',
+          unit: 's',
+          queries: [
+            {
+              expr: `max by (resource) (${series('stonegate_rbac_index_age_seconds')})`,
+              legend: '{{resource}}',
+            },
+          ],
+        },
+        {
+          title: 'Behind the newest instance',
+          description: 'Revisions by which an instance is behind the one that has seen most.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `scalar(max(${series('stonegate_rbac_index_revision')})) - ${series('stonegate_rbac_index_revision')}`,
+              legend: '{{instance}}',
+            },
+          ],
+        },
+        {
+          title: 'Complete',
+          description: '1: every resource has been listed. 0: not yet, or access.index is off.',
+          unit: 'short',
+          queries: [{ expr: series('stonegate_rbac_index_synced'), legend: '{{instance}}' }],
+        },
+      ],
+    },
+    {
+      title: 'Does the API server agree?',
+      panels: [
+        {
+          title: 'Compared decisions',
+          description: 'By result; docs/metrics.md explains each. differed should not occur.',
+          unit: 'reqps',
+          queries: [
+            { expr: perSecond('stonegate_access_verifications_total', ['result']), legend: '{{result}}' },
+          ],
+        },
+        {
+          title: 'Filtered responses off',
+          description: 'Users and tenants whose filtered responses are off; all: 1 if they are off for all.',
+          unit: 'short',
+          queries: [
+            { expr: `max by (scope) (${series('stonegate_access_suspended')})`, legend: '{{scope}}' },
+          ],
+        },
+        {
+          title: 'Left out',
+          description: 'Tenants or namespaces with more objects than the index holds of one.',
+          unit: 'short',
+          queries: [{ expr: `max(${series('stonegate_rbac_index_left_out')})`, legend: 'left out' }],
+        },
+      ],
+    },
+    {
+      title: 'What it costs',
+      panels: [
+        {
+          title: 'Objects',
+          description: 'In the index of one process.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `max by (resource) (${series('stonegate_rbac_index_objects')})`,
+              legend: '{{resource}}',
+            },
+          ],
+        },
+        {
+          title: 'Lists',
+          description: 'By reason. Many with no-bookmarks: the API server sends no bookmarks.',
+          unit: 'reqps',
+          queries: [
+            { expr: perSecond('stonegate_rbac_index_lists_total', ['reason']), legend: '{{reason}}' },
+          ],
+        },
+        {
+          title: 'Failures',
+          description: 'Lists and watches that failed. refused: apply what stonegate manifests rbac prints.',
+          unit: 'reqps',
+          queries: [
+            {
+              expr: perSecond('stonegate_rbac_index_failures_total', ['resource', 'failure']),
+              legend: '{{resource}} {{failure}}',
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,64 @@
+/** Each alert in Prometheus' own rule engine (promtool): it fires if it should, and only then. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { ALERT_CASES, type AlertCase } from '../support/prometheus/alert-cases.ts';
+import { prometheusMissing } from '../support/prometheus/prometheus.ts';
+import { alerts, RULES } from '../support/prometheus/rules.ts';
+
+const skip = prometheusMissing() ?? false;
+
+t.test('Prometheus accepts the rules', { skip }, async (t) => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' });
+  t.equal(status, 0, `${stdout}${stderr}`);
+});
+
+t.test('there is a case for each alert, and no other', async (t) => {
+  t.same(
+    ALERT_CASES.map(({ alert }) => alert),
+    alerts().map(({ alert }) => alert),
+  );
+});
+
+t.test('each alert has a severity, a summary and a place in the runbook', async (t) => {
+  for (const { alert, labels, annotations } of alerts()) {
+    t.match(labels?.severity, /^(?:critical|warning)$/, alert);
+    t.match(annotations?.summary, /\.$/, alert);
+    t.equal(annotations?.runbook, `docs/operations.md#${alert.toLowerCase()}`);
+  }
+});
+
+for (const alertCase of ALERT_CASES)
+  t.test(`${alertCase.alert} fires if it should, and only then`, { skip }, async (t) => {
+    const file = join(t.testdir(), 'test.yaml');
+    writeFileSync(file, JSON.stringify(promtoolFile(alertCase)));
+    t.match(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' }), 'SUCCESS');
+  });
+
+/** YAML, of which JSON is a part. */
+function promtoolFile({ alert, after, fires, silent }: AlertCase): object {
+  const test = (name: string, series: AlertCase['fires'], firing: number): object => ({
+    name,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: labelled(name), values })),
+    promql_expr_test: [
+      {
+        expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`,
+        eval_time: `${after}m`,
+        exp_samples: [{ labels: '{}', value: firing }],
+      },
+    ],
+  });
+  return {
+    rule_files: [resolve(RULES)],
+    evaluation_interval: '1m',
+    tests: [test('fires', fires, 1), test('silent', silent, 0)],
+  };
+}
+
+/** With the labels that Prometheus adds. */
+function labelled(series: string): string {
+  const [name, labels = ''] = series.replace('}', '').split('{');
+  return `${name}{${[labels, 'job="stonegate",namespace="prod",instance="a:9090"'].filter(Boolean).join(',')}}`;
+}

@@ -1,0 +1,61 @@
+/** The rules of `config/alerts`, and the queries of `config/dashboards`, as they are delivered. */
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parse } from 'yaml';
+
+export const RULES = 'config/alerts/stonegate.yaml';
+
+export interface Rule {
+  readonly alert?: string;
+  readonly record?: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+interface RuleFile {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+}
+
+export interface Alert extends Rule {
+  readonly alert: string;
+}
+
+export function alerts(): Alert[] {
+  const { groups }: RuleFile = parse(readFileSync(RULES, 'utf8'));
+  return groups
+    .flatMap(({ rules }) => rules)
+    .flatMap((rule) => (rule.alert === undefined ? [] : [{ ...rule, alert: rule.alert }]));
+}
+
+export interface DashboardQuery {
+  /** Dashboard, panel and reference. */
+  readonly name: string;
+  readonly expr: string;
+}
+
+interface DashboardFile {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
+  }[];
+}
+
+/** As Grafana sends them if all jobs and instances are chosen. */
+export function dashboardQueries(rateInterval: string): DashboardQuery[] {
+  return globSync('config/dashboards/*.json')
+    .sort()
+    .flatMap((file) => {
+      const { panels }: DashboardFile = JSON.parse(readFileSync(file, 'utf8'));
+      return panels.flatMap(({ title, targets = [] }) =>
+        targets.map(({ refId, expr }) => ({
+          name: `${basename(file, '.json')}: ${title} ${refId}`,
+          expr: expr
+            .replaceAll('$__rate_interval', rateInterval)
+            .replaceAll('"$job"', '".*"')
+            .replaceAll('"$instance"', '".*"'),
+        })),
+      );
+    });
+}
