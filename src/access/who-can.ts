@@ -21,7 +21,7 @@ import {
 } from '../rbac/who-can.ts';
 import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
-import { addPeople, MAX_PEOPLE, peopleOf } from './role-people.ts';
+import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
 
 export interface WhoCanOptions {
@@ -74,8 +74,8 @@ export async function reviewWhoCan(
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
   const cut = shown.slice(0, MAX_GRANTS);
   const described = cut.map((grant) => describe(grant, view, scopes));
-  const people = asked.people ? await peopleOf(described, options.keystone, warnings) : new Map();
-  const withPeople = addPeople(described, people);
+  const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
+  const withPeople = addHolders(described, people);
   const names = namesOf(shown);
   const reasons = [
     access.incompleteReason(),
@@ -87,7 +87,7 @@ export async function reviewWhoCan(
       ? `there are ${names.count} subjects, of which the first ${MAX_NAMES} are listed: ask in one namespace`
       : undefined,
     withPeople.isCut
-      ? `of the people who hold the roles, the first ${MAX_PEOPLE} are listed: ask in one namespace`
+      ? `of the people who hold the roles, the first ${MAX_HOLDERS} are listed: ask in one namespace`
       : undefined,
   ].filter((reason) => reason !== undefined);
   return {

@@ -1,5 +1,5 @@
 /**
- * The people who hold the Keystone roles of a review of who can do something, within a bound of what is asked
+ * Who holds the Keystone roles of a review of who can do something, within a bound of what is asked
  * and of what is listed.
  */
 import { readKeystoneGroup } from '../api/keystone-groups.ts';
@@ -9,15 +9,15 @@ import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { KeystoneNames } from './ports.ts';
 
 /** Of all grants together. */
-export const MAX_PEOPLE = 10_000;
-/** Projects and domains whose people are listed in one review. */
+export const MAX_HOLDERS = 10_000;
+/** Projects and domains whose holders are listed in one review. */
 const MAX_PLACES = 100;
 const KEYSTONE_REQUESTS = 4;
 
 type Holders = ReadonlyMap<string, readonly { readonly user: string; readonly role: string }[]>;
 
 /** Who holds roles now, by project or domain. */
-export async function peopleOf(
+export async function holdersNow(
   grants: readonly WhoCanGrant[],
   keystone: KeystoneNames | undefined,
   warnings: string[],
@@ -48,18 +48,18 @@ export async function peopleOf(
   return holders;
 }
 
-/** Beyond the bound a grant has no people, or not all of them. */
-export function addPeople(
+/** Beyond the bound a grant has no holders, or not all of them. */
+export function addHolders(
   grants: readonly WhoCanGrant[],
   holders: Holders,
 ): { readonly grants: readonly WhoCanGrant[]; readonly isCut: boolean } {
-  let left = MAX_PEOPLE;
+  let left = MAX_HOLDERS;
   let isCut = false;
   const described = grants.map((grant) => {
-    const people = left === 0 && isCut ? undefined : holdersOf(grant, holders);
-    if (people === undefined) return grant;
-    if (people.length > left) isCut = true;
-    const listed = people.slice(0, left);
+    const all = left === 0 && isCut ? undefined : holdersOf(grant, holders);
+    if (all === undefined) return grant;
+    if (all.length > left) isCut = true;
+    const listed = all.slice(0, left);
     left -= listed.length;
     return { ...grant, subject: { ...grant.subject, people: listed } };
   });
@@ -71,6 +71,6 @@ function holdersOf(grant: WhoCanGrant, holders: Holders): readonly string[] | un
   const group = readKeystoneGroup(grant.subject.name);
   const known = group && holders.get(`${group.kind}:${group.id}`);
   if (group === undefined || known === undefined || grant.subject.displayName === undefined) return undefined;
-  const people = known.filter(({ role }) => group.role === '' || role === group.role).map(({ user }) => user);
-  return [...new Set(people)].sort();
+  const users = known.filter(({ role }) => group.role === '' || role === group.role).map(({ user }) => user);
+  return [...new Set(users)].sort();
 }
