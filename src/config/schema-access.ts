@@ -94,7 +94,7 @@ export const accessSchema = z.strictObject({
     .enum(['none', 'namespaces', 'all'])
     .default(DEFAULT_SELF_REVIEWS)
     .describe(
-      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces; those of all namespaces too, except secrets.',
+      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces, and on Arktos the own tenant of the user; those of all namespaces too, except secrets.',
     ),
   maxNamespaces: maxNamespaces
     .prefault({})

@@ -7,7 +7,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
-import { anyAllows } from './many-bindings.ts';
+import { anyAllows, bindingsAllow } from './many-bindings.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -68,12 +68,8 @@ export function allows(index: RBACIndex, user: RBACUser, question: Question): bo
 /** @param place the namespace of the bindings; empty for the ClusterRoleBindings */
 function isAllowedBy(objects: TenantObjects, user: RBACUser, place: string, question: Question): boolean {
   const keys = keysOfUser(user);
-  if (haveAtMost(keys.size, objects.bindingsIn(place))) {
-    const bindings = bindingsOf(objects, user, place);
-    return bindings.some((binding) =>
-      objects.roleOf(binding)?.rules.some((rule) => ruleAllows(rule, question)),
-    );
-  }
+  if (haveAtMost(keys.size, objects.bindingsIn(place)))
+    return bindingsAllow(objects, fewBindingsOf(objects, user, place), question);
   for (const key of keys) {
     const bindings = inNamespace(objects.bindingsOfSubject(key), place);
     if (anyAllows(objects, bindings, question, key, place)) return true;
@@ -153,12 +149,7 @@ function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): 
   const keys = keysOfUser(user);
   const inPlace = objects.bindingsIn(namespace);
   // A namespace often has fewer subjects than a user has groups.
-  if (haveAtMost(keys.size, inPlace)) {
-    const found: StoredBinding[] = [];
-    for (const binding of inPlace.values())
-      if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
-    return found.sort(byName);
-  }
+  if (haveAtMost(keys.size, inPlace)) return fewBindingsOf(objects, user, namespace).sort(byName);
   const lists: (readonly StoredBinding[])[] = [];
   for (const key of keys) {
     const bindings = inNamespace(objects.bindingsOfSubject(key), namespace);
@@ -167,6 +158,14 @@ function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): 
   const [only] = lists;
   if (only !== undefined && lists.length === 1) return only;
   return [...new Set(lists.flat())].sort(byName);
+}
+
+/** Those of a place with few bindings, in no order. */
+function fewBindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): StoredBinding[] {
+  const found: StoredBinding[] = [];
+  for (const binding of objects.bindingsIn(namespace).values())
+    if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
+  return found;
 }
 
 /** Whether the bindings and their subjects are at most that many. */
