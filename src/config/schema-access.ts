@@ -77,7 +77,7 @@ export const accessSchema = z.strictObject({
   indexLimits: indexLimits
     .prefault({})
     .describe(
-      'How much the index holds of one tenant or namespace. Beyond it objects are left out, and requests of the users concerned are forwarded as if there were no index.',
+      "How much the index holds of one tenant or namespace. Beyond it objects are left out, and requests of the tenant's users are forwarded as if there were no index; of a namespace, the API server decides about it.",
     ),
   authorizers: z
     .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
