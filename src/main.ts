@@ -48,7 +48,7 @@ async function main([name = '--help', ...argv]: readonly string[], io: CommandIO
 
 async function run(name: string, argv: readonly string[], io: CommandIO): Promise<number> {
   const load = COMMANDS.get(name);
-  const unknown = `unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
+  const unknown = `stonegate: unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
   const problem = load ? nodeProblem(process.versions.node) : unknown;
   if (load && problem === undefined) return (await load())(argv, io);
   io.stderr(`${problem}\n`);

@@ -23,6 +23,9 @@ import type { AccessSource } from '../portal/ports.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 
+/** The page of a browser that has left is evaluated too. */
+const NEVER = new AbortController().signal;
+
 /** The longest review: a token of 16 kB, or a user with very many groups. */
 const REVIEW_BYTES = 256 * 1024;
 
@@ -77,7 +80,12 @@ function createAccessSource(
       const user = mode.userOf(identity, tenant);
       const info = readRequestInfo('GET', SELF_ACCESS_RULES_PATH, mode);
       const subject = await subjects.subjectOf({ proven: identity, info, tenant, user });
-      const { status } = documents.documentOf(subject, { verb: '*' }, identity.expiresAt);
+      const { status } = await documents.documentOf({
+        subject,
+        selection: { verb: '*' },
+        expiresAt: identity.expiresAt,
+        signal: NEVER,
+      });
       const { roles, hidden } = heldRoles(documents.access.index, subject);
       return {
         groups: accessMatrix(status),

@@ -6,7 +6,7 @@ import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
 import { askStonegate, TABLE_TYPE } from '../clients/stonegate-api.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
-import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { missingNamespace } from './missing-namespace.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
@@ -33,7 +33,7 @@ export function access(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
-    if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
+    refuseWords(words);
     const format = outputFormat(values.output);
     const { namespace } = values;
     const path =

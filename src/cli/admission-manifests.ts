@@ -12,7 +12,7 @@ import { readAdmissionConfiguration } from '../config/load-admission.ts';
 import { formatProblem } from '../config/problem.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE [--url URL | --namespace NAMESPACE]
 
@@ -52,7 +52,7 @@ export function admissionManifests(
 ): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     const { config, 'ca-file': caFile, url, namespace = 'stonegate' } = values;
-    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    refuseWords(positionals);
     if (config === undefined || caFile === undefined)
       throw new UsageError('--config FILE and --ca-file FILE are required');
     if (url !== undefined && !/^https:\/\/[^/?#]+$/.test(url))
@@ -80,9 +80,9 @@ async function authorityOf(file: string, io: CommandIO, sources: LoadSources): P
   try {
     const content = await sources.readFile(resolve(file));
     if (certificateBlocks(content).length > 0) return content.toString('base64');
-    io.stderr(`--ca-file: ${file} holds no certificate\n`);
+    io.stderr(`stonegate manifests: --ca-file: ${file} holds no certificate\n`);
   } catch (error) {
-    io.stderr(`--ca-file: cannot read ${file}: found ${reasonOf(error)}\n`);
+    io.stderr(`stonegate manifests: --ca-file: ${reasonOf(error)}: ${file}\n`);
   }
   return undefined;
 }

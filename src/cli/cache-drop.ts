@@ -20,7 +20,7 @@ All replicas that share the Redis of the configuration follow.
 Exit codes: 0 dropped, 1 not dropped, 2 wrong usage.
 `;
 
-const NOTHING_SHARED = `The configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop.
+const NOTHING_SHARED = `stonegate cache: the configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop.
 Send SIGHUP to the processes instead: it empties what they keep.
 `;
 
@@ -79,7 +79,7 @@ async function dropAndSay(
   try {
     await drop();
   } catch (error) {
-    io.stderr(`${error instanceof Error ? error.message : String(error)}\n`);
+    io.stderr(`stonegate cache: ${error instanceof Error ? error.message : String(error)}\n`);
     return EXIT.failed;
   }
   const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;

@@ -12,7 +12,7 @@ import {
 } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
@@ -41,7 +41,7 @@ export function check(
 ): Promise<number> {
   const options = { config: { type: 'string' }, offline: { type: 'boolean' } } as const;
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config, offline }, positionals) => {
-    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    refuseWords(positionals);
     if (config === undefined) throw new UsageError('--config FILE is required');
     const result = await loadConfiguration(config, sources);
     if (result.ok) {

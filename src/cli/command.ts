@@ -16,7 +16,7 @@ export class UsageError extends Error {}
 
 /**
  * Parses the arguments and runs the command. `--help` prints `usage`; a wrong command line prints the
- * mistake and `usage`, with exit code 2.
+ * mistake, behind the command's name, and `usage`, with exit code 2.
  *
  * @param command `hints`: option of another program, such as kubectl → what to write here instead
  */
@@ -44,9 +44,20 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
   } catch (error) {
     if (!isUsageError(error)) throw error;
     const unknown = unknownOption(error, argv, options);
-    io.stderr(`${unknown === undefined ? error.message : unknownWords(unknown, hints)}\n\n${usage}`);
+    const mistake = unknown === undefined ? error.message : unknownWords(unknown, hints);
+    io.stderr(`${nameIn(usage)}: ${mistake}\n\n${usage}`);
     return EXIT.usage;
   }
+}
+
+/** As it stands at the beginning of every usage text: `stonegate who-can`. */
+function nameIn(usage: string): string {
+  return /^Usage: (stonegate(?: [a-z-]+)?)/.exec(usage)?.[1] ?? 'stonegate';
+}
+
+/** @throws UsageError if words are left that the command does not take */
+export function refuseWords([word]: readonly string[]): void {
+  if (word !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(word)}`);
 }
 
 function isUsageError(error: unknown): error is Error {

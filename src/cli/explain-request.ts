@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
 import type { ExplainedRequest } from '../api/stonegate-v1alpha1.ts';
-import { UsageError } from './command.ts';
+import { refuseWords, UsageError } from './command.ts';
 
 export interface RequestFlags {
   readonly namespace?: string | undefined;
@@ -104,7 +104,7 @@ export function guessOf(
 /** `pods web` or `pods/web`. */
 function targetOf([first = '', second, ...more]: readonly string[]): readonly string[] {
   if (first === '') throw new UsageError('which resource? For example: get pods');
-  if (more.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(more[0])}`);
+  refuseWords(more);
   return second === undefined ? first.split('/', 2) : [first, second];
 }
 

@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Random, systemRandom } from '../lib/random.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
 import {
   type Access,
@@ -95,7 +95,7 @@ export function kubeconfig(
   return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words) => {
     const next = argv[end] ?? '--';
     if (next !== '--') throw new UsageError(`${optionOf(next)} belongs to the login: put "--" before it`);
-    if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
+    refuseWords(words);
     const behind = end === -1 ? [] : argv.slice(end + 1);
     const misplaced = behind.find((word) => OURS_ALONE.has(optionOf(word)));
     if (misplaced !== undefined) throw new UsageError(`${optionOf(misplaced)} belongs before the "--"`);

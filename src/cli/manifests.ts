@@ -129,7 +129,7 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     try {
       return await sources.readFile(name);
     } catch (error) {
-      io.stderr(`cannot read ${name}: found ${reasonOf(error)}\n`);
+      io.stderr(`stonegate manifests: cannot read ${name}: ${reasonOf(error)}\n`);
       complete = false;
       return undefined;
     }

@@ -5,7 +5,7 @@
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { reasonOf } from '../errors/status-error.ts';
-import { type CommandIO, columns, EXIT, runCommand, UsageError } from './command.ts';
+import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
@@ -72,7 +72,7 @@ export interface SyncParts {
 /** @param argv what follows `sync` */
 export function sync(argv: readonly string[], io: CommandIO, parts: SyncParts): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
-    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    refuseWords(positionals);
     if (values.config === undefined) throw new UsageError('--config FILE is required');
     const { 'dry-run': dryRun = false, force = false } = values;
     const result = await loadConfiguration(values.config);

@@ -6,7 +6,15 @@ import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../api/who-can-v1alp
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
-import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import {
+  type CommandIO,
+  columns,
+  outputFormat,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
 import type { Destination } from './destination.ts';
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
 import { missingNamespace } from './missing-namespace.ts';
@@ -83,7 +91,7 @@ interface Flags {
 function askedOf([verb, target, ...more]: readonly string[], flags: Flags): Asked {
   if (verb === undefined || target === undefined)
     throw new UsageError('who can do what? For example: who-can delete secrets -n web');
-  if (more.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(more[0])}`);
+  refuseWords(more);
   const { namespace, 'all-namespaces': everywhere = false, subresource = '', people = false } = flags;
   if (everywhere && namespace !== undefined) throw new UsageError('either -n or -A, not both');
   if (target.startsWith('/') && (everywhere || namespace !== undefined || subresource !== ''))

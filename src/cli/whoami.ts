@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { isLastInstant } from '../lib/kubernetes-time.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
-import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
@@ -31,7 +31,7 @@ export function whoami(
   { env, clock }: WhoamiParts = { env: process.env, clock: systemClock },
 ): Promise<number> {
   return runCommand({ usage: USAGE, options: ASK_OPTIONS, argv, io }, async (values, words) => {
-    if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
+    refuseWords(words);
     const format = outputFormat(values.output);
     return ask('whoami', values, { io, env }, async (address) => {
       const answer = await askStonegate(address, SELF_IDENTITY_PATH);

@@ -7,13 +7,14 @@
 
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import type { ClusterObjects, KubernetesObjectReference } from '../bindings/ports.ts';
+import type { ClusterObjects, KubernetesObjectReference, Place } from '../bindings/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { collectionPath, isOfKind, objectPath, readObject } from './cluster-object-format.ts';
+import { collectionPath, isOfKind, objectPath } from './cluster-object-format.ts';
+import { believed, forbidden, objectIn, reasonOf, unexpected, unusable } from './cluster-object-response.ts';
 
 const PAGE = 500;
 /**
@@ -30,16 +31,116 @@ export function createClusterObjects(
   fetcher: UpstreamFetcher,
   account: Account = STONEGATE_ACCOUNT,
 ): ClusterObjects {
-  async function ask(
-    method: string,
-    target: string,
+  return new RESTObjects(fetcher, account);
+}
+
+class RESTObjects implements ClusterObjects {
+  readonly #fetcher: UpstreamFetcher;
+  readonly #account: Account;
+
+  constructor(fetcher: UpstreamFetcher, account: Account) {
+    this.#fetcher = fetcher;
+    this.#account = account;
+  }
+
+  async list<K extends ObjectKind>(
+    kind: K,
+    place: Place,
+    labelSelector: string,
     signal: AbortSignal,
-    body?: object,
-  ): Promise<UpstreamResponse> {
+  ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]> {
+    const path = collectionPath(kind, place);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const items = await this.#listOnce(path, labelSelector, signal);
+      if (items === undefined) continue;
+      return items.map((item) => {
+        const object = believed(item, kind);
+        if (isOfKind(object, kind)) return object;
+        throw unusable(new Error(`a member of the list is no ${kind}`));
+      });
+    }
+    throw unusable(new Error(`the list ${path} changes faster than it can be read`));
+  }
+
+  async get(
+    reference: KubernetesObjectReference,
+    signal: AbortSignal,
+  ): Promise<KubernetesObject | undefined> {
+    const path = pathOf(reference);
+    const response = await this.#ask('GET', path, signal);
+    if (response.status === 404) return undefined;
+    if (response.status !== 200) throw unexpected(response, `get ${path}`);
+    return believed(objectIn(response), reference.kind);
+  }
+
+  async create(object: KubernetesObject, place: Place, signal: AbortSignal): Promise<'created' | 'exists'> {
+    const path = collectionPath(object.kind, place);
+    const response = await this.#ask('POST', path, signal, object);
+    if (response.status === 201) return 'created';
+    if (response.status === 409 && reasonOf(response) === 'AlreadyExists') return 'exists';
+    throw unexpected(response, `create ${path}`);
+  }
+
+  async update(
+    object: KubernetesObject,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<'updated' | 'conflict' | 'gone'> {
+    const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
+    const response = await this.#ask('PUT', path, signal, object);
+    if (response.status === 200) return 'updated';
+    if (response.status === 409) return 'conflict';
+    if (response.status === 404) return 'gone';
+    throw unexpected(response, `update ${path}`);
+  }
+
+  async delete(
+    object: KubernetesObject,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<'deleted' | 'conflict' | 'gone'> {
+    const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
+    const response = await this.#ask('DELETE', path, signal, deleteOptions(object));
+    if (response.status === 200 || response.status === 202) return 'deleted';
+    if (response.status === 409) return 'conflict';
+    if (response.status === 404) return 'gone';
+    throw unexpected(response, `delete ${path}`);
+  }
+
+  /** @returns undefined if the list must be read again from the start */
+  async #listOnce(path: string, selector: string, signal: AbortSignal): Promise<unknown[] | undefined> {
+    const found: unknown[] = [];
+    let next = '';
+    let limit = PAGE;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const query = new URLSearchParams({
+        limit: String(limit),
+        ...(selector !== '' && { labelSelector: selector }),
+        ...(next !== '' && { continue: next }),
+      });
+      const response = await unlessTooLarge(this.#ask('GET', `${path}?${query}`, signal), limit > 1);
+      if (response === undefined) {
+        limit = Math.ceil(limit / FEWER);
+        continue;
+      }
+      limit = Math.min(PAGE, limit * 2);
+      if (response.status === 410) return undefined;
+      if (response.status !== 200) throw unexpected(response, `list ${path}`);
+      const { items, metadata } = objectIn(response);
+      // Go may encode an empty list as null.
+      if (items !== null && !Array.isArray(items)) throw unusable(new Error('the list has no items'));
+      found.push(...(items ?? []));
+      next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
+      if (next === '') return found;
+    }
+    throw unusable(new Error('the list has no end'));
+  }
+
+  async #ask(method: string, target: string, signal: AbortSignal, body?: object): Promise<UpstreamResponse> {
     const accept: HeaderField = ['Accept', 'application/json'];
-    const response = await fetcher.fetch(
+    const response = await this.#fetcher.fetch(
       {
-        account,
+        account: this.#account,
         sender: { kind: 'stonegate' },
         method,
         target,
@@ -52,86 +153,6 @@ export function createClusterObjects(
     if (response.status === 403) throw forbidden(response, `${method} ${target}`);
     return response;
   }
-
-  /** @returns undefined if the list must be read again from the start */
-  async function listOnce(
-    path: string,
-    selector: string,
-    signal: AbortSignal,
-  ): Promise<unknown[] | undefined> {
-    const found: unknown[] = [];
-    let next = '';
-    let limit = PAGE;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const query = new URLSearchParams({
-        limit: String(limit),
-        ...(selector !== '' && { labelSelector: selector }),
-        ...(next !== '' && { continue: next }),
-      });
-      const response = await unlessTooLarge(ask('GET', `${path}?${query}`, signal), limit > 1);
-      if (response === undefined) {
-        limit = Math.ceil(limit / FEWER);
-        continue;
-      }
-      limit = Math.min(PAGE, limit * 2);
-      if (response.status === 410) return undefined;
-      if (response.status !== 200) throw unexpected(response, `list ${path}`);
-      const list = objectIn(response);
-      const { items, metadata } = list;
-      // Go may encode an empty list as null.
-      if (items !== null && !Array.isArray(items)) throw unusable(new Error('the list has no items'));
-      found.push(...(items ?? []));
-      next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
-      if (next === '') return found;
-    }
-    throw unusable(new Error('the list has no end'));
-  }
-
-  return {
-    async list(kind, place, labelSelector, signal) {
-      const path = collectionPath(kind, place);
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const items = await listOnce(path, labelSelector, signal);
-        if (items === undefined) continue;
-        return items.map((item) => {
-          const object = believed(item, kind);
-          if (isOfKind(object, kind)) return object;
-          throw unusable(new Error(`a member of the list is no ${kind}`));
-        });
-      }
-      throw unusable(new Error(`the list ${path} changes faster than it can be read`));
-    },
-    async get(reference, signal) {
-      const path = pathOf(reference);
-      const response = await ask('GET', path, signal);
-      if (response.status === 404) return undefined;
-      if (response.status !== 200) throw unexpected(response, `get ${path}`);
-      return believed(objectIn(response), reference.kind);
-    },
-    async create(object, place, signal) {
-      const path = collectionPath(object.kind, place);
-      const response = await ask('POST', path, signal, object);
-      if (response.status === 201) return 'created';
-      if (response.status === 409 && reasonOf(response) === 'AlreadyExists') return 'exists';
-      throw unexpected(response, `create ${path}`);
-    },
-    async update(object, place, signal) {
-      const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
-      const response = await ask('PUT', path, signal, object);
-      if (response.status === 200) return 'updated';
-      if (response.status === 409) return 'conflict';
-      if (response.status === 404) return 'gone';
-      throw unexpected(response, `update ${path}`);
-    },
-    async delete(object, place, signal) {
-      const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
-      const response = await ask('DELETE', path, signal, deleteOptions(object));
-      if (response.status === 200 || response.status === 202) return 'deleted';
-      if (response.status === 409) return 'conflict';
-      if (response.status === 404) return 'gone';
-      throw unexpected(response, `delete ${path}`);
-    },
-  };
 }
 
 /** @returns undefined for a page that is too large, if it can be split */
@@ -159,78 +180,4 @@ function deleteOptions({ metadata }: KubernetesObject): object {
     apiVersion: 'v1',
     preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) },
   };
-}
-
-function objectIn({ body }: UpstreamResponse): JSONObject {
-  const parsed = parse(body);
-  if (isJSONObject(parsed)) return parsed;
-  throw unusable(new Error('it is no object'));
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
-}
-
-function believed(value: unknown, kind: ObjectKind): KubernetesObject {
-  try {
-    return readObject(value, kind);
-  } catch (cause) {
-    throw unusable(cause);
-  }
-}
-
-/** The Status in a response; empty if there is none. */
-function statusOf({ body }: UpstreamResponse): JSONObject {
-  try {
-    const status: unknown = JSON.parse(body.toString('utf8'));
-    return isJSONObject(status) ? status : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
-}
-
-function reasonOf(response: UpstreamResponse): string {
-  const { reason } = statusOf(response);
-  return typeof reason === 'string' ? reason : '';
-}
-
-/** @returns undefined if the response is not a Status */
-function messageOf(response: UpstreamResponse): string | undefined {
-  const { message } = statusOf(response);
-  return typeof message === 'string' ? message : undefined;
-}
-
-function forbidden(response: UpstreamResponse, what: string): StatusError {
-  return new StatusError(
-    'ProvisioningForbidden',
-    'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
-    { cause: responseError(response, what) },
-  );
-}
-
-/** A Status explains a refusal; any other response cannot be used. */
-function unexpected(response: UpstreamResponse, what: string): StatusError {
-  const cause = responseError(response, what);
-  const refuses = response.status >= 400 && response.status < 500 && messageOf(response) !== undefined;
-  if (!refuses) return unusable(cause);
-  return new StatusError('ProvisioningRefused', 'the API server refuses what provisioning asks for', {
-    cause,
-  });
-}
-
-function responseError(response: UpstreamResponse, what: string): Error {
-  return new Error(`${what}: ${messageOf(response) ?? `the status was ${response.status}`}`);
-}
-
-function unusable(cause: unknown): StatusError {
-  return new StatusError(
-    'UpstreamUnavailable',
-    "Service Unavailable: the API server's answer to provisioning is unusable",
-    { cause },
-  );
 }

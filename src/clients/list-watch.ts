@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { IndexedResource, StoredObject } from '../api/rbac-v1.ts';
+import type { IndexedResource } from '../api/rbac-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { Backoff } from '../lib/backoff.ts';
 import { type Clock, pause } from '../lib/clock.ts';
@@ -13,9 +13,11 @@ import type { Random } from '../lib/random.ts';
 import type { IndexListReason, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import { listPages, readCurrentRevision, UnexpectedStatus } from './list-pages.ts';
+import { changeIndex } from './change-index.ts';
+import { listObjects } from './list-objects.ts';
+import { readCurrentRevision, UnexpectedStatus } from './list-pages.ts';
 import { FailureLog, failureOf, ListNeeded } from './list-watch-failure.ts';
-import { MalformedObject, type RBACReader, type WrittenObject } from './read-rbac-object.ts';
+import type { MalformedObject, RBACReader } from './read-rbac-object.ts';
 import { readEvent, readLines, type WatchEvent } from './watch-events.ts';
 import { WatchLiveness } from './watch-liveness.ts';
 import { Watchdog } from './watchdog.ts';
@@ -123,38 +125,20 @@ export class ListWatch {
   }
 
   async #list(reason: IndexListReason): Promise<void> {
-    const { resource, path, index, upstream, telemetry } = this.#options;
+    const { resource, index, telemetry } = this.#options;
     telemetry.indexListed(resource, reason);
     this.#liveness.began();
-    let objects: StoredObject[] = [];
-    const pages = {
-      restart: () => {
-        objects = [];
-      },
-      take: (items: readonly WrittenObject[]) => {
-        for (const item of items) this.#readItem(item, objects);
-      },
-    };
     this.#listFor = undefined;
     this.#asked = 0;
-    const revision = await listPages(upstream, path, pages, this.#stopping.signal).catch((error: unknown) => {
+    const onMalformed = (error: MalformedObject) => this.#failures.mention(error);
+    const options = { ...this.#options, onMalformed };
+    const list = await listObjects(options, this.#stopping.signal).catch((error: unknown) => {
       this.#listFor ??= reason;
       throw error;
     });
-    const steps = index.replaceInSteps(resource, objects, revision);
+    const steps = index.replaceInSteps(resource, list.objects, list.revision);
     while (steps.next().done !== true) await nextTurn();
     this.#proved();
-  }
-
-  /** An object that cannot be read is left out: another list would contain it too. */
-  #readItem(item: WrittenObject, objects: StoredObject[]): void {
-    const { reader, resource } = this.#options;
-    try {
-      objects.push(reader.read(resource, item));
-    } catch (error) {
-      if (!(error instanceof MalformedObject)) throw error;
-      this.#failures.mention(error);
-    }
   }
 
   /** Resolves if the API server ends the watch in good order. @param isListed by the list just before */
@@ -211,7 +195,7 @@ export class ListWatch {
     switch (event.kind) {
       case 'put':
       case 'delete':
-        this.#change(event.kind, reader.read(resource, event.object));
+        if (changeIndex(index, event.kind, reader.read(resource, event.object))) this.#proved();
         return;
       case 'bookmark':
         if (event.revision < (index.revisionOf(resource) ?? 0)) throw new ListNeeded('restored');
@@ -225,17 +209,6 @@ export class ListWatch {
         throw new Error(`the API server ended the watch: ${event.message}`);
       case 'unknown':
     }
-  }
-
-  #change(kind: 'put' | 'delete', object: StoredObject): void {
-    const { index, resource } = this.#options;
-    if (object.revision <= (index.revisionOf(resource) ?? 0)) {
-      if (!isRepeated(kind, object, index)) throw new ListNeeded('disorder');
-      return;
-    }
-    if (kind === 'put') index.put(object);
-    else index.delete(object);
-    this.#proved();
   }
 
   #proved(): void {
@@ -278,10 +251,3 @@ const REQUEST = {
 } as const;
 
 class Reconnection extends Error {}
-
-/** Whether an event of a past revision tells nothing new. */
-function isRepeated(kind: 'put' | 'delete', object: StoredObject, index: RBACIndex): boolean {
-  const known = index.objectsOf(object.tenant).find(object);
-  if (kind === 'delete') return known === undefined || known.revision > object.revision;
-  return known !== undefined && known.revision >= object.revision;
-}

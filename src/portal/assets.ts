@@ -118,6 +118,8 @@ pre.short { white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }
+details.card { margin: 0 0 .6rem; padding: .75rem 1.15rem; }
+details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflow-wrap: anywhere; }
 @media (max-width: 34rem) {
   .card { padding: 1.15rem; border-radius: .75rem; }
   dl > div { grid-template-columns: 1fr; gap: 0; }

@@ -7,6 +7,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
+import { anyAllows, bindingsAllow } from './many-bindings.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -54,9 +55,26 @@ export function decide(index: RBACIndex, user: RBACUser, question: Question): Ac
   return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
 }
 
+/** The same without the reason. */
 export function allows(index: RBACIndex, user: RBACUser, question: Question): boolean {
   if (user.groups.includes(SYSTEM_MASTERS)) return true;
-  return allowingRule(index, user, question, new Set()) !== undefined;
+  if (isConfinedElsewhere(index, user, question)) return false;
+  const objects = index.objectsOf(user.tenant);
+  const namespace = namespaceOf(question);
+  if (isAllowedBy(objects, user, '', question)) return true;
+  return namespace !== '' && isAllowedBy(objects, user, namespace, question);
+}
+
+/** @param place the namespace of the bindings; empty for the ClusterRoleBindings */
+function isAllowedBy(objects: TenantObjects, user: RBACUser, place: string, question: Question): boolean {
+  const keys = keysOfUser(user);
+  if (haveAtMost(keys.size, objects.bindingsIn(place)))
+    return bindingsAllow(objects, fewBindingsOf(objects, user, place), question);
+  for (const key of keys) {
+    const bindings = inNamespace(objects.bindingsOfSubject(key), place);
+    if (anyAllows(objects, bindings, question, key, place)) return true;
+  }
+  return false;
 }
 
 /** The first rule that allows the request. A role that many bindings refer to is evaluated once. */
@@ -131,12 +149,7 @@ function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): 
   const keys = keysOfUser(user);
   const inPlace = objects.bindingsIn(namespace);
   // A namespace often has fewer subjects than a user has groups.
-  if (haveAtMost(keys.size, inPlace)) {
-    const found: StoredBinding[] = [];
-    for (const binding of inPlace.values())
-      if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
-    return found.sort(byName);
-  }
+  if (haveAtMost(keys.size, inPlace)) return fewBindingsOf(objects, user, namespace).sort(byName);
   const lists: (readonly StoredBinding[])[] = [];
   for (const key of keys) {
     const bindings = inNamespace(objects.bindingsOfSubject(key), namespace);
@@ -145,6 +158,14 @@ function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): 
   const [only] = lists;
   if (only !== undefined && lists.length === 1) return only;
   return [...new Set(lists.flat())].sort(byName);
+}
+
+/** Those of a place with few bindings, in no order. */
+function fewBindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): StoredBinding[] {
+  const found: StoredBinding[] = [];
+  for (const binding of objects.bindingsIn(namespace).values())
+    if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
+  return found;
 }
 
 /** Whether the bindings and their subjects are at most that many. */

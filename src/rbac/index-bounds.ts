@@ -51,6 +51,10 @@ export class BoundedOwners {
     return this.#partial;
   }
 
+  isPartial(owner: BoundedOwner): boolean {
+    return this.#partial.size > 0 && this.#partial.has(keyOf(owner));
+  }
+
   /** Whether a binding of the owner may be left out that names one of the subjects. */
   leavesOut(owner: BoundedOwner, keys: ReadonlySet<SubjectKey>): boolean {
     return this.#accounts.get(keyOf(owner))?.subjects.names(keys) ?? false;
@@ -145,12 +149,14 @@ function keyOf({ tenant, namespace }: BoundedOwner): string {
 }
 
 const OBJECT_BYTES = 500;
+/** Characters of a name that are part of that. */
+const ORDINARY_NAME = 64;
 const SUBJECT_BYTES = 250;
 const RULE_BYTES = 200;
 /** A name in a rule, beside its characters. */
 const TEXT_BYTES = 32;
 
-/** An estimate, in bytes. */
+/** An estimate, in bytes. The API server bounds no name of a role, or that a binding refers to. */
 export function sizeOf(object: StoredObject): number {
   if (object.resource === 'namespaces') return OBJECT_BYTES + 2 * object.json.length;
   if ('subjects' in object) {
@@ -158,10 +164,24 @@ export function sizeOf(object: StoredObject): number {
       (sum, { name, namespace }) => sum + name.length + namespace.length,
       0,
     );
-    return OBJECT_BYTES + object.subjects.length * SUBJECT_BYTES + names;
+    return (
+      OBJECT_BYTES +
+      long(object.name) +
+      long(object.roleRef.name) +
+      object.subjects.length * SUBJECT_BYTES +
+      names
+    );
   }
   const labels = textBytes(Object.entries(object.labels).flat());
-  return object.rules.reduce((sum, rule) => sum + sizeOfRule(rule), OBJECT_BYTES + labels);
+  return object.rules.reduce(
+    (sum, rule) => sum + sizeOfRule(rule),
+    OBJECT_BYTES + long(object.name) + labels,
+  );
+}
+
+/** What a name takes beyond that of an ordinary object. */
+function long(name: string): number {
+  return Math.max(0, name.length - ORDINARY_NAME);
 }
 
 function sizeOfRule({ verbs, ...others }: PolicyRule): number {

@@ -22,9 +22,21 @@ export function removeBinding(bindings: StoredBinding[], binding: StoredBinding)
 /** @param namespace empty for the ClusterRoleBindings */
 export function inNamespace(bindings: SortedBindings, namespace: string): SortedBindings {
   const from = position(bindings, namespace, '');
-  let to = from;
-  while (bindings[to]?.namespace === namespace) to += 1;
+  if (bindings[from]?.namespace !== namespace) return [];
+  const to = firstBehind(bindings, namespace, from);
   return from === 0 && to === bindings.length ? bindings : bindings.slice(from, to);
+}
+
+/** The position of the first binding of a later namespace. */
+function firstBehind(bindings: SortedBindings, namespace: string, start: number): number {
+  let from = start;
+  let to = bindings.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((bindings[middle]?.namespace ?? '') <= namespace) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /** Where a binding of that namespace and name is, or belongs. */

@@ -26,6 +26,12 @@ export class TenantObjects {
   readonly #bySubject = new Map<SubjectKey, StoredBinding | StoredBinding[]>();
   /** Namespace → name of the role → its bindings; a ClusterRole's namespace is empty. */
   readonly #byRole = new NestedMap<StoredBinding[]>();
+  #version = 0;
+
+  /** Another number after each change of a role or binding. */
+  get version(): number {
+    return this.#version;
+  }
 
   get isEmpty(): boolean {
     return this.#namespaces.size === 0 && this.#roles.isEmpty && this.#bindings.isEmpty;
@@ -96,12 +102,14 @@ export class TenantObjects {
   }
 
   put(object: StoredObject): void {
+    if (object.resource !== 'namespaces') this.#version += 1;
     if (object.resource === 'namespaces') this.#namespaces.set(object.name, object);
     else if (isBinding(object)) this.#putBinding(object);
     else this.#roles.put(object.namespace, object.name, object);
   }
 
   delete(object: StoredObject): void {
+    if (object.resource !== 'namespaces') this.#version += 1;
     if (object.resource === 'namespaces') this.#namespaces.delete(object.name);
     else if (isBinding(object)) this.#deleteBinding(object);
     else this.#roles.delete(object.namespace, object.name);

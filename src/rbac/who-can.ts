@@ -106,7 +106,8 @@ function addGrants(grants: SubjectGrant[], binding: StoredBinding, role: StoredR
 class RuleOfRole {
   readonly #question: WhoCanQuestion;
   readonly #namesNamespace: boolean;
-  readonly #known = new Map<StoredRole, number>();
+  /** Role → the name for which it was found last: bindings come by namespace. */
+  readonly #known = new Map<StoredRole, { readonly name: string | undefined; readonly rule: number }>();
 
   constructor(question: WhoCanQuestion) {
     this.#question = question;
@@ -124,15 +125,20 @@ class RuleOfRole {
     if (!this.#namesNamespace) return this.#find(role);
     // The namespace is the object that the request names, so rules with names may be about it.
     const name = bound !== '' || scope === 'all' ? bound : scope.namespace;
-    return indexOfRule(role, { ...question, name });
+    return this.#find(role, name);
   }
 
-  #find(role: StoredRole): number {
+  /** @param name of the question, if it is not that of the review */
+  #find(role: StoredRole, name?: string): number {
     const known = this.#known.get(role);
-    if (known !== undefined) return known;
-    const found = indexOfRule(role, this.#question);
-    this.#known.set(role, found);
-    return found;
+    if (known !== undefined && known.name === name) return known.rule;
+    const question = this.#question;
+    const rule = indexOfRule(
+      role,
+      'path' in question || name === undefined ? question : { ...question, name },
+    );
+    this.#known.set(role, { name, rule });
+    return rule;
   }
 }
 

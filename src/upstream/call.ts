@@ -2,17 +2,13 @@
  * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry.
  * The connection pool sends the request, and a sink receives the response.
  */
-import type { Readable } from 'node:stream';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
-import { isConnectionLoss } from '../http1/errors.ts';
-import type { InactivityTimer } from '../http1/inactivity-timer.ts';
-import type { PendingRequest } from '../http1/pending-request.ts';
 import type { ConnectionPool } from '../http1/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { QueuedWaiter, Waiter } from '../lib/semaphore.ts';
+import type { Waiter } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import {
   type CallRequest,
@@ -21,6 +17,7 @@ import {
   heldBytes,
   type ResponseSink,
 } from './call-request.ts';
+import { type Attempt, hasClosed, mayRepeat, NEW, newAttempt, SETTLED, type State } from './call-state.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
 
@@ -44,32 +41,6 @@ export function callUpstream(
 ): Promise<CallResult> {
   return new Call(context, request, sink).outcome.promise;
 }
-
-/** The request is in the pool or on a connection. */
-interface Attempt {
-  readonly phase: 'attempt';
-  readonly repeats: boolean;
-  /** Of a streamed request. */
-  body: Readable | undefined;
-  /** Undefined until the pool has accepted it. */
-  pending: PendingRequest | undefined;
-  /** Once the request was sent. */
-  timer: InactivityTimer | undefined;
-  sent: boolean;
-  responding: boolean;
-  /** Of the response; 0 before its head. */
-  status: number;
-}
-
-type State =
-  | { readonly phase: 'new' }
-  /** The request waits for a slot of its account's limiter. */
-  | { readonly phase: 'queued'; readonly entry: QueuedWaiter }
-  | Attempt
-  | { readonly phase: 'settled' };
-
-const NEW: State = { phase: 'new' };
-const SETTLED: State = { phase: 'settled' };
 
 class Call implements ResponseHandler, Flow, Waiter {
   readonly outcome = Promise.withResolvers<CallResult>();
@@ -115,16 +86,7 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#startedAt = clock.now();
     try {
       const head = requestHead(method, target, authority, headers, token, framing);
-      const attempt: Attempt = {
-        phase: 'attempt',
-        repeats: phase === 'attempt',
-        body: undefined,
-        pending: undefined,
-        timer: undefined,
-        sent: false,
-        responding: false,
-        status: 0,
-      };
+      const attempt = newAttempt(phase === 'attempt');
       this.#state = attempt;
       if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
       if (this.#state !== attempt) {
@@ -185,7 +147,7 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   onFailure(error: Error): void {
     const state = this.#state;
-    if (state.phase === 'attempt' && this.#mayRepeat(state, error)) {
+    if (state.phase === 'attempt' && mayRepeat(state, this.#request, error)) {
       this.#count('error');
       state.timer?.stop();
       this.#send();
@@ -202,17 +164,6 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (this.#state.phase !== 'attempt') return;
     this.#state.timer?.release();
     this.#state.pending?.resume();
-  }
-
-  /**
-   * Only a request that changes nothing, without a body, whose connection was lost before any byte of a
-   * response.
-   */
-  #mayRepeat(attempt: Attempt, error: unknown): boolean {
-    const { method, body, cancellation } = this.#request;
-    const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-    const unanswered = !attempt.repeats && !attempt.responding && !cancellation.cancelled;
-    return safe && body === undefined && unanswered && isConnectionLoss(error);
   }
 
   readonly #onCancel = (): void => {
@@ -288,13 +239,4 @@ class Call implements ResponseHandler, Flow, Waiter {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
-}
-
-/**
- * Whether clients or workloads can have caused that the connection was closed. A connection that is lost
- * before any byte of a response was closed by the API server.
- */
-function hasClosed(state: State, error: unknown): boolean {
-  if (state.phase !== 'attempt') return false;
-  return state.responding || (state.pending?.wasSent === true && !isConnectionLoss(error));
 }

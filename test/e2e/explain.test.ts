@@ -6,6 +6,7 @@ import { explainCommand } from '../../src/app/commands/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -271,3 +272,29 @@ for (const command of ['whoami', 'explain', 'kubeconfig']) {
     t.match(stdout, `Usage: stonegate ${command} `);
   });
 }
+
+t.test('a list of more namespaces than one request may have is explained as it is refused', async (t) => {
+  const { configFile, configure, app, apiServer, file, ask, tokens } = await setUp(t, 'shared');
+  apiServer.seed.namespace('second');
+  apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
+  const access = { index: true, authorizers: ['Node', 'RBAC'] };
+  const words = ['list', 'configmaps', '-A', '--token-file', file('alice'), '--config', configFile];
+
+  await configure({ access });
+  await app.reload();
+  const merged = await run(explainCommand, ...words, '-o', 'json');
+  t.match(JSON.parse(merged.stdout), { status: { outcome: 'answered' } }, merged.stderr);
+
+  await configure({ access: { ...access, maxNamespaces: { list: 1 } } });
+  await app.reload();
+  const { stdout } = await run(explainCommand, ...words, '-o', 'json');
+  let reply = await ask(tokens.alice, '/api/v1/configmaps');
+  await eventually(async () => {
+    reply = await ask(tokens.alice, '/api/v1/configmaps');
+    return /one request is sent to 1 at most/.test(reply.body);
+  });
+  const { message, code } = reply.json();
+  t.match(JSON.parse(stdout), {
+    status: { outcome: 'refused', refusal: { stage: 'deliver', httpStatus: code, message } },
+  });
+});

@@ -35,7 +35,9 @@ async function setUp(t: Test, { redis = {} }: SetUp = {}) {
     },
     limits: { unknownCredentials: { perSource: { perSecond: 10_000, burst: 10_000 } } },
   };
-  const testbed = await createTestbed({ folder: t.testdir(), configuration });
+  // No entry is refreshed during a test.
+  const keystoneConfiguration = { cacheTTL: '1h' };
+  const testbed = await createTestbed({ folder: t.testdir(), configuration, keystoneConfiguration });
   t.teardown(() => testbed.close());
   return {
     ...testbed,

@@ -55,6 +55,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
   );
   const readers = [repeatKubectl(kubectl, ['-n', NAMESPACE, 'get', 'configmap', 'settings'])];
   const loads: readonly Load[] = [...writers, ...readers];
+  t.teardown(() => Promise.all(loads.map((load) => load.stop())));
   return {
     kubectl,
     writers,

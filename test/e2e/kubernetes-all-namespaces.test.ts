@@ -189,6 +189,29 @@ for (const release of [OLDEST, NEWEST] as const)
       t.equal((await stonegate.ask(token, `${CONFIG_MAPS}?labelSelector=%3D%3D`)).status, 400);
     });
 
+    await t.test(
+      'D018: parts that the API server compresses make a response that is what its headers say',
+      async (t) => {
+        const gzip = { headers: { 'accept-encoding': 'gzip' } };
+        // It compresses what is larger than 128 KiB.
+        const data = { text: 'x'.repeat(200_000) };
+        const metadata = { name: 'large', labels: { size: 'large' } };
+        for (const place of PLACES)
+          await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata, data });
+        const query = 'labelSelector=size%3Dlarge';
+        const part = await kubernetes.ask(kubernetes.admin, `${CONFIG_MAPS}?${query}`, gzip);
+        t.equal(part.headers['content-encoding'], 'gzip', 'the API server compresses for this client');
+        for (const path of [`${CONFIG_MAPS}?${query}`, '/api/v1/namespaces'] as const) {
+          const { status, headers, bytes } = await stonegate.ask(token, path, gzip);
+          t.same([status, headers['stonegate-filtered']], [200, 'rbac']);
+          t.equal(headers['content-encoding'], undefined);
+          t.equal(Number(headers['content-length'] ?? bytes.length), bytes.length);
+          const { items }: ConfigMapList = JSON.parse(bytes.toString());
+          t.equal(items.length, PLACES.length);
+        }
+      },
+    );
+
     await t.test('a service account, whose token is forwarded unchanged', async (t) => {
       await kubernetes.create('/api/v1/namespaces/place-a/serviceaccounts', { metadata: { name: 'robot' } });
       for (const place of ['place-a', 'other'])

@@ -5,6 +5,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { accessPage } from '../../src/portal/pages/access-page.ts';
+import type { AccessView } from '../../src/portal/ports.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -71,3 +73,89 @@ t.test('a user sees what they may do, on a desktop and on a phone', { skip: miss
       t.same(errors, []);
     });
 });
+
+const DESCRIBED = {
+  name: 'alice',
+  domain: 'acme',
+  issuer: undefined,
+  tenant: 'acme',
+  username: 'acme:alice',
+};
+const ACCOUNT = { ...DESCRIBED, groups: [], project: undefined, roles: [], otherProjects: [], expiresAt: 0 };
+const CELLS = {
+  get: 'all',
+  list: 'all',
+  watch: 'all',
+  create: 'none',
+  update: 'none',
+  patch: 'named',
+  delete: 'none',
+} as const;
+const LONG = 'team-payments-production-europe-west-with-the-longest-name-of-63';
+const ROWS = ['configmaps', 'horizontalpodautoscalers.autoscaling', `${LONG}.example.com`].map((kind) => ({
+  ...{ kind, cells: CELLS, otherVerbs: ['deletecollection'], names: [LONG, 'tls'] },
+}));
+
+function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
+  const names = Array.from({ length: namespaces }, (_, at) =>
+    at % 50 === 7 ? `${LONG.slice(0, -3)}${at}` : `ns-${at}`,
+  );
+  const scope = 'namespaces' as const;
+  const groups = isEachDifferent
+    ? names.map((name, at) => ({ scope, names: [name], rows: ROWS.slice(0, 1 + (at % 3)) }))
+    : [{ scope, names, rows: ROWS }];
+  const roles = [{ kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: names }];
+  return {
+    groups: namespaces === 0 ? [] : groups,
+    roles: namespaces === 0 ? [] : roles,
+    hiddenRoles: 0,
+    incompleteReason: undefined,
+  };
+}
+
+t.test('on a phone the page fits, whatever the number of namespaces', { skip: missing }, async (t) => {
+  mkdirSync(PICTURES, { recursive: true });
+  const browser = await launchChromium();
+  t.teardown(() => browser.close());
+  for (const [name, view, screens] of [
+    ['no-namespace', viewOf(0, false), 1],
+    ['3-namespaces', viewOf(3, false), 3],
+    ['300-namespaces', viewOf(300, false), 4],
+    ['300-namespaces-each-different', viewOf(300, true), 40],
+  ] as const) {
+    const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
+    const page = await context.newPage();
+    const content = accessPage({
+      server: 'https://k8s.example',
+      account: ACCOUNT,
+      access: view,
+      formToken: 'x',
+    });
+    await page.setContent(content.text);
+    await page.screenshot({ path: `${PICTURES}/access-phone-${name}.png`, fullPage: screens < 10 });
+    t.same(await pageFaults(page), [], name);
+    const [width = 0, height = 0] = await page.evaluate<number[]>(
+      '[document.documentElement.scrollWidth, document.documentElement.scrollHeight]',
+    );
+    t.ok(width <= 360, `${name}: no horizontal scrolling`);
+    t.ok(height <= screens * 740, `${name}: ${height} pixels`);
+    await context.close();
+  }
+});
+
+t.test(
+  'after signing in, the browser is back at the page that was asked for',
+  { skip: missing },
+  async (t) => {
+    const port = await freePort();
+    const configuration = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
+    const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
+    t.teardown(() => stonegate.close());
+    const browser = await launchChromium();
+    t.teardown(() => browser.close());
+    const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    await page.goto(`https://localhost:${port}/access`);
+    await signIn(page);
+    t.equal(new URL(page.url()).pathname, '/access');
+  },
+);

@@ -5,37 +5,12 @@
 import t from 'tap';
 import { applyPlan } from '../../src/bindings/apply.ts';
 import { makePlan } from '../../src/bindings/make-plan.ts';
-import { createKeystoneClient } from '../../src/clients/keystone.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { missingKeystone, type RealKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
+import { bridgeDirectory } from '../support/keystone/bridge-directory.ts';
+import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { createMemoryCluster } from '../support/memory-cluster.ts';
 import { bindingRules, factsOf } from '../support/provisioning.ts';
 
 const { signal } = new AbortController();
-
-function directoryOf(keystone: RealKeystone) {
-  const client = createKeystoneClient({
-    url: keystone.url,
-    credential: {
-      password: {
-        userName: 'bridge',
-        userDomainName: 'Default',
-        password: { fromEnv: 'UNUSED' },
-        scope: { system: true },
-      },
-    },
-    readSecret: () => 'bridge-pass',
-    timeout: 30_000,
-    clock: systemClock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(() => client.close());
-  if (client.directory === undefined) throw new Error('no directory');
-  return client.directory;
-}
 
 t.test(
   'assignments of a real Keystone become bindings, and go with them',
@@ -56,7 +31,7 @@ t.test(
       make('users', { name, domain_id: domain, password: `${name}-pass` });
     const bridge = await user('bridge', 'default');
     await call('PUT', `/system/users/${bridge}/roles/${reader}`);
-    const directory = directoryOf(keystone);
+    const directory = bridgeDirectory(t, keystone.url);
     const cluster = createMemoryCluster();
     const rules = bindingRules({ subjects: 'users', namespaceFormat: '%n', roles: { member: 'edit' } });
 

@@ -18,7 +18,7 @@ import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
-import { accessIndexOf } from './access-index.ts';
+import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
 import { keystoneIdentity } from './identities.ts';
 import { type Contents, listBody } from './namespaced-lists.ts';
 import { outgoingOf } from './outgoing.ts';
@@ -45,7 +45,9 @@ const ALICE = keystoneIdentity('alice');
 const RESOURCES: Readonly<Record<string, boolean>> = { pods: true, widgets: true, nodes: false };
 
 interface SiteOptions {
-  readonly objects: readonly StoredObject[];
+  readonly objects?: readonly StoredObject[];
+  /** In place of one of the objects. */
+  readonly index?: AccessIndexSite;
   readonly contents?: Contents;
   readonly mode?: TenancyMode;
   readonly identity?: Identity;
@@ -55,7 +57,8 @@ interface SiteOptions {
 }
 
 export function allNamespacesSite({
-  objects,
+  objects = [],
+  index = accessIndexOf(...objects),
   contents = new Map(),
   mode = sharedMode,
   identity = ALICE,
@@ -63,7 +66,6 @@ export function allNamespacesSite({
   sealer = createSealingKey(Buffer.alloc(32, 1), systemRandom),
   changes = {},
 }: SiteOptions) {
-  const index = accessIndexOf(...objects);
   const replaced = new AbortController();
   const asked: Asked[] = [];
   const faults = new Map<string, Fault>();

@@ -25,6 +25,8 @@ export interface TestbedOptions {
   readonly mode?: Mode;
   /** Merged over the configuration, member by member. */
   readonly configuration?: Record<string, object>;
+  /** Merged over `authentication.keystone`. */
+  readonly keystoneConfiguration?: object;
   /** Stonegate's portal, on a port that is free; none without it. */
   readonly portal?: { readonly port: number };
   /** How long tokens live, in seconds; an hour without it. */
@@ -111,7 +113,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
     await writeFile(join(folder, name), content, { mode: 0o600 });
   const configure = async (changes: Record<string, object>): Promise<void> => {
     const base: Record<string, object> = {
-      ...configurationOf(apiServer, keystone, provider, mode),
+      ...configurationOf(apiServer, keystone, provider, options),
       ...(portal && { portal: portalOf(provider, portal.port) }),
     };
     const merged = Object.fromEntries(
@@ -156,7 +158,7 @@ function configurationOf(
   apiServer: ApiServer,
   keystone: KeystoneStandIn,
   provider: OidcProvider,
-  mode: Mode,
+  { mode = 'arktos', keystoneConfiguration = {} }: TestbedOptions,
 ): Record<string, object> {
   // The timeouts are those of a busy machine. A test of a timeout sets a shorter one.
   return {
@@ -175,7 +177,7 @@ function configurationOf(
     },
     tenancy: { mode },
     authentication: {
-      keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s' },
+      keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s', ...keystoneConfiguration },
       jwt: [
         {
           issuer: { url: provider.issuer, audiences: [provider.clientID, PORTAL_CLIENT.clientID] },

@@ -1,7 +1,7 @@
 /**
  * A watch of the namespaces that a user sees: a grant is ADDED, a revocation DELETED, a changed object
- * MODIFIED. After an event whose revision is above the one through which the index is complete, a bookmark
- * takes the client back to that one, so that it misses nothing if it watches on from there.
+ * MODIFIED. After an event whose revision is above the one through which it is known what the user sees, a
+ * bookmark takes the client back to that one, so that it misses nothing if it watches on from there.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
@@ -57,12 +57,16 @@ class NamespaceWatch {
 
   start(): void {
     const { access, view, start } = this.#options;
+    view.decide();
     if (start !== 'all') this.#replay(start);
     const end = () => this.#stream.end();
     access.stopped.addEventListener('abort', end);
     this.#ends.push(
-      view.subscribe((change) => this.#changed(change)),
-      access.index.subscribe({ progressed: (revision) => this.#progressed(revision) }),
+      view.subscribe({
+        changed: (change) => this.#changed(change),
+        decided: () => this.#progressed(view.revision),
+      }),
+      access.index.subscribe({ progressed: () => this.#progressed(view.revision) }),
       this.#shown?.follow(
         (name, isAllowed) => this.#reviewed(name, isAllowed),
         (error) => this.#stream.fail(error),
@@ -125,19 +129,19 @@ class NamespaceWatch {
   #showWaiting({ name, isShown, gone }: Waiting): void {
     const { view, selection } = this.#options;
     if (gone !== undefined) this.#hide(gone);
-    const namespace = view.get(name);
+    const namespace = view.told(name);
     if (namespace === undefined || !selection.matches(namespace)) return;
     if (isShown && gone === undefined) this.#show('MODIFIED', namespace);
     else this.#add(namespace);
   }
 
   #confirmed(name: string): StoredNamespace | undefined {
-    return this.#shown?.allowed.has(name) === false ? undefined : this.#options.view.get(name);
+    return this.#shown?.allowed.has(name) === false ? undefined : this.#options.view.told(name);
   }
 
   /** A name that became visible after the reviews. */
   #addUnreviewed(name: string): void {
-    const namespace = this.#options.view.get(name);
+    const namespace = this.#options.view.told(name);
     if (namespace !== undefined && this.#shown?.isUnreviewed(name)) this.#add(namespace);
   }
 
@@ -145,18 +149,18 @@ class NamespaceWatch {
   #replay(changes: readonly LoggedChange[]): void {
     const { view, selection } = this.#options;
     for (const name of this.#shown?.allowed ?? []) {
-      const namespace = view.get(name);
+      const namespace = view.told(name);
       if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
     }
     for (const name of this.#shown?.revoked ?? []) this.#revoke(name);
-    for (const [name, touched] of [...touchedBy(changes, view)].sort(byName)) {
+    for (const [name, touched] of touchedBy(changes, view)) {
       if (!selection.mayMatch(name)) continue;
       const namespace = this.#confirmed(name);
       if (namespace !== undefined && selection.matches(namespace))
         this.#show(touched.isNew ? 'ADDED' : 'MODIFIED', namespace);
       else if (namespace !== undefined) this.#hide(namespace);
       // Visible by the index, but not confirmed: its name is not told.
-      else if (view.get(name) !== undefined) this.#addUnreviewed(name);
+      else if (view.told(name) !== undefined) this.#addUnreviewed(name);
       else if (view.hasSeen(name) || view.covers(name))
         this.#hide(goneNamespace(name, view.tenant, touched.revision));
       if (touched.byAccess) this.#needsBookmark = true;
@@ -175,7 +179,7 @@ class NamespaceWatch {
   #reviewed(name: string, isAllowed: boolean): void {
     const { view, selection, access } = this.#options;
     const isShown = this.#shown?.has(name) === true;
-    const namespace = view.get(name);
+    const namespace = view.told(name);
     // It is told as it will be then.
     if (isAllowed === isShown || this.#initial.isPending(name)) return;
     if (isAllowed && (namespace === undefined || !selection.matches(namespace))) return;
@@ -225,7 +229,7 @@ class NamespaceWatch {
     const { name } = namespace;
     this.#shown.confirm(name).then(
       (isConfirmed) => {
-        const current = isConfirmed && !this.#shown?.has(name) ? view.get(name) : undefined;
+        const current = isConfirmed && !this.#shown?.has(name) ? view.told(name) : undefined;
         if (current !== undefined) this.#needsBookmark = true;
         if (current !== undefined && selection.matches(current)) this.#show('ADDED', current);
         this.#advance();
@@ -260,7 +264,7 @@ class NamespaceWatch {
   }
 
   #flush(): void {
-    const isEarly = this.#shownRevision > this.#options.access.index.revision;
+    const isEarly = this.#shownRevision > this.#options.view.revision;
     if (!this.#hasMore && this.#hasEvents && (this.#needsBookmark || isEarly)) this.#bookmark();
     const text = this.#pending;
     this.#pending = '';
@@ -269,11 +273,11 @@ class NamespaceWatch {
 
   /** Not while something waits: a client that resumes from there would never learn it. */
   #bookmark(isEndOfInitialEvents = false): void {
-    const { access, allowsBookmarks } = this.#options;
+    const { view, allowsBookmarks } = this.#options;
     if (!allowsBookmarks || this.#hasMore || this.#shown?.isConfirming) return;
     this.#hasEvents = false;
     this.#needsBookmark = false;
-    this.#bookmarked = access.index.revision;
+    this.#bookmarked = view.revision;
     this.#enqueue('BOOKMARK', bookmarkObject(this.#bookmarked, isEndOfInitialEvents));
   }
 
@@ -292,8 +296,4 @@ class NamespaceWatch {
       } else this.#stream.end();
     });
   }
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
 }

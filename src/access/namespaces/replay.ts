@@ -13,8 +13,11 @@ export interface Touched {
   readonly isNew: boolean;
 }
 
-/** By name. */
-export function touchedBy(changes: readonly LoggedChange[], view: VisibleNamespaces): Map<string, Touched> {
+/** In the order of the names. */
+export function touchedBy(
+  changes: readonly LoggedChange[],
+  view: VisibleNamespaces,
+): (readonly [name: string, touched: Touched])[] {
   const touched = new Map<string, Touched>();
   const touch = (name: string, revision: number, byAccess: boolean, isNew: boolean) => {
     const before = touched.get(name);
@@ -30,7 +33,7 @@ export function touchedBy(changes: readonly LoggedChange[], view: VisibleNamespa
     if (change.kind === 'namespace') touch(change.name, revision, false, change.type !== 'MODIFIED');
     else if (view.concerns(change)) for (const name of change.namespaces) touch(name, revision, true, true);
   }
-  return touched;
+  return [...touched].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /**

@@ -1,96 +1,109 @@
 /**
- * The visible namespaces of the users who asked lately. A change is told only to the users whose bindings or
- * namespaces it concerns. The least recently used are dropped if there are too many.
+ * The visible namespaces of the users who asked lately, and of open watches. A change is told only to the
+ * users whose bindings or namespaces it concerns; for watches the decisions are made soon, in turn between
+ * tenants.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { TurnQueue } from '../../lib/turn-queue.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change, NamespaceChange } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import type { SubjectKey } from '../../rbac/subject-key.ts';
 import { keysAllowedIn } from '../../rbac/who-can.ts';
 import { fingerprintOfSubject, valuesOf } from '../subject-changes.ts';
+import { HeldViews } from './held-views.ts';
+import { IdleViews } from './idle-views.ts';
 import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
 const TTL = 10 * 60_000;
-/** Names and keys of all users together: about 100 bytes each. */
-const MAX_ENTRIES = 1_000_000;
-const MAX_USERS = 10_000;
+/** Decisions for watches in one turn of the event loop: some milliseconds. */
+const DECISIONS_PER_TURN = 500;
 
 export interface VisibleNamespacesCacheOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;
-  readonly maxUsers?: number;
-  readonly maxEntries?: number;
-}
-
-interface Entry {
-  readonly view: VisibleNamespaces;
-  usedAt: number;
+  readonly idle?: IdleViews;
+  readonly held?: HeldViews;
+  /** Makes the decisions that are due for watches. */
+  readonly decisions?: TurnQueue<VisibleNamespaces>;
 }
 
 export class VisibleNamespacesCache {
   readonly #index: RBACIndex;
   readonly #clock: Clock;
-  readonly #maxUsers: number;
-  readonly #maxEntries: number;
-  /** The least recently used first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #idle: IdleViews;
+  readonly #held: HeldViews;
+  readonly #decisions: TurnQueue<VisibleNamespaces>;
+  /** Those that are idle, and those that are held. */
+  readonly #views = new Map<string, VisibleNamespaces>();
   readonly #byKey = new Map<SubjectKey, Set<VisibleNamespaces>>();
   readonly #byTenant = new Map<string, Set<VisibleNamespaces>>();
-  /** What of each view is in `#size`: a view changes when it is used. */
-  readonly #charged = new Map<VisibleNamespaces, number>();
-  #size = 0;
   #timer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: VisibleNamespacesCacheOptions) {
     this.#index = options.index;
     this.#clock = options.clock;
-    this.#maxUsers = options.maxUsers ?? MAX_USERS;
-    this.#maxEntries = options.maxEntries ?? MAX_ENTRIES;
+    this.#idle = options.idle ?? new IdleViews();
+    this.#held = options.held ?? new HeldViews();
+    this.#decisions = options.decisions ?? decisionQueue();
   }
 
   /** Users whose namespaces are cached. */
   get users(): number {
-    return this.#entries.size;
+    return this.#views.size;
   }
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
-    const key = JSON.stringify([tenant, fingerprintOfSubject(subject)]);
-    const known = this.#entries.get(key);
-    if (known !== undefined) this.#entries.delete(key);
-    const entry = known ?? { view: new VisibleNamespaces(this.#index, subject, tenant), usedAt: 0 };
-    entry.usedAt = this.#clock.now();
-    this.#entries.set(key, entry);
-    if (known === undefined) this.#begin(entry.view);
-    else this.#charge(entry.view);
-    this.#evict();
-    return entry.view;
+    const key = keyOf(subject, tenant);
+    const known = this.#views.get(key);
+    const view = known ?? new VisibleNamespaces(this.#index, subject, tenant);
+    if (known === undefined) this.#begin(key, view);
+    if (!this.#held.has(view)) this.#use(view);
+    return view;
   }
 
-  #begin(view: VisibleNamespaces): void {
-    this.#charge(view);
-    for (const key of view.keys) addTo(this.#byKey, key, view);
+  /** Whether there is room for a watch of the view; `hold` may still find none. */
+  hasRoomFor(view: VisibleNamespaces, bytesPerName: number): boolean {
+    return this.#held.hasRoomFor(view, bytesPerName);
+  }
+
+  /**
+   * For a watch: the view stays, and the memory of its names counts against the user's tenant.
+   *
+   * @param bytesPerName that the watch itself takes
+   * @param onOverflow called if there is no room for further names: the watch is to end
+   * @returns ends it; undefined if there is no room
+   */
+  hold(view: VisibleNamespaces, bytesPerName: number, onOverflow: () => void): (() => void) | undefined {
+    const release = this.#held.hold(view, bytesPerName, onOverflow);
+    if (release === undefined) return undefined;
+    this.#idle.delete(view);
+    return () => {
+      release();
+      if (!this.#held.has(view)) this.#use(view);
+    };
+  }
+
+  #use(view: VisibleNamespaces): void {
+    for (const dropped of this.#idle.use(view, this.#clock.now())) this.#forget(dropped);
+  }
+
+  #begin(key: string, view: VisibleNamespaces): void {
+    this.#views.set(key, view);
+    for (const subject of view.keys) addTo(this.#byKey, subject, view);
     addTo(this.#byTenant, view.tenant, view);
     this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
     this.#timer ??= this.#clock.after(TTL, () => this.#expire());
   }
 
-  #charge(view: VisibleNamespaces): void {
-    const size = view.size + view.keys.size;
-    this.#size += size - (this.#charged.get(view) ?? 0);
-    this.#charged.set(view, size);
-  }
-
-  #forget(key: string, { view }: Entry): void {
-    this.#entries.delete(key);
-    this.#size -= this.#charged.get(view) ?? 0;
-    this.#charged.delete(view);
+  #forget(view: VisibleNamespaces): void {
+    this.#views.delete(keyOf(view.subject, view.tenant));
     for (const subject of view.keys) deleteFrom(this.#byKey, subject, view);
     deleteFrom(this.#byTenant, view.tenant, view);
-    if (this.#entries.size > 0) return;
+    if (this.#views.size > 0) return;
     // Nothing refers to the index of an earlier configuration then.
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
@@ -101,7 +114,7 @@ export class VisibleNamespacesCache {
   #changed(change: Change): void {
     for (const view of this.#concernedBy(change)) {
       view.apply(change);
-      this.#charge(view);
+      if (view.isDue && this.#held.has(view)) this.#decisions.add(view.account, view);
     }
   }
 
@@ -119,26 +132,18 @@ export class VisibleNamespacesCache {
     return keysAllowedIn(this.#index.objectsOf(tenant), question, name);
   }
 
-  /** What is being watched stays. */
-  #evict(): void {
-    if (this.#entries.size <= this.#maxUsers && this.#size <= this.#maxEntries) return;
-    const last = this.#entries.size;
-    let at = 0;
-    for (const [key, entry] of this.#entries) {
-      at += 1;
-      if (at === last || (this.#entries.size <= this.#maxUsers && this.#size <= this.#maxEntries)) return;
-      if (!entry.view.isWatched) this.#forget(key, entry);
-    }
-  }
-
   #expire(): void {
     this.#timer = this.#clock.after(TTL, () => this.#expire());
-    const now = this.#clock.now();
-    for (const [key, entry] of this.#entries) {
-      if (entry.view.isWatched) entry.usedAt = now;
-      else if (now - entry.usedAt >= TTL) this.#forget(key, entry);
-    }
+    for (const view of this.#idle.unusedSince(this.#clock.now() - TTL)) this.#forget(view);
   }
+}
+
+function decisionQueue(): TurnQueue<VisibleNamespaces> {
+  return new TurnQueue({ stepsPerTurn: DECISIONS_PER_TURN, run: (view) => view.decide() });
+}
+
+function keyOf(subject: SubjectByNamespace, tenant: string): string {
+  return JSON.stringify([tenant, fingerprintOfSubject(subject)]);
 }
 
 function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {

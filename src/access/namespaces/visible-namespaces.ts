@@ -1,6 +1,7 @@
 /**
  * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
- * concern the user: at once while it is watched, else at its next use. Requests and watches share it.
+ * concern the user. Decisions are due then, and made at the next use, or when `decide` is called for a watch.
+ * Requests and watches share it.
  */
 import { createHash } from 'node:crypto';
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
@@ -15,46 +16,44 @@ import {
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
 import { fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
+import { ALL, type Cause, DueDecisions } from './due-decisions.ts';
+import { RemovedNames } from './removed-names.ts';
 
 /** A difference in what the user sees. */
-export interface VisibleChange {
+export interface VisibleChange extends Cause {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** As it was last seen if it is deleted. */
   readonly namespace: StoredNamespace;
   /** As it was last seen if it is modified. */
   readonly before?: StoredNamespace;
-  /** Of the change: of the namespace, or of the user's access to it. */
-  readonly revision: number;
-  readonly cause: 'object' | 'access';
 }
 
-/** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
-const MAX_REMOVED = 1_000;
+/** Of a name in the map and in both sorted arrays; of a group of the user. */
+const NAME_BYTES = 80;
+const KEY_BYTES = 100;
+/** Namespaces that need a review. Beyond it the index alone counts, which knows of fewer rights. */
+const MAX_UNDECIDED = 50;
 
-/** Without a watch. Beyond it everything is evaluated anew, which costs no more. */
-const MAX_DEFERRED = 16;
-/** Stands for all namespaces. */
-const ALL = '';
-
-export type VisibleListener = (change: VisibleChange) => void;
+export interface VisibleListener {
+  changed(change: VisibleChange): void;
+  /** All decisions that were due are made. */
+  decided(): void;
+}
 
 export class VisibleNamespaces {
   static #lastGeneration = 0;
   readonly subject: SubjectByNamespace;
   readonly tenant: string;
-  /** Under which bindings of the user are found. */
   readonly keys: ReadonlySet<SubjectKey>;
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
   readonly #namespaces: Map<string, StoredNamespace>;
-  /** Names that the user saw, and no longer sees. */
-  readonly #removed = new Set<string>();
-  /** The highest revision known when `#removed` was empty. */
-  #removedSince: number;
+  /** Those of which the index does not know it: they are shown only if the API server confirms them. */
+  readonly #undecided = new Set<string>();
+  readonly #removed: RemovedNames;
   readonly #listeners = new Set<VisibleListener>();
-  /** Names to be evaluated at the next use, with the revision of the change. */
-  readonly #deferred = new Map<string, number>();
-  #isAccessDeferred = false;
+  readonly #due = new DueDecisions();
+  #isAccessDue = false;
   #sorted: readonly StoredNamespace[] | undefined;
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
@@ -69,24 +68,24 @@ export class VisibleNamespaces {
     this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
     this.#namespaces = allowedNamespaces(index, subject, this.#question);
-    this.#removedSince = index.highestRevision;
+    this.#removed = new RemovedNames(index.highestRevision);
+    const first: Cause = { revision: 0, cause: 'access' };
+    for (const name of index.undecidedNamespaces(subject)) this.#evaluate(name, first, this.covers(name));
   }
 
-  /** By name. */
   get sorted(): readonly StoredNamespace[] {
-    this.#settle();
+    this.decide();
     this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
     return this.#sorted;
   }
 
-  /** Sorted. */
   get names(): readonly string[] {
-    this.#settle();
+    this.decide();
     this.#names ??= this.sorted.map(({ name }) => name);
     return this.#names;
   }
 
-  /** Without what is deferred. */
+  /** Without the decisions that are due. */
   get size(): number {
     return this.#namespaces.size;
   }
@@ -98,7 +97,7 @@ export class VisibleNamespaces {
 
   /** Of the names, and of whose they are: equal in all replicas that know the same. */
   get digest(): string {
-    this.#settle();
+    this.decide();
     this.#digest ??= createHash('sha256')
       .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
       .digest('base64url');
@@ -113,17 +112,39 @@ export class VisibleNamespaces {
 
   /** Another number after each change of the user's access, and of each user, in this process. */
   get generation(): number {
-    this.#settle();
+    this.decide();
     return this.#generation;
   }
 
-  get isWatched(): boolean {
-    return this.#listeners.size > 0;
+  /** Whose memory and decisions they are: the user's tenant, as Stonegate names it. */
+  get account(): string {
+    const { home, tenant } = this.subject.cluster;
+    return home ?? tenant;
   }
 
-  /** @returns undefined if the user does not see it */
+  /** An estimate of the memory, in bytes. */
+  get bytes(): number {
+    return this.size * NAME_BYTES + this.keys.size * KEY_BYTES;
+  }
+
+  /** Whether decisions are due, of which listeners are not told yet. */
+  get isDue(): boolean {
+    return !this.#due.isEmpty;
+  }
+
+  /** The revision through which listeners know what the user sees. */
+  get revision(): number {
+    return Math.min(this.#index.revision, this.#due.before);
+  }
+
+  /** What listeners know of it: without the decisions that are due. */
+  told(name: string): StoredNamespace | undefined {
+    return this.#namespaces.get(name);
+  }
+
+  /** Undefined if the user does not see it. */
   get(name: string): StoredNamespace | undefined {
-    this.#settle();
+    this.decide();
     return this.#namespaces.get(name);
   }
 
@@ -134,14 +155,25 @@ export class VisibleNamespaces {
 
   /** Whether the user saw the namespace, and no longer sees it. */
   hasSeen(name: string): boolean {
-    this.#settle();
+    this.decide();
     return this.#removed.has(name);
   }
 
   /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
   hasSeenSince(revision: number): boolean {
-    this.#settle();
-    return revision > this.#removedSince;
+    this.decide();
+    return this.#removed.reachBack(revision);
+  }
+
+  /** Whether it is shown only if the API server confirms it: the index holds a part of its bindings. */
+  needsReview(name: string): boolean {
+    this.decide();
+    return this.#undecided.has(name);
+  }
+
+  get needsReviews(): boolean {
+    this.decide();
+    return this.#undecided.size > 0;
   }
 
   /** Whether the user's rights cover the name, also if there is no such namespace. */
@@ -155,84 +187,90 @@ export class VisibleNamespaces {
 
   /** @returns a function that ends the subscription */
   subscribe(listener: VisibleListener): () => void {
-    this.#settle();
+    this.decide();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** To be called with every change of the tenant, after it is in the index. */
+  /**
+   * To be called with every change of the tenant, after it is in the index. One change may concern all users,
+   * and a decision takes as many steps as the user has bindings: it is only noted that it is due.
+   */
   apply(change: Change): void {
-    if (!this.isWatched && this.#defer(change)) return;
     if (change.kind === 'namespace') this.#applyNamespace(change);
-    else this.#applyAccess(change);
+    else if (this.concerns(change)) {
+      this.#isAccessDue = true;
+      for (const name of change.namespaces)
+        this.#due.add(name, { revision: change.revision, cause: 'access' }, this.size);
+    }
   }
 
   /**
-   * One change may concern all users, and a decision takes as many steps as the user has bindings.
+   * Makes the decisions that are due.
    *
-   * @returns false if the change needs no decision
+   * @returns how many
    */
-  #defer(change: Change): boolean {
-    if (change.kind === 'access') {
-      if (!this.concerns(change)) return true;
-      this.#isAccessDeferred = true;
-      for (const name of change.namespaces) this.#deferName(name, change.revision);
-      return true;
-    }
-    if (change.type !== 'ADDED' || this.holds(change.namespace.name)) return false;
-    this.#deferName(change.namespace.name, change.revision);
-    return true;
-  }
-
-  #deferName(name: string, revision: number): void {
-    if (this.#deferred.has(ALL)) return;
-    const isTooMany = this.#deferred.size >= MAX_DEFERRED;
-    if (isTooMany) this.#deferred.clear();
-    this.#deferred.set(isTooMany ? ALL : name, revision);
-  }
-
-  #settle(): void {
-    if (this.#deferred.size === 0) return;
-    const deferred = new Map(this.#deferred);
-    this.#deferred.clear();
-    if (this.#isAccessDeferred) this.#generation = VisibleNamespaces.#nextGeneration();
-    this.#isAccessDeferred = false;
-    const revisionOfAll = deferred.get(ALL);
-    if (revisionOfAll !== undefined) this.#evaluateAll(revisionOfAll);
-    else for (const [name, revision] of deferred) this.#evaluate(name, revision, this.covers(name));
+  decide(): number {
+    if (this.#due.isEmpty) return 0;
+    const due = this.#due.take();
+    if (this.#isAccessDue) this.#generation = VisibleNamespaces.#nextGeneration();
+    this.#isAccessDue = false;
+    const all = due.get(ALL);
+    const before = this.#namespaces.size;
+    if (all !== undefined) this.#evaluateAll(all.revision);
+    else for (const [name, change] of due) this.#evaluate(name, change, this.covers(name));
+    for (const listener of this.#listeners) listener.decided();
+    return all === undefined ? due.size : this.keys.size + before + this.#namespaces.size;
   }
 
   #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
     const { name } = namespace;
+    if (type === 'ADDED' && !this.holds(name)) {
+      this.#due.add(name, { revision, cause: 'object' }, this.size);
+      return;
+    }
+    const due = this.#due.of(name);
+    // The user may have lost it before.
+    if (due !== undefined && type !== 'DELETED') this.#evaluate(name, due, this.covers(name));
     const known = this.#namespaces.get(name);
-    if (type === 'DELETED') {
-      if (known !== undefined) this.#remove(known, revision, 'object');
-    } else if (known !== undefined) {
+    if (known === undefined) return;
+    if (type === 'DELETED') this.#remove(known, revision, 'object');
+    else {
       this.#namespaces.set(name, namespace);
       this.#sorted = undefined;
       this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
-    } else if (type === 'ADDED' && this.covers(name)) this.#add(namespace, revision, 'object');
-  }
-
-  #applyAccess(change: AccessChange): void {
-    if (!this.concerns(change)) return;
-    this.#generation = VisibleNamespaces.#nextGeneration();
-    const { namespaces, revision } = change;
-    if (namespaces.has(ALL)) this.#evaluateAll(revision);
-    else for (const name of namespaces) this.#evaluate(name, revision, this.covers(name));
+    }
   }
 
   #evaluateAll(revision: number): void {
     const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
-      this.#evaluate(name, revision, allowed.has(name));
+    const undecided = this.#index.undecidedNamespaces(this.subject);
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys(), ...undecided]))
+      this.#evaluate(name, { revision, cause: 'access' }, allowed.has(name));
   }
 
-  #evaluate(name: string, revision: number, isAllowed: boolean): void {
+  #evaluate(name: string, { revision, cause }: Cause, isAllowed: boolean): void {
     const known = this.#namespaces.get(name);
     const namespace = this.#index.objectsOf(this.tenant).namespaces.get(name);
-    if (isAllowed && known === undefined && namespace !== undefined) this.#add(namespace, revision, 'access');
-    if (!isAllowed && known !== undefined) this.#remove(known, revision, 'access');
+    const wasUndecided = this.#undecided.has(name);
+    if (isAllowed && namespace !== undefined) {
+      this.#undecided.delete(name);
+      if (known === undefined) this.#add(namespace, revision, cause);
+      // Perhaps it was not shown: a review may have refused it.
+      else if (wasUndecided) this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause });
+      return;
+    }
+    const isUndecided = namespace !== undefined && this.#isUndecided(name);
+    if (known !== undefined && !(wasUndecided && isUndecided)) this.#remove(known, revision, cause);
+    if (isUndecided && !this.#namespaces.has(name)) {
+      this.#undecided.add(name);
+      this.#add(namespace, revision, cause);
+    }
+  }
+
+  #isUndecided(name: string): boolean {
+    const hasRoom = this.#undecided.size < MAX_UNDECIDED || this.#undecided.has(name);
+    return hasRoom && this.#index.isUndecided(subjectIn(this.subject, name), name);
   }
 
   #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
@@ -244,11 +282,8 @@ export class VisibleNamespaces {
 
   #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.delete(namespace.name);
-    if (this.#removed.size >= MAX_REMOVED) {
-      this.#removed.clear();
-      this.#removedSince = this.#index.highestRevision;
-    }
-    this.#removed.add(namespace.name);
+    this.#undecided.delete(namespace.name);
+    this.#removed.add(namespace.name, this.#index.highestRevision);
     this.#forgetNames();
     this.#tell({ type: 'DELETED', namespace, revision, cause });
   }
@@ -260,6 +295,6 @@ export class VisibleNamespaces {
   }
 
   #tell(change: VisibleChange): void {
-    for (const listener of this.#listeners) listener(change);
+    for (const listener of this.#listeners) listener.changed(change);
   }
 }

@@ -10,7 +10,7 @@ import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { inNamespace } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { MAX_WEIGHT, RuleSet } from './rule-set.ts';
+import { MAX_WEIGHT, RuleSet, weightOf } from './rule-set.ts';
 
 const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 
@@ -18,6 +18,8 @@ export interface CompiledAccessRules {
   readonly rules: AccessRules;
   /** Whether rules were left out, because they stand for too many grants. */
   readonly isTruncated: boolean;
+  /** The namespaces of which all rules were left out for that. */
+  readonly leftOut: readonly string[];
 }
 
 /** The rules are about requests in the subject's own tenant. */
@@ -26,6 +28,22 @@ export function compileAccessRules(
   subject: SubjectByNamespace,
   selection: RulesSelection,
 ): CompiledAccessRules {
+  const steps = compileInSteps(index, subject, selection);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * The same in steps of a few milliseconds, between which the process can do other work. If the user's rights
+ * change in between, the rules may be partly those of before.
+ */
+export function* compileInSteps(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  selection: RulesSelection,
+): Generator<void, CompiledAccessRules> {
   const compiler = new Compiler(index, selection);
   const users = new Set([subject.cluster, subject.other, ...subject.namespaces.values()]);
   const everywhere = RuleSet.common([...users].map((user) => compiler.clusterRules(user)));
@@ -33,13 +51,17 @@ export function compileAccessRules(
   const otherNamespaces = rulesOf(compiler.clusterRules(subject.other));
   const places = new Map<string, { readonly names: string[]; readonly rules: NamespaceRules['rules'] }>();
   const common = JSON.stringify(otherNamespaces);
-  for (const { names, set } of compiler.namespaces(subject)) {
-    const rules = rulesOf(set);
+  // At least one step, so that many short evaluations leave room for other work too.
+  yield;
+  const groups = yield* compiler.groupsOf(subject);
+  for (const group of groups) {
+    const rules = rulesOf(compiler.together(group));
+    yield;
     const text = JSON.stringify(rules);
     if (text === common) continue;
     const known = places.get(text);
-    if (known === undefined) places.set(text, { names: [...names], rules });
-    else for (const name of names) known.names.push(name);
+    if (known === undefined) places.set(text, { names: [...group.names], rules });
+    else for (const name of group.names) known.names.push(name);
   }
   const rules = {
     everywhere: everywhere.rules(selection.verb === '*'),
@@ -49,19 +71,34 @@ export function compileAccessRules(
       .sort(byFirstName),
     otherNamespaces,
   };
-  return { rules, isTruncated: compiler.isTruncated };
+  return { rules, isTruncated: compiler.isTruncated, leftOut: compiler.leftOut.sort() };
 }
 
-function byFirstName({ names: [one = ''] }: NamespaceRules, { names: [other = ''] }: NamespaceRules): number {
+type Named = Pick<NamespaceRules, 'names'>;
+
+function byFirstName({ names: [one = ''] }: Named, { names: [other = ''] }: Named): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
+
+/** Namespaces in which a user has the same roles. */
+interface Group {
+  readonly user: RBACUser;
+  readonly names: string[];
+  readonly roles: ReadonlySet<StoredRole>;
+  readonly weight: number;
+}
+
+/** Bindings or namespaces that are looked at in one step. */
+const STEP = 1_000;
 
 /** Compiles each set of roles once, whatever the number of namespaces in which a user has them. */
 class Compiler {
   readonly #index: RBACIndex;
   readonly #selection: RulesSelection;
-  readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly set: RuleSet }>();
+  readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly weight: number }>();
+  readonly #sets = new Map<StoredRole, RuleSet>();
   readonly #ofCluster = new Map<RBACUser, RuleSet>();
+  readonly leftOut: string[] = [];
   #isTruncated = false;
   /** Of all sets together. */
   #weight = 0;
@@ -82,49 +119,67 @@ class Compiler {
     const set = new RuleSet();
     if (user.groups.includes(SYSTEM_MASTERS)) set.add(EVERYTHING, this.#selection);
     const objects = this.#index.objectsOf(user.tenant);
-    for (const role of rolesIn(objects, user, '')) set.addAll(this.#rulesOf(role).set);
+    for (const role of rolesIn(objects, user, '')) set.addAll(this.#rulesOf(role));
     this.#ofCluster.set(user, set);
     if (set.isTruncated) this.#isTruncated = true;
     return set;
   }
 
-  /** Each namespace that has rules of its own, or a user of its own. */
-  *namespaces(subject: SubjectByNamespace): Generator<{ readonly names: readonly string[]; set: RuleSet }> {
-    for (const [user, places] of this.#placesOf(subject)) {
-      const alike = new Map<string, { readonly names: string[]; readonly roles: ReadonlySet<StoredRole> }>();
+  /**
+   * The namespaces that have rules of their own, or a user of their own. Those with the fewest grants come
+   * first: who binds the user to large roles in other namespaces takes none of the bound from them.
+   */
+  *groupsOf(subject: SubjectByNamespace): Generator<void, Group[]> {
+    const groups: Group[] = [];
+    let handled = 0;
+    for (const [user, places] of yield* this.#placesOf(subject)) {
+      const alike = new Map<string, Group>();
       for (const [name, roles] of places) {
-        const key = [...roles]
-          .map((role) => this.#rulesOf(role).id)
+        const facts = [...roles].map((role) => this.#factsOf(role));
+        const key = facts
+          .map(({ id }) => id)
           .sort((one, other) => one - other)
           .join();
         const known = alike.get(key);
-        if (known === undefined) alike.set(key, { names: [name], roles });
+        const weight = facts.reduce((sum, fact) => sum + fact.weight, 0);
+        if (known === undefined) alike.set(key, { user, names: [name], roles, weight });
         else known.names.push(name);
+        handled += roles.size + 1;
+        if (handled >= STEP) {
+          handled = 0;
+          yield;
+        }
       }
-      for (const { names, roles } of alike.values()) yield { names, set: this.#together(user, roles) };
+      groups.push(...alike.values());
     }
+    return groups.sort((one, other) => one.weight - other.weight || byFirstName(one, other));
   }
 
   /** Empty beyond the bound: the namespaces must be named, or the rules of other namespaces would count. */
-  #together(user: RBACUser, roles: ReadonlySet<StoredRole>): RuleSet {
+  together({ user, roles, names, weight }: Group): RuleSet {
     const set = new RuleSet();
-    if (this.#weight > MAX_WEIGHT) this.#isTruncated = true;
-    else {
-      set.addAll(this.clusterRules(user));
-      for (const role of roles) set.addAll(this.#rulesOf(role).set);
-      this.#weight += set.weight;
+    const common = this.clusterRules(user);
+    if (this.#weight > MAX_WEIGHT) {
+      this.#isTruncated = true;
+      if (weight > 0) for (const name of names) this.leftOut.push(name);
+    } else {
+      set.addAll(common);
+      for (const role of roles) set.addAll(this.#rulesOf(role));
+      this.#weight += set.weight - common.weight;
     }
     if (set.isTruncated) this.#isTruncated = true;
     return set;
   }
 
   /** The roles of each user in each namespace. */
-  #placesOf(subject: SubjectByNamespace): Map<RBACUser, Map<string, ReadonlySet<StoredRole>>> {
+  *#placesOf(
+    subject: SubjectByNamespace,
+  ): Generator<void, Map<RBACUser, Map<string, ReadonlySet<StoredRole>>>> {
     const { namespace: only } = this.#selection;
     const { other } = subject;
     const isOfOther = (name: string) =>
       name !== '' && !subject.namespaces.has(name) && (only === undefined || name === only);
-    const ofOther = rolesByNamespace(this.#index.objectsOf(other.tenant), other, isOfOther);
+    const ofOther = yield* rolesByNamespace(this.#index.objectsOf(other.tenant), other, isOfOther);
     const places = new Map([[other, ofOther]]);
     for (const [name, user] of subject.namespaces) {
       if (only !== undefined && name !== only) continue;
@@ -135,14 +190,21 @@ class Compiler {
     return places;
   }
 
-  #rulesOf(role: StoredRole): { readonly id: number; readonly set: RuleSet } {
+  #factsOf(role: StoredRole): { readonly id: number; readonly weight: number } {
     const known = this.#ofRole.get(role);
+    if (known !== undefined) return known;
+    const facts = { id: this.#ofRole.size, weight: weightOf(role.rules, this.#selection) };
+    this.#ofRole.set(role, facts);
+    return facts;
+  }
+
+  #rulesOf(role: StoredRole): RuleSet {
+    const known = this.#sets.get(role);
     if (known !== undefined) return known;
     const set = new RuleSet();
     for (const rule of role.rules) set.add(rule, this.#selection);
-    const made = { id: this.#ofRole.size, set };
-    this.#ofRole.set(role, made);
-    return made;
+    this.#sets.set(role, set);
+    return set;
   }
 }
 
@@ -158,14 +220,17 @@ function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): Set
 }
 
 /** In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces. */
-function rolesByNamespace(
+function* rolesByNamespace(
   objects: TenantObjects,
   user: RBACUser,
   isWanted: (namespace: string) => boolean,
-): Map<string, Set<StoredRole>> {
+): Generator<void, Map<string, Set<StoredRole>>> {
   const places = new Map<string, Set<StoredRole>>();
+  let handled = 0;
   for (const key of keysOfUser(user))
     for (const binding of objects.bindingsOfSubject(key)) {
+      handled += 1;
+      if (handled % STEP === 0) yield;
       if (!isWanted(binding.namespace)) continue;
       const roles = places.get(binding.namespace) ?? new Set();
       places.set(binding.namespace, roles);

@@ -46,13 +46,8 @@ export class RuleSet {
     select: RulesSelection,
   ): void {
     const names = resourceNames.length === 0 ? undefined : new Set(resourceNames);
-    const chosen = {
-      verbs: selected(verbs, select.verb === ALL ? undefined : select.verb),
-      apiGroups: selected(apiGroups, select.apiGroup),
-      resources: selectedResources(resources, select.resource),
-    };
-    const { length: verbCount } = chosen.verbs;
-    if (verbCount * chosen.apiGroups.length * chosen.resources.length > MAX_GRANTS) {
+    const chosen = chosenOf({ verbs, apiGroups, resources }, select);
+    if (grantsOf(chosen) > MAX_GRANTS) {
       this.#isTruncated = true;
       return;
     }
@@ -126,6 +121,29 @@ export class RuleSet {
         }
     return false;
   }
+}
+
+/** The parts of a rule that are selected. */
+function chosenOf({ verbs, apiGroups = [], resources = [] }: PolicyRule, select: RulesSelection) {
+  return {
+    verbs: selected(verbs, select.verb === ALL ? undefined : select.verb),
+    apiGroups: selected(apiGroups, select.apiGroup),
+    resources: selectedResources(resources, select.resource),
+  };
+}
+
+function grantsOf({ verbs, apiGroups, resources }: ReturnType<typeof chosenOf>): number {
+  return verbs.length * apiGroups.length * resources.length;
+}
+
+/** What the rules would add to the weight of an empty set, without making the grants. */
+export function weightOf(rules: readonly PolicyRule[], select: RulesSelection): number {
+  let weight = 0;
+  for (const rule of rules) {
+    const grants = grantsOf(chosenOf(rule, select));
+    if (grants <= MAX_GRANTS) weight += grants * (1 + (rule.resourceNames?.length ?? 0));
+  }
+  return Math.min(weight, MAX_WEIGHT);
 }
 
 /** No two triples have one key, whatever their characters are; faster than JSON. */

@@ -13,7 +13,7 @@ import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import type { SubjectKey } from '../../rbac/subject-key.ts';
 import { keysAllowedIn } from '../../rbac/who-can.ts';
 import { ByConcern, type Concerns, fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
-import { compileAccessRules } from './access-rules.ts';
+import { compileInSteps } from './access-rules.ts';
 
 /** Milliseconds after the last use. */
 export const RULES_TTL = 10 * 60_000;
@@ -26,10 +26,14 @@ export interface CompiledRules {
   readonly rules: AccessRules;
   /** Whether rules were left out, because they stand for too many grants. */
   readonly isTruncated: boolean;
+  /** The namespaces of which all rules were left out for that. */
+  readonly leftOut: readonly string[];
   /** Named set → namespaces, sorted. */
   readonly sets: Readonly<Record<string, readonly string[]>>;
   /** Equal if and only if the others are. */
   readonly digest: string;
+  /** Of the JSON of all that. */
+  readonly characters: number;
 }
 
 export interface RulesCacheOptions {
@@ -80,16 +84,61 @@ export class RulesCache {
     return this.#bytes;
   }
 
-  rulesOf(subject: SubjectByNamespace, selection: RulesSelection): CompiledRules {
+  /** @returns undefined if they are not cached */
+  known(subject: SubjectByNamespace, selection: RulesSelection): CompiledRules | undefined {
     const now = this.#options.clock.now();
     this.#expire(now);
-    const key = keyOf(subject, selection);
-    const known = this.#entries.get(key);
-    if (known === undefined) return this.#add(key, subject, selection, now);
+    const known = this.#entries.get(keyOf(subject, selection));
+    if (known === undefined) return undefined;
     known.usedAt = now;
-    this.#entries.delete(key);
-    this.#entries.set(key, known);
+    this.#entries.delete(known.key);
+    this.#entries.set(known.key, known);
     return known.compiled;
+  }
+
+  /** In one step. */
+  rulesOf(subject: SubjectByNamespace, selection: RulesSelection): CompiledRules {
+    const known = this.known(subject, selection);
+    if (known !== undefined) return known;
+    const steps = this.compileInSteps(subject, selection);
+    for (;;) {
+      const step = steps.next();
+      if (step.done !== true) continue;
+      this.store(subject, selection, step.value);
+      return step.value;
+    }
+  }
+
+  /** The rules as the index has them now; a step takes a few milliseconds. */
+  *compileInSteps(subject: SubjectByNamespace, selection: RulesSelection): Generator<void, CompiledRules> {
+    const { index, namedSets } = this.#options;
+    const { rules, isTruncated, leftOut } = yield* compileInSteps(index, subject, selection);
+    const { tenant } = subject.cluster;
+    const sets: Record<string, readonly string[]> = {};
+    for (const { name, ...question } of namedSets) {
+      yield;
+      sets[name] = namespacesAllowed(index, subject, { ...question, tenant, name: '' });
+    }
+    const text = JSON.stringify([rules, sets, isTruncated]);
+    return {
+      rules,
+      sets,
+      isTruncated,
+      leftOut,
+      characters: text.length,
+      digest: createHash('sha256').update(text).digest('base64url'),
+    };
+  }
+
+  /** @param compiled while no change concerned the subject */
+  store(subject: SubjectByNamespace, selection: RulesSelection, compiled: CompiledRules): void {
+    const key = keyOf(subject, selection);
+    const before = this.#entries.get(key);
+    if (before !== undefined) this.#remove(before);
+    const concerns = concernsOf(subject);
+    const bytes = compiled.characters * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
+    const usedAt = this.#options.clock.now();
+    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt });
   }
 
   /**
@@ -121,29 +170,6 @@ export class RulesCache {
 
   #leaveIndex(): void {
     if (this.#watchesBy.isEmpty) this.#unsubscribe();
-  }
-
-  #add(key: string, subject: SubjectByNamespace, selection: RulesSelection, now: number): CompiledRules {
-    const { index, namedSets } = this.#options;
-    const { rules, isTruncated } = compileAccessRules(index, subject, selection);
-    const { tenant } = subject.cluster;
-    const sets = Object.fromEntries(
-      namedSets.map(({ name, ...question }) => [
-        name,
-        namespacesAllowed(index, subject, { ...question, tenant, name: '' }),
-      ]),
-    );
-    const text = JSON.stringify([rules, sets, isTruncated]);
-    const compiled = {
-      rules,
-      sets,
-      isTruncated,
-      digest: createHash('sha256').update(text).digest('base64url'),
-    };
-    const concerns = concernsOf(subject);
-    const bytes = text.length * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
-    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });
-    return compiled;
   }
 
   #insert(entry: Entry): void {

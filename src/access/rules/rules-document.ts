@@ -11,13 +11,17 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { doubtAbout } from '../incomplete-rules.ts';
 import type { AccessIndex } from '../ports.ts';
 import type { Verifier } from '../verification.ts';
-import type { RulesCache } from './rules-cache.ts';
+import type { CompiledRules, RulesCache } from './rules-cache.ts';
+import { RulesEvaluations } from './rules-evaluations.ts';
 import { sampledRule } from './sampled-rule.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
 
 const TRUNCATED = 'rules that stand for too many grants are left out';
+const CHANGING = "the user's rights changed while they were evaluated";
+/** Namespaces that a reason names. */
+const MAX_NAMED = 3;
 
 export interface RulesDocument {
   readonly status: AccessRulesStatus;
@@ -27,14 +31,22 @@ export interface RulesDocument {
   readonly digest: string;
 }
 
+export interface AskedRules {
+  readonly subject: SubjectByNamespace;
+  readonly selection: RulesSelection;
+  /** Of the credential, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Of the client that waits. */
+  readonly signal: AbortSignal;
+}
+
 export interface RulesDocuments {
   readonly access: AccessIndex;
   readonly cache: RulesCache;
   /**
-   * @param expiresAt of the credential, in milliseconds since the epoch
-   * @throws StatusError AccessIndexUnavailable if the index has never been complete
+   * @throws StatusError AccessIndexUnavailable if the index has never been complete; TenantRateExceeded
    */
-  documentOf(subject: SubjectByNamespace, selection: RulesSelection, expiresAt: number): RulesDocument;
+  documentOf(asked: AskedRules): Promise<RulesDocument>;
 }
 
 export interface RulesDocumentsOptions {
@@ -49,18 +61,24 @@ export interface RulesDocumentsOptions {
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
   const { access, cache, verifier, clock } = options;
+  const evaluations = new RulesEvaluations({ cache, clock });
   return {
     access,
     cache,
-    documentOf(subject, selection, expiresAt) {
+    async documentOf({ subject, selection, expiresAt, signal }) {
       if (access.state() === 'notSynced')
         throw new StatusError(
           'AccessIndexUnavailable',
           `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
         );
-      const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
+      const { compiled, isChanging } = await evaluations.rulesOf(subject, selection, signal);
+      const { rules, sets, digest } = compiled;
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubtAbout(subject, options));
+      const reason =
+        access.incompleteReason() ??
+        (isChanging ? CHANGING : undefined) ??
+        truncation(compiled) ??
+        doubtAbout(subject, options);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
@@ -79,6 +97,14 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
       };
     },
   };
+}
+
+/** @returns undefined if no rules were left out */
+function truncation({ isTruncated, leftOut }: CompiledRules): string | undefined {
+  if (!isTruncated || leftOut.length === 0) return isTruncated ? TRUNCATED : undefined;
+  const named = leftOut.slice(0, MAX_NAMED).join(', ');
+  const others = leftOut.length > MAX_NAMED ? ` and ${leftOut.length - MAX_NAMED} more namespaces` : '';
+  return `${TRUNCATED}, all of them in ${named}${others}`;
 }
 
 export function selfAccessRules({ status }: RulesDocument): SelfAccessRules {

@@ -7,12 +7,8 @@ import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
 import { createClusterObjects } from '../../clients/cluster-objects.ts';
-import {
-  type AskedUpstreamRights,
-  mayImpersonateUsers,
-  mayReadTenants,
-  missingIndexRights,
-} from '../../clients/upstream-rights.ts';
+import { mayImpersonateUsers, mayReadTenants, missingIndexRights } from '../../clients/own-access-reviews.ts';
+import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { systemClock } from '../../lib/clock.ts';

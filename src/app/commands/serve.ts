@@ -3,7 +3,7 @@
  * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
+import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
 import {
   type LoadedConfiguration,
   loadConfiguration,
@@ -56,7 +56,7 @@ interface Started {
 export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
   const options = { config: { type: 'string' }, only: { type: 'string' } } as const;
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, only }, positionals) => {
-    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    refuseWords(positionals);
     if (file === undefined) throw new UsageError('--config FILE is required');
     if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
     if (only !== undefined) return serveAdmission(file, io);

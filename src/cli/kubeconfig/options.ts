@@ -7,7 +7,7 @@
 import { resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { labelProblem } from '../../api/reserved-names.ts';
-import { UsageError } from '../command.ts';
+import { refuseWords, UsageError } from '../command.ts';
 import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';
 import { assertFlagsUsable, keystoneFlags } from '../login/keystone-source.ts';
@@ -128,8 +128,7 @@ function parse<const Options extends NonNullable<ParseArgsConfig['options']>>(
 ) {
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    const [unexpected] = words.includes('--') ? ['--'] : positionals;
-    if (unexpected !== undefined) throw new UsageError(`unexpected ${JSON.stringify(unexpected)}`);
+    refuseWords(words.includes('--') ? ['--'] : positionals);
     return values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

@@ -4,6 +4,7 @@
  * the user, and the responses are merged. See docs/access.md.
  */
 import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
+import { WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
@@ -30,7 +31,7 @@ import { isAllNamespaces } from './request.ts';
 import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
-  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs'>,
+  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'decisions'>,
     Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger' | 'lifetimes'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
@@ -40,6 +41,7 @@ export interface AllNamespacesOptions
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
+  readonly decisions?: WatchDecisions;
 }
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
@@ -54,12 +56,15 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
   const others = new OtherAuthorizers(options);
+  const { decisions = new WatchDecisions(options.access.index) } = options;
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, others),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options, others) : undefined;
+      return options.access.state() === 'current'
+        ? answer(outgoing, info, { ...options, decisions }, others)
+        : undefined;
     },
   };
 }
@@ -67,7 +72,7 @@ export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllN
 async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
-  options: AllNamespacesOptions,
+  options: AllNamespacesOptions & Pick<MergedWatchRunOptions, 'decisions'>,
   others: OtherAuthorizers,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
@@ -75,12 +80,12 @@ async function answer(
   if (verifier.isSuspended(subject)) return undefined;
   const { verb, apiGroup, resource } = info;
   const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
-  const namespaces = permittedNamespaces(access.index, subject, question);
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  const namespaces = permittedNamespaces(access.index, subject, question, most);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (await others.allow(outgoing, clusterWide(info))) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
   const listOptions = readListOptions(info.rawQuery, verb === 'watch' ? 'watch' : 'list');
   setImpersonationSent(outgoing);
@@ -105,7 +110,8 @@ async function wouldMerge(
   const subject = await subjects.subjectOf(outgoing);
   if (verifier.isSuspended(subject)) return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
-  const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  const namespaces = permittedNamespaces(access.index, subject, question, most) ?? [];
   if (namespaces.length === 0) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed
@@ -115,7 +121,6 @@ async function wouldMerge(
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   if (!(await isNamespaced(outgoing, asked, options))) return false;
   if (await others.allow(outgoing, clusterWide(asked))) return false;
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   return namespaces.length > most ? tooMany(asked, namespaces.length, most, subject) : true;
 }
 

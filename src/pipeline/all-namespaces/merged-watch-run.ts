@@ -3,9 +3,9 @@
  * writes their merged events. It ends with 410 when the set of permitted namespaces is about to be another:
  * the client lists again, and sees what it may see now.
  */
-
 import type { Readable } from 'node:stream';
 import { MergedWatch, type MergedWatchOptions } from '../../access/all-namespaces/merge-watches.ts';
+import type { DecidingWatch, WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
@@ -16,10 +16,10 @@ import type { Random } from '../../lib/random.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AnswerStream } from '../response/answer-stream.ts';
-import { expiredEvent } from '../response/expired-event.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import { BlockedParts } from './blocked-parts.ts';
 import type { PermittedNamespaces } from './permitted-namespaces.ts';
+import { EXPIRED_EVENT } from './response.ts';
 
 /** @param changes parameters of the query in place of the client's */
 export type OpenPart = (
@@ -41,6 +41,9 @@ export interface MergedWatchRunOptions {
   readonly lifetimes: WatchLifetimes;
   readonly access: AccessIndex;
   readonly permitted: PermittedNamespaces;
+  readonly decisions: WatchDecisions;
+  /** The user's tenant. */
+  readonly tenant: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -48,6 +51,10 @@ export interface MergedWatchRunOptions {
 
 /** Of one event; an object at the API server is smaller. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Decisions that the whole set of namespaces counts as. */
+const ALL_DECISIONS = 100;
+/** Names that may have been gained. Beyond it the whole set is compared. */
+const MAX_GAINED = 100;
 /** Milliseconds over which the ends of watches are spread after a change. */
 const SPREAD = 4_500;
 /** Milliseconds. A watch of the API server that ends sooner is not opened again. */
@@ -57,11 +64,7 @@ const RECHECK = 60_000;
 /** Milliseconds for which events of other namespaces are waited for before a clean end. */
 const STRAGGLERS = 1_000;
 
-const EXPIRED = expiredEvent(
-  'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
-);
-
-export class MergedWatchRun {
+export class MergedWatchRun implements DecidingWatch {
   readonly #options: MergedWatchRunOptions;
   readonly #merged: MergedWatch;
   readonly #namespaces: ReadonlySet<string>;
@@ -73,6 +76,8 @@ export class MergedWatchRun {
   readonly #blocked = new BlockedParts();
   #ends: (() => void)[] = [];
   #stream: AnswerStream | undefined;
+  /** Namespaces of the watch that a change may have taken; `''` for all. */
+  readonly #perhapsLost = new Set<string>();
   /** Other namespaces of which a change may have permitted the watch. */
   readonly #perhapsGained = new Set<string>();
   #isExpiring = false;
@@ -86,11 +91,11 @@ export class MergedWatchRun {
   }
 
   start(stream: AnswerStream): void {
-    const { access, timeoutSeconds, lifetimes, clock } = this.#options;
+    const { access, timeoutSeconds, lifetimes, clock, decisions, permitted, tenant } = this.#options;
     this.#stream = stream;
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#ends = [
-      access.index.subscribe({ changed: (change) => this.#changed(change) }),
+      decisions.follow(permitted.concerns, tenant, this),
       () => access.stopped.removeEventListener('abort', this.#onStopped),
       lifetimes.begin(timeoutSeconds, () => this.#finish()),
       this.#blocked.follow(stream, clock, () => this.#heldBytes),
@@ -148,6 +153,8 @@ export class MergedWatchRun {
   }
 
   #take(name: string, line: Buffer): void {
+    // Nothing passes of what the user has lost, and no bookmark of a later revision.
+    this.decide();
     const { lines, isOver } = this.#merged.take(name, line);
     for (const passed of lines) this.#stream?.write(`${passed.toString('utf8')}\n`);
     if (isOver) this.#stream?.end();
@@ -184,33 +191,41 @@ export class MergedWatchRun {
     }
   }
 
-  /** What is lost counts at once. What may be gained is looked at together, by each watch at another time. */
-  #changed(change: Change): void {
-    const { permitted } = this.#options;
-    if (!permitted.isConcernedBy(change)) return;
-    const names = change.kind === 'namespace' ? new Set([change.namespace.name]) : change.namespaces;
-    if (names.has('')) {
-      this.#compare();
-      return;
-    }
-    const known = [...names].filter((name) => this.#namespaces.has(name));
-    const lost = known.filter((name) => !permitted.has(name));
-    this.#remove(lost);
-    if (lost.length > 0) this.#expire();
-    else if (known.length < names.size) this.#lookLater(names);
+  /** What may be gained is looked at together, by each watch at another time. */
+  changed(change: Change): void {
+    const names = change.kind === 'namespace' ? [change.namespace.name] : change.namespaces;
+    for (const name of names)
+      if (name === '' || this.#namespaces.has(name)) this.#perhapsLost.add(name);
+      else this.#lookLater(name);
   }
 
-  #lookLater(names: ReadonlySet<string>): void {
+  decide(): number {
+    if (this.#perhapsLost.size === 0 || this.#stream === undefined) return 0;
+    const names = [...this.#perhapsLost];
+    this.#perhapsLost.clear();
+    if (names.includes('')) {
+      this.#compare();
+      return ALL_DECISIONS;
+    }
+    const { permitted } = this.#options;
+    const lost = names.filter((name) => !permitted.has(name));
+    this.#remove(lost);
+    if (lost.length > 0) this.#expire();
+    return names.length;
+  }
+
+  #lookLater(name: string): void {
     if (this.#isExpiring) return;
     const isPlanned = this.#perhapsGained.size > 0;
-    for (const name of names) if (!this.#namespaces.has(name)) this.#perhapsGained.add(name);
+    if (this.#perhapsGained.size < MAX_GAINED) this.#perhapsGained.add(name);
     if (!isPlanned) this.#after(this.#options.random.fraction() * SPREAD, () => this.#look());
   }
 
   #look(): void {
     const names = [...this.#perhapsGained];
     this.#perhapsGained.clear();
-    if (names.some((name) => this.#options.permitted.has(name))) this.#expireNow();
+    if (names.length >= MAX_GAINED) this.#compare();
+    else if (names.some((name) => this.#options.permitted.has(name))) this.#expireNow();
   }
 
   /** Compares the namespaces of the watch with those that are permitted now. */
@@ -239,13 +254,8 @@ export class MergedWatchRun {
     this.#after(this.#options.random.fraction() * SPREAD, () => this.#expireNow());
   }
 
-  /** The event after which a client lists again. */
-  get expired(): string {
-    return EXPIRED;
-  }
-
   #expireNow(): void {
-    this.#stream?.write(this.expired);
+    this.#stream?.write(EXPIRED_EVENT);
     this.#stream?.end();
   }
 

@@ -3,16 +3,16 @@
  */
 import {
   type AllNamespacesQuestion,
-  isConcerned,
+  concernsOf,
   isPermittedIn,
   permittedNamespaces,
 } from '../../access/all-namespaces/all-namespaces.ts';
+import type { WatchConcerns } from '../../access/all-namespaces/watch-decisions.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import type { Verifier } from '../../access/verification.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import type { Change } from '../../rbac/change.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
@@ -20,8 +20,8 @@ import type { Outgoing } from '../request-context.ts';
 export interface PermittedNamespaces {
   /** Whether it is one of them: one decision. */
   has(namespace: string): boolean;
-  /** Whether a change may concern them; cheap. */
-  isConcernedBy(change: Change): boolean;
+  /** The changes that may concern them. */
+  readonly concerns: WatchConcerns;
   /** Whether the index still counts for the user: a new request would be merged too. */
   isInForce(): boolean;
   /** The namespaces now; undefined if the user may watch the whole cluster now. */
@@ -37,21 +37,22 @@ interface PermittedOptions {
   readonly access: Pick<AccessIndex, 'index' | 'state'>;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly maxNamespaces: { readonly watch: number };
 }
 
 export function permittedNow(
   outgoing: Outgoing,
   opened: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  { access, subjects, verifier }: PermittedOptions,
+  { access, subjects, verifier, maxNamespaces }: PermittedOptions,
 ): PermittedNamespaces {
   let subject = opened;
   return {
     isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject),
-    isConcernedBy: (change) => isConcerned(change, subject, question),
+    concerns: concernsOf(opened, question),
     has: (namespace) => isPermittedIn(access.index, subject, question, namespace),
     now() {
-      const names = permittedNamespaces(access.index, subject, question);
+      const names = permittedNamespaces(access.index, subject, question, maxNamespaces.watch);
       return names && new Set(names);
     },
     async isSameUser() {

@@ -14,7 +14,7 @@ import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
 import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
+import { EXPIRED_EVENT, leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
@@ -23,7 +23,7 @@ export interface MergedWatchOptions extends NamespaceRequestOptions {
 
 type RunOptions = Pick<
   MergedWatchRunOptions,
-  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes'
+  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes' | 'decisions'
 >;
 
 /** Of a response that is no watch. */
@@ -67,6 +67,7 @@ export async function mergedWatch(
     const refused = opened.flatMap(({ name, stream }) => (stream === undefined ? [name] : []));
     const run = new MergedWatchRun({
       ...options,
+      tenant: outgoing.tenant,
       namespaces,
       parts,
       open,
@@ -88,7 +89,7 @@ export async function mergedWatch(
           run.stop();
         };
       },
-      expired: () => run.expired,
+      expired: () => EXPIRED_EVENT,
     };
   } catch (error) {
     end();

@@ -94,8 +94,8 @@ function parseJSON(body: Buffer): unknown {
   }
 }
 
-export function withBody(answer: UpstreamResponse, document: object): UpstreamResponse {
-  return { ...answer, body: Buffer.from(`${JSON.stringify(document)}\n`) };
+export function withBody(response: UpstreamResponse, document: object): UpstreamResponse {
+  return { ...response, body: Buffer.from(`${JSON.stringify(document)}\n`) };
 }
 
 export function unreadable(cause: unknown): StatusError {

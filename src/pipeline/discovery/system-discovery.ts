@@ -3,6 +3,7 @@
  * resource definitions and its own discovery documents. If the list cannot be read, discovery stays as the
  * API server gives it: one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
+import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { STONEGATE_ACCOUNT } from '../../api/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
@@ -39,71 +40,89 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const OWNER = ':stonegate';
 const QUIET = 60_000;
 
-export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDiscovery {
-  const { fetcher, cache, clock, logger, ttl } = options;
-  const parsed = new WeakMap<UpstreamResponse, unknown>();
-  const unreadableUntil = new Map<string, number>();
-  let quietUntil = 0;
+const MAX_UNREADABLE = 1_000;
 
-  function fetchAsStonegate(target: string, accept: string, signal: AbortSignal): Promise<UpstreamResponse> {
-    const request = { owner: OWNER, key: target, reusable: true };
-    return cache.get(request, signal, (wanted) =>
-      fetcher.fetch(
-        {
-          account: STONEGATE_ACCOUNT,
-          sender: { kind: 'stonegate' },
-          method: 'GET',
-          target,
-          headers: [['Accept', accept]],
-        },
-        wanted,
-      ),
+export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDiscovery {
+  return new CachedSystemDiscovery(options);
+}
+
+interface Reading<T> {
+  readonly target: string;
+  readonly accept: string;
+  readonly parse: (body: unknown) => T | undefined;
+  /** In place of a document that the API server does not have. */
+  readonly absent?: T;
+}
+
+class CachedSystemDiscovery implements SystemDiscovery {
+  readonly #options: SystemDiscoveryOptions;
+  readonly #parsed = new WeakMap<UpstreamResponse, unknown>();
+  readonly #unreadableUntil = new Map<string, number>();
+  #quietUntil = 0;
+
+  constructor(options: SystemDiscoveryOptions) {
+    this.#options = options;
+  }
+
+  definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined> {
+    return this.#read({ target: DEFINITIONS, accept: METADATA_ONLY, parse: readSystemDefinitions }, signal);
+  }
+
+  resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined> {
+    const groupVersion = `${group}/${version}`;
+    return this.#read(
+      {
+        target: `/apis/${groupVersion}`,
+        accept: JSON_TYPE,
+        parse: readResourceList,
+        absent: { groupVersion, resources: [] },
+      },
+      signal,
     );
   }
 
-  async function read<T>(
-    target: string,
-    accept: string,
-    signal: AbortSignal,
-    parse: (body: unknown) => T | undefined,
-    absent?: T,
-  ): Promise<T | undefined> {
-    if (clock.now() < (unreadableUntil.get(target) ?? 0)) return undefined;
+  /** @returns undefined if it cannot be read */
+  async #read<T>({ target, accept, parse, absent }: Reading<T>, signal: AbortSignal): Promise<T | undefined> {
+    if (this.#options.clock.now() < (this.#unreadableUntil.get(target) ?? 0)) return undefined;
     try {
-      const answer = await fetchAsStonegate(target, accept, signal);
-      if (answer.status === 404 && absent !== undefined) return absent;
-      if (answer.status !== 200) throw new Error(`its status was ${answer.status}`);
-      const known = parsed.get(answer) ?? JSON.parse(answer.body.toString('utf8'));
-      parsed.set(answer, known);
+      const response = await this.#fetch(target, accept, signal);
+      if (response.status === 404 && absent !== undefined) return absent;
+      if (response.status !== 200) throw new Error(`its status was ${response.status}`);
+      const known = this.#parsed.get(response) ?? JSON.parse(response.body.toString('utf8'));
+      this.#parsed.set(response, known);
       const document = parse(known);
       if (document === undefined) throw new Error('it is of another kind');
       return document;
     } catch (error) {
-      if (!signal.aborted) noteUnreadable(target, error);
+      if (!signal.aborted) this.#noteUnreadable(target, error);
       return undefined;
     }
   }
 
-  function noteUnreadable(target: string, error: unknown): void {
+  #fetch(target: string, accept: string, signal: AbortSignal): Promise<UpstreamResponse> {
+    const { cache, fetcher } = this.#options;
+    const request = {
+      account: STONEGATE_ACCOUNT,
+      sender: { kind: 'stonegate' },
+      method: 'GET',
+      target,
+      headers: [['Accept', accept]],
+    } as const;
+    return cache.get({ owner: OWNER, key: target, reusable: true }, signal, (wanted) =>
+      fetcher.fetch(request, wanted),
+    );
+  }
+
+  #noteUnreadable(target: string, error: unknown): void {
+    const { clock, logger, ttl } = this.#options;
     const now = clock.now();
-    if (unreadableUntil.size > MAX_UNREADABLE) unreadableUntil.clear();
-    unreadableUntil.set(target, now + ttl);
-    if (now < quietUntil) return;
-    quietUntil = now + QUIET;
+    if (this.#unreadableUntil.size > MAX_UNREADABLE) this.#unreadableUntil.clear();
+    this.#unreadableUntil.set(target, now + ttl);
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + QUIET;
     logger.warn(
       { error, target },
       "the system tenant's custom resource definitions cannot be read, so tenants' discovery is shown without regard to them; `stonegate manifests rbac --config FILE` prints the right that is needed",
     );
   }
-
-  return {
-    definitions: (signal) => read(DEFINITIONS, METADATA_ONLY, signal, readSystemDefinitions),
-    resources: (group, version, signal) =>
-      read(`/apis/${group}/${version}`, 'application/json', signal, readResourceList, {
-        groupVersion: `${group}/${version}`,
-        resources: [],
-      }),
-  };
 }
-
-const MAX_UNREADABLE = 1_000;

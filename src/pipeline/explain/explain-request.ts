@@ -38,8 +38,9 @@ import {
   sentWords,
   tenantWords,
 } from './descriptions.ts';
-import { askRBAC, Trail, watchParts } from './trail.ts';
+import { askRBAC, Trail } from './trail.ts';
 import type { WarningsOn } from './warnings.ts';
+import { watchedStages } from './watched-stages.ts';
 
 export interface ExplainOptions {
   readonly stages: Stages;
@@ -60,7 +61,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const context = receive(describedExchange(spec, asker), stages);
-    const walked = await walk(context, { ...options, stages: watchParts(stages, trail) }, trail);
+    const walked = await walk(context, { ...options, stages: watchedStages(stages, trail) }, trail);
     const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
     if (outgoing !== undefined)
       await askRBAC(outgoing, stages.mode, options.reviewer, trail, options.reasonOf);

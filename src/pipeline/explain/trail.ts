@@ -16,7 +16,6 @@ import { toStatus } from '../../errors/to-status.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing } from '../request-context.ts';
-import type { Stages } from '../stages.ts';
 
 /** How far a chain of causes is followed. */
 const MAX_CAUSES = 5;
@@ -95,61 +94,6 @@ export class Trail {
   }
 }
 
-export function watchParts<S extends Stages>(stages: S, trail: Trail): S {
-  const refused = (name: string, error: unknown): void => {
-    const cause = trail.causeOf(error);
-    const message = error instanceof StatusError ? error.message : 'failed';
-    trail.part({ name, decision: 'refused', reason: cause === '' ? message : cause });
-  };
-  return {
-    ...stages,
-    authenticators: stages.authenticators.map((authenticator) => ({
-      ...authenticator,
-      async authenticate(credential, context) {
-        const { name, takes = 'others' } = authenticator;
-        try {
-          const identity = await authenticator.authenticate(credential, context);
-          if (identity === undefined)
-            trail.part({
-              name,
-              decision: 'passedOn',
-              reason: `not its kind of credential: it takes ${takes}`,
-            });
-          else trail.part({ name, decision: 'accepted', reason: 'vouches for the credential' });
-          return identity;
-        } catch (error) {
-          refused(name, error);
-          throw error;
-        }
-      },
-    })),
-    authorizers: stages.authorizers.map((authorizer) => ({
-      ...authorizer,
-      async authorize(attributes) {
-        try {
-          await authorizer.authorize(attributes);
-          trail.part({ name: authorizer.name, decision: 'accepted', reason: 'has no objection' });
-        } catch (error) {
-          refused(authorizer.name, error);
-          throw error;
-        }
-      },
-    })),
-    admission: stages.admission.map((plugin) => ({
-      ...plugin,
-      admit(request, info) {
-        try {
-          plugin.admit(request, info);
-          trail.part({ name: plugin.name, decision: 'accepted', reason: 'has no objection' });
-        } catch (error) {
-          refused(plugin.name, error);
-          throw error;
-        }
-      },
-    })),
-  };
-}
-
 /** Notes what the API server says; that it cannot be asked is noted too. */
 export async function askRBAC(
   outgoing: Outgoing,
@@ -164,8 +108,8 @@ export async function askRBAC(
   const note = (decision: 'passed' | 'refused' | 'unknown', reason: string) =>
     trail.note({ name: 'accessReview', decision, reason });
   try {
-    const answer = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
-    const { allowed, denied = false, reason = '', evaluationError = '', unknownFields } = answer;
+    const reviewed = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
+    const { allowed, denied = false, reason = '', evaluationError = '', unknownFields } = reviewed;
     const why = [reason, evaluationError].filter((text) => text !== '').join('; ');
     const isAllowed = allowed && !denied;
     const path = reasonOf?.(outgoing, isAllowed);

@@ -13,6 +13,7 @@ import {
   ORIGINAL_USER_KEY,
   RESERVED_EXTRA_KEY,
   reservedPrefixOf,
+  SERVICE_ACCOUNTS_PREFIX,
 } from '../../api/reserved-names.ts';
 import type { Account } from '../../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../../authorization/access-reviewer.ts';
@@ -179,7 +180,7 @@ function userOf(request: ImpersonationRequest, target: ImpersonationTarget, call
   const own =
     serviceAccount === undefined || request.groups.length > 0
       ? request.groups
-      : ['system:serviceaccounts', `system:serviceaccounts:${serviceAccount.namespace}`];
+      : ['system:serviceaccounts', `${SERVICE_ACCOUNTS_PREFIX}${serviceAccount.namespace}`];
   return {
     username,
     uid: request.uid,

@@ -32,8 +32,13 @@ async function answerRules(
 ): Promise<UpstreamResponse | StreamedAnswer> {
   const request = readRulesRequest(outgoing.info.rawQuery);
   const subject = await options.subjects.subjectOf(outgoing);
-  const document = options.documents.documentOf(subject, request.selection, outgoing.identity.expiresAt);
-  if (outgoing.info.verb === 'watch') return watchRules(outgoing, request, subject, options);
+  const document = await options.documents.documentOf({
+    subject,
+    selection: request.selection,
+    expiresAt: outgoing.identity.expiresAt,
+    signal: outgoing.exchange.signal,
+  });
+  if (outgoing.info.verb === 'watch') return watchRules(outgoing, { ...request, subject, document }, options);
   // At once: many requests may have waited for the same roles, and each makes its response now.
   return options.responseMemory.charged(outgoing.tenant, responseOf(document, outgoing.exchange.headers));
 }

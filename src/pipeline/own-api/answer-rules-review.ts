@@ -35,7 +35,8 @@ async function answerReview(
 ): Promise<UpstreamResponse> {
   const { selection, subject: asked } = await readRulesReview(outgoing, reading);
   const { username, uid, subject, expiresAt } = await findSubject(asked, outgoing);
-  const { status } = documents.documentOf(subject, selection, expiresAt);
+  const { signal } = outgoing.exchange;
+  const { status } = await documents.documentOf({ subject, selection, expiresAt, signal });
   const review: AccessRulesReview = {
     kind: 'AccessRulesReview',
     apiVersion: 'stonegate.dev/v1alpha1',

@@ -34,10 +34,15 @@ export interface AccessRulesOptions {
   readonly lifetimes: WatchLifetimes;
 }
 
+/** What the watch begins with. */
+export interface RulesWatchRequest extends RulesRequest {
+  readonly subject: SubjectByNamespace;
+  readonly document: RulesDocument;
+}
+
 export function watchRules(
   outgoing: Outgoing,
-  request: RulesRequest,
-  subject: SubjectByNamespace,
+  request: RulesWatchRequest,
   options: AccessRulesOptions,
 ): StreamedAnswer {
   const form = acceptedForm(outgoing.exchange.headers);
@@ -48,7 +53,7 @@ export function watchRules(
       ['Cache-Control', 'no-cache, private'],
     ],
     start(stream) {
-      const watch = new RulesWatch({ ...options, outgoing, request, subject, stream, form });
+      const watch = new RulesWatch({ ...options, outgoing, request, stream, form });
       watch.start();
       return () => watch.stop();
     },
@@ -61,9 +66,7 @@ export function shownAs(document: RulesDocument, form: 'json' | 'table'): object
 
 interface RulesWatchOptions extends Omit<AccessRulesOptions, 'responseMemory'> {
   readonly outgoing: Outgoing;
-  readonly request: RulesRequest;
-  /** When the watch begins. */
-  readonly subject: SubjectByNamespace;
+  readonly request: RulesWatchRequest;
   readonly stream: AnswerStream;
   readonly form: 'json' | 'table';
 }
@@ -82,7 +85,7 @@ class RulesWatch {
 
   constructor(options: RulesWatchOptions) {
     this.#options = options;
-    this.#subject = options.subject;
+    this.#subject = options.request.subject;
   }
 
   start(): void {
@@ -92,8 +95,6 @@ class RulesWatch {
       stream.end();
       return;
     }
-    // It may throw, so it comes before what has to be given back.
-    const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#ends = [
       lifetimes.begin(request.timeoutSeconds, () => stream.end()),
@@ -102,8 +103,10 @@ class RulesWatch {
       () => this.#next?.timer.cancel(),
     ];
     this.#follow();
-    this.#show(document);
-    this.#refreshIn(PERIOD);
+    this.#show(request.document);
+    // A change may have come before the watch followed it.
+    const isCurrent = documents.cache.known(request.subject, request.selection) !== undefined;
+    this.#refreshIn(isCurrent ? PERIOD : COALESCE);
   }
 
   stop(): void {
@@ -141,19 +144,26 @@ class RulesWatch {
       if (!this.#isOver) {
         // The user may have other groups now.
         this.#follow();
-        this.#show(this.#document());
+        const document = await this.#document();
+        if (!this.#isOver) this.#show(document);
       }
     } catch (error) {
       // The document that the client has runs out.
       if (!(error instanceof StatusError)) this.#options.stream.fail(error);
+      else if (error.code === 'TenantRateExceeded') this.#refreshIn(COALESCE);
     }
     this.#isRefreshing = false;
     this.#refreshIn(PERIOD);
   }
 
-  #document(): RulesDocument {
+  #document(): Promise<RulesDocument> {
     const { documents, request, outgoing } = this.#options;
-    return documents.documentOf(this.#subject, request.selection, outgoing.identity.expiresAt);
+    return documents.documentOf({
+      subject: this.#subject,
+      selection: request.selection,
+      expiresAt: outgoing.identity.expiresAt,
+      signal: outgoing.exchange.signal,
+    });
   }
 
   /** A client that is behind is shown the document of the time when it has read. */

@@ -63,7 +63,7 @@ async function answerReview(
   options: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const { limits, clock, requestAs = async (outgoing) => outgoing } = options;
-  // Its answer depends on who asks alone, so whatever its body says is not read.
+  // Its response depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
   if (route.review === 'rules') {
@@ -118,15 +118,15 @@ async function answerAccess(
     return created({ ...review, spec: asked, status: { allowed: false, denied: true } });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
-  const answer = await askAsUser(outgoing, route, review, fetcher);
-  if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(answer);
+  const response = await askAsUser(outgoing, route, review, fetcher);
+  if (response.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(response);
   const { signal } = outgoing.exchange;
   const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
   const { unknownFields: _, ...status } = reviewed;
   return answerWith(status);
 }
 
-/** @returns undefined if the API server's answer is what a request would get */
+/** @returns undefined if the API server's response is what a request would get */
 async function answerFiltered(
   outgoing: Outgoing,
   asked: AccessQuestion,
@@ -185,13 +185,13 @@ async function answerRules(
   { fetcher, mode, indexed }: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
-  const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
-  if (answer.status === 403) {
+  const response = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
+  if (response.status === 403) {
     const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
     return created({ ...review, spec: {}, status: withGrantedRules(rules) });
   }
-  if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(answer);
-  return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(answer)) });
+  if (response.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(response);
+  return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(response)) });
 }
 
 const UNKNOWN_RULES: RulesStatus = {
@@ -202,7 +202,7 @@ const UNKNOWN_RULES: RulesStatus = {
     'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants',
 };
 
-/** @throws StatusError UpstreamUnavailable for an answer that is no review */
+/** @throws StatusError UpstreamUnavailable for a response that is no review */
 function rulesIn({ body }: UpstreamResponse): RulesStatus {
   const { status } = parsedReview(body);
   if (!isRulesStatus(status))

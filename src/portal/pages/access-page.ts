@@ -50,17 +50,29 @@ function row(term: Content, description: Content): Html {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
-function matrixCard(group: AccessGroup, at: number): Html {
-  return html`<section class="card" aria-labelledby="place-${at}">
-<h2 id="place-${at}">${titleOf(group)}</h2>
-${group.scope === 'namespaces' && group.names.length > 1 && foldedList(group.names)}
+/** More are folded: a user may have other rights in each of hundreds of namespaces. */
+const CARDS_SHOWN = 6;
+
+function matrixCard(group: AccessGroup, at: number, groups: readonly AccessGroup[]): Html {
+  const title = html`<h2 id="place-${at}">${titleOf(group)}</h2>`;
+  return groups.length > CARDS_SHOWN
+    ? html`<details class="card"><summary>${title}</summary>
+${matrix(group)}
+</details>`
+    : html`<section class="card" aria-labelledby="place-${at}">
+${title}
+${matrix(group)}
+</section>`;
+}
+
+function matrix(group: AccessGroup): Html {
+  return html`${group.scope === 'namespaces' && group.names.length > 1 && foldedList(group.names)}
 <table class="matrix">
 <caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
 <thead><tr><th scope="col">Kind</th>${ACCESS_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
 <tbody>
 ${group.rows.map(matrixRow)}</tbody>
-</table>
-</section>`;
+</table>`;
 }
 
 function isLimited({ cells }: AccessRow): boolean {

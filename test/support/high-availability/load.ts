@@ -12,12 +12,17 @@ export interface Load {
   readonly ended: number;
   /** What went wrong, one line for each request. */
   readonly failures: readonly string[];
-  /** Resolves when more requests have ended: enough that all of them use new connections. */
+  /**
+   * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too many
+   * have failed.
+   */
   more(): Promise<void>;
   /** Resolves when the last request has ended. */
   stop(): Promise<void>;
 }
 
+/** After so many the load ends, since the test has failed. */
+const MAX_FAILURES = 100;
 /** Of one connection: one request learns that it closes, the next one opens another. */
 const REQUESTS = 10;
 /** The request that was open, and one that began later. */
@@ -35,6 +40,7 @@ function repeat(count: number, work: () => Promise<void>): Load {
     while (!stopped) {
       await work().catch((error: unknown) => failures.push(String(error)));
       ended += 1;
+      if (failures.length >= MAX_FAILURES) break;
     }
   })();
   return {
@@ -44,7 +50,8 @@ function repeat(count: number, work: () => Promise<void>): Load {
     failures,
     async more() {
       const goal = ended + count;
-      await eventually(() => ended >= goal);
+      await eventually(() => ended >= goal || failures.length >= MAX_FAILURES);
+      if (ended < goal) throw new Error(`the load has ended after many failures: ${failures.at(-1)}`);
     },
     stop() {
       stopped = true;

@@ -44,9 +44,10 @@ export function checkOutPrevious(t: Pick<Test, 'teardown'>): string {
 function requireHistory(): void {
   try {
     git('cat-file', '-e', `${PREVIOUS}^{commit}`);
-  } catch {
+  } catch (cause) {
     throw new Error(
       `the commit ${PREVIOUS} is missing: this test needs a clone with the whole history (git fetch --unshallow)`,
+      { cause },
     );
   }
 }

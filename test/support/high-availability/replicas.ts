@@ -31,6 +31,8 @@ export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
   const { kubernetes, testbed, letWork } = await prepareKubernetesSite(t, {
+    // No entry is refreshed during a test.
+    keystoneConfiguration: { cacheTTL: '1h' },
     configuration: {
       // A test ends the drain itself, when the load balancer has reacted to it.
       server: { drain: '1h', shutdownGrace: '2m' },

@@ -33,6 +33,7 @@ export interface KubernetesSite {
 
 export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: TestbedOptions['configuration'];
+  readonly keystoneConfiguration?: object;
   /** Written beside Stonegate's configuration: name → content. */
   readonly stonegateFiles?: Readonly<Record<string, string>>;
   /** Options of `stonegate manifests rbac` besides. */
@@ -60,6 +61,7 @@ export async function prepareKubernetesSite(
   const testbed = await createTestbed({
     folder: join(t.testdir({}), 'land'),
     mode: 'shared',
+    ...(options.keystoneConfiguration && { keystoneConfiguration: options.keystoneConfiguration }),
     configuration: {
       ...options.configuration,
       upstream: {

@@ -119,7 +119,7 @@ for (const [given, message] of [
   });
 
 for (const [line, message] of [
-  ['pods', /unexpected argument pods/],
+  ['pods', /^stonegate access: unexpected argument "pods"\n/],
   ['-o wide', /-o is table, json or yaml/],
   ['-A', /unknown option '-A'/],
 ] as const)

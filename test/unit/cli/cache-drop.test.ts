@@ -64,7 +64,7 @@ t.test('a tenant is dropped', async (t) => {
 t.test('a drop that Redis does not take is a 1 that says why', async (t) => {
   const { run, printed, file } = setUp(t);
   t.equal(await run('drop', '--user', 'unknown', '--config', file('shared.yaml')), 1);
-  t.same(printed, { stdout: '', stderr: 'Redis did not take the drop: OOM\n' });
+  t.same(printed, { stdout: '', stderr: 'stonegate cache: Redis did not take the drop: OOM\n' });
 });
 
 t.test('without Redis it says what to do instead', async (t) => {

@@ -8,7 +8,7 @@ const HINTS = new Map([['-w', 'write watch']]);
 
 async function run(...argv: string[]) {
   const { io, printed } = printedIO();
-  const command = { usage: 'Usage: it\n', options: OPTIONS, hints: HINTS, argv, io };
+  const command = { usage: 'Usage: stonegate try-it\n', options: OPTIONS, hints: HINTS, argv, io };
   return { code: await runCommand(command, async () => 0), ...printed };
 }
 
@@ -22,12 +22,17 @@ const UNKNOWN: readonly (readonly [argv: readonly string[], words: string])[] = 
 ];
 for (const [argv, words] of UNKNOWN) {
   t.test(`${argv.join(' ')}: the option is named, and no more of what was typed`, async (t) => {
-    t.strictSame(await run(...argv), { code: 2, stdout: '', stderr: `${words}\n\nUsage: it\n` });
+    t.strictSame(await run(...argv), {
+      code: 2,
+      stdout: '',
+      stderr: `stonegate try-it: ${words}\n\nUsage: stonegate try-it\n`,
+    });
   });
 }
 
 t.test('an option without its value is reported as such', async (t) => {
-  const stderr = /^Option '-n, --name <value>' argument missing\n\nUsage: it\n$/;
+  const stderr =
+    /^stonegate try-it: Option '-n, --name <value>' argument missing\n\nUsage: stonegate try-it\n$/;
   t.match(await run('-n'), { code: 2, stdout: '', stderr });
 });
 

@@ -267,18 +267,36 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['--server', 'https://stonegate/foo', ...LOGIN], /without a path.*serves at its root/],
   [['--server', 'https://stonegate?a=b', ...LOGIN], /without a path, query and fragment/],
   [['--server', 'https://stonegate/#top', ...LOGIN], /without a path, query and fragment/],
-  [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /^--namespace: "Sh op" is no DNS-1123 label: lower-case/],
-  [[...SERVER, '--namespace', '', ...LOGIN], /^--namespace: "" is no DNS-1123 label/],
+  [
+    [...SERVER, '--namespace', 'Sh op', ...LOGIN],
+    /^stonegate kubeconfig: --namespace: "Sh op" is no DNS-1123 label: lower-case/,
+  ],
+  [[...SERVER, '--namespace', '', ...LOGIN], /^stonegate kubeconfig: --namespace: "" is no DNS-1123 label/],
   [[...SERVER, '--namespace', 'n'.repeat(64), ...LOGIN], /is longer than 63 characters/],
   [[...SERVER], /how to log in/],
   [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
-  [[...SERVER, '--keystone', '--os-cloud', 'acme'], /^--keystone belongs to the login: put "--" before it/],
-  [[...SERVER, '--issuer-url=https://login.example', '--oidc'], /^--issuer-url belongs to the login/],
-  [[...SERVER, '--os-password=x', '--', '--keystone'], /^--os-password belongs to the login/],
-  [[...SERVER, 'extra', ...LOGIN], /unexpected argument extra/],
-  [[...SERVER, '--name', '...', ...LOGIN], /^--name wants letters, digits and dashes:/],
-  [[...SERVER, '--name', 'p_2', ...LOGIN], /^--name wants letters, digits and dashes, such as p-2:/],
-  [[...SERVER, '--projects', ',', '--', '--keystone'], /^--projects wants "all", or names or ids/],
+  [
+    [...SERVER, '--keystone', '--os-cloud', 'acme'],
+    /^stonegate kubeconfig: --keystone belongs to the login: put "--" before it/,
+  ],
+  [
+    [...SERVER, '--issuer-url=https://login.example', '--oidc'],
+    /^stonegate kubeconfig: --issuer-url belongs to the login/,
+  ],
+  [
+    [...SERVER, '--os-password=x', '--', '--keystone'],
+    /^stonegate kubeconfig: --os-password belongs to the login/,
+  ],
+  [[...SERVER, 'extra', ...LOGIN], /unexpected argument "extra"/],
+  [[...SERVER, '--name', '...', ...LOGIN], /^stonegate kubeconfig: --name wants letters, digits and dashes:/],
+  [
+    [...SERVER, '--name', 'p_2', ...LOGIN],
+    /^stonegate kubeconfig: --name wants letters, digits and dashes, such as p-2:/,
+  ],
+  [
+    [...SERVER, '--projects', ',', '--', '--keystone'],
+    /^stonegate kubeconfig: --projects wants "all", or names or ids/,
+  ],
   [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
   [[...SERVER, '--', '--keystone', '--os-password', 'x'], /--os-password is a secret/],
   [[...SERVER, '--', '--keystone', '--os-token=x'], /--os-token is a secret/],
@@ -301,11 +319,14 @@ for (const [argv, message] of WRONG) {
 
 const OIDC = LOGIN.slice(1);
 const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
-  [['--keystone', '--os-clod', 'acme'], /^the login behind "--": Unknown option '--os-clod'\n/],
+  [
+    ['--keystone', '--os-clod', 'acme'],
+    /^stonegate kubeconfig: the login behind "--": Unknown option '--os-clod'\n/,
+  ],
   [['--keystone', '--issuer-url', 'https://login.example'], /Unknown option '--issuer-url'/],
   [['--keystone', '--os-cloud'], /'--os-cloud <value>' argument missing/],
-  [['--keystone', 'acme'], /^unexpected "acme"/],
-  [['--keystone', '--'], /^unexpected "--"/],
+  [['--keystone', 'acme'], /^stonegate kubeconfig: unexpected argument "acme"/],
+  [['--keystone', '--'], /^stonegate kubeconfig: unexpected argument "--"/],
   [['--keystone', '--os-auth-url', 'http://keystone.example'], /is not https/],
   [['--keystone', '--os-auth-type', 'v3totp'], /second factor/],
   [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
@@ -313,7 +334,7 @@ const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
   [['--oidc', '--issuer-url', 'http://login.example', '--client-id', 'x'], /--issuer-url must be https/],
   [[...OIDC, '--os-cloud', 'acme'], /Unknown option '--os-cloud'/],
   [[...OIDC, '--listen-port', 'many'], /--listen-port is no port/],
-  [[...OIDC, '--projects', 'all'], /^--projects belongs before the "--"/],
+  [[...OIDC, '--projects', 'all'], /^stonegate kubeconfig: --projects belongs before the "--"/],
 ];
 for (const [words, message] of UNUSABLE_LOGINS) {
   t.test(`a login that would refuse ${words.join(' ')} is not written over one that works`, async (t) => {

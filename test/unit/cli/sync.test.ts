@@ -11,7 +11,7 @@ async function run(...argv: readonly string[]) {
 
 t.test('without a configuration, or with what it does not know, it is wrong usage', async (t) => {
   t.match(await run(), { code: 2, stderr: /--config FILE is required/ });
-  t.match(await run('everything', '--config', 'x'), { code: 2, stderr: /unexpected argument everything/ });
+  t.match(await run('everything', '--config', 'x'), { code: 2, stderr: /unexpected argument "everything"/ });
   t.match(await run('--prune'), { code: 2 });
 });
 

@@ -2,13 +2,10 @@
  * Who-can's names of Keystone: what a Keystone that is down, slow or not itself does to them.
  */
 import t, { type Test } from 'tap';
-import { createKeystoneClient } from '../../../src/clients/keystone.ts';
 import { createKeystoneNames } from '../../../src/clients/keystone-names.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { bridgeDirectory } from '../../support/keystone/bridge-directory.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 const UNAVAILABLE = { code: 'KeystoneUnavailable', http: 503 };
@@ -23,26 +20,8 @@ async function start(t: Test) {
   for (const name of ['alice', 'bob'])
     directory.assign(directory.user('acme', name), 'member', { project: web });
   directory.assign(directory.user('globex', 'alice'), 'reader', { project: web });
-  const client = createKeystoneClient({
-    url: keystone.url,
-    credential: {
-      password: {
-        userName: 'bridge',
-        userDomainName: 'Default',
-        password: { fromEnv: 'BRIDGE' },
-        scope: { system: true },
-      },
-    },
-    readSecret: () => 'bridge-pass',
-    timeout: 60_000,
-    clock: systemClock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(() => client.close());
   const clock = createFakeClock();
-  if (client.directory === undefined) throw new Error('there is a service credential');
-  const names = createKeystoneNames({ directory: client.directory, clock });
+  const names = createKeystoneNames({ directory: bridgeDirectory(t, keystone.url), clock });
   const listings = () => keystone.calls.filter((call) => call === 'GET /v3/projects').length;
   return { keystone, directory, web, clock, names, listings };
 }

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { createUpstreamRights, mayImpersonateUsers } from '../../../src/clients/upstream-rights.ts';
+import { mayImpersonateUsers } from '../../../src/clients/own-access-reviews.ts';
+import { createUpstreamRights } from '../../../src/clients/upstream-rights.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import type { UpstreamRights } from '../../../src/pipeline/ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

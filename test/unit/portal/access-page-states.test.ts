@@ -58,3 +58,25 @@ t.test('`*` is said in words, and long names may break before a dot', async (t) 
   t.match(text, '<code>leases<wbr>.coordination<wbr>.k8s<wbr>.io</code>');
   t.match(text, '<code>&lt;b&gt;</code>');
 });
+
+t.test('many different sets of rules are folded, each under its namespace', async (t) => {
+  const cells = {
+    get: 'all',
+    list: 'none',
+    watch: 'none',
+    create: 'none',
+    update: 'none',
+    patch: 'none',
+    delete: 'none',
+  } as const;
+  const rows = [{ kind: 'pods', cells, otherVerbs: [], names: [] }];
+  const groupsOf = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, at): AccessGroup => ({ scope: 'namespaces', names: [`ns-${at}`], rows }),
+    );
+  const few = page({ groups: groupsOf(6) });
+  t.notMatch(few, '<details');
+  const many = page({ groups: groupsOf(7) });
+  t.equal([...many.matchAll(/<details class="card"><summary><h2 id="place-\d">In namespace/g)].length, 7);
+});

@@ -1,7 +1,12 @@
 /** What a change of the index costs the users whose namespaces are cached. */
 import t from 'tap';
-import { VisibleNamespacesCache } from '../../../../src/access/namespaces/visible-namespaces-cache.ts';
+import type { VisibleNamespaces } from '../../../../src/access/namespaces/visible-namespaces.ts';
+import {
+  VisibleNamespacesCache,
+  type VisibleNamespacesCacheOptions,
+} from '../../../../src/access/namespaces/visible-namespaces-cache.ts';
 import { INDEXED_RESOURCES } from '../../../../src/api/rbac-v1.ts';
+import { TurnQueue } from '../../../../src/lib/turn-queue.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
 import type { TenantObjects } from '../../../../src/rbac/tenant-objects.ts';
@@ -27,19 +32,19 @@ class CountedIndex extends RBACIndex {
 
 const USERS = 200;
 
-function setUp() {
+function setUp(options: Partial<VisibleNamespacesCacheOptions> = {}) {
   const index = new CountedIndex();
   const revision = nextRevision();
   for (const resource of INDEXED_RESOURCES) index.replace(resource, [], revision);
   index.put(clusterRole('view', [{ verbs: ['get'], apiGroups: [''], resources: ['namespaces'] }]));
   for (const name of ['a', 'b']) index.put(namespace(name));
-  const cache = new VisibleNamespacesCache({ index, clock: createFakeClock() });
+  const cache = new VisibleNamespacesCache({ index, clock: createFakeClock(), ...options });
   const subjects = Array.from({ length: USERS }, (_, at) =>
     uniformSubject(rbacUser(`u${at}`, ['system:authenticated'])),
   );
   const views = subjects.map((subject) => cache.viewOf(subject, ''));
   const binding = roleBinding('a', 'all', 'ClusterRole/view', [group('system:authenticated')]);
-  return { index, views, binding };
+  return { index, views, binding, cache };
 }
 
 t.test('a change that concerns all users is evaluated for each of them at the next use', async (t) => {
@@ -59,10 +64,16 @@ t.test('a change that concerns all users is evaluated for each of them at the ne
 });
 
 t.test('an open watch is told at once', async (t) => {
-  const { index, views, binding } = setUp();
+  const { index, views, binding, cache } = setUp();
   const told: string[] = [];
   index.put({ ...binding, revision: nextRevision() });
-  views[0]?.subscribe(({ type, namespace: { name } }) => told.push(`${type} ${name}`));
+  const [view] = views;
+  if (view === undefined) throw new Error('no view');
+  cache.hold(view, 0, () => {});
+  view.subscribe({
+    changed: ({ type, namespace: { name } }) => told.push(`${type} ${name}`),
+    decided() {},
+  });
   t.same(told, [], 'it begins with what was granted before');
   index.delete({ ...binding, revision: nextRevision() });
   t.same(told, ['DELETED a']);
@@ -80,4 +91,52 @@ t.test('many changes are evaluated together', async (t) => {
   t.ok(index.readings - before <= 2 * names.length);
   for (const name of names.slice(0, 50)) index.delete({ ...namespace(name), revision: nextRevision() });
   t.same(views[0]?.names, names.slice(50));
+});
+
+t.test('a change that concerns all watches is decided for a part of them in each turn', async (t) => {
+  const turns: (() => void)[] = [];
+  const decisions = new TurnQueue<VisibleNamespaces>({
+    stepsPerTurn: 10,
+    run: (view) => view.decide(),
+    nextTurn: (action) => turns.push(action),
+  });
+  const { index, views, binding, cache } = setUp({ decisions });
+  for (const view of views) cache.hold(view, 0, () => {});
+  const known = () => views.filter((view) => view.told('a') !== undefined).length;
+  index.put({ ...binding, revision: nextRevision() });
+  const revision = nextRevision();
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+  t.equal(known(), 10);
+  const isDue = views.find((view) => view.isDue);
+  t.ok((isDue?.revision ?? 0) < (views[0]?.revision ?? 0), 'who is not told yet has no bookmark of it');
+  turns.shift()?.();
+  t.equal(known(), 20);
+  const [, , last] = views.slice(-3);
+  t.same(last?.names, ['a'], 'a request does not wait');
+  while (turns.length > 0) turns.shift()?.();
+  t.equal(known(), USERS);
+  t.notOk(views.some((view) => view.isDue));
+});
+
+t.test('a tenant with many watches does not delay the watch of another', async (t) => {
+  const turns: (() => void)[] = [];
+  const decided: string[] = [];
+  const decisions = new TurnQueue<VisibleNamespaces>({
+    stepsPerTurn: 2,
+    run(view) {
+      decided.push(view.account);
+      return view.decide();
+    },
+    nextTurn: (action) => turns.push(action),
+  });
+  const { index, views, binding, cache } = setUp({ decisions });
+  const small = cache.viewOf(
+    uniformSubject({ ...rbacUser('s', ['system:authenticated']), home: 'small' }),
+    '',
+  );
+  for (const view of [...views, small]) cache.hold(view, 0, () => {});
+  index.put({ ...binding, revision: nextRevision() });
+  turns.shift()?.();
+  turns.shift()?.();
+  t.ok(decided.slice(0, 6).includes('small'));
 });

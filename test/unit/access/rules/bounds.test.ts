@@ -46,6 +46,43 @@ t.test('a document with different rules in very many namespaces is cut, and says
   t.notOk(few.isTruncated);
 });
 
+t.test('large roles in the namespaces of others displace no rules of a namespace', async (t) => {
+  const own = ['home', 'work'].flatMap((name) => [
+    namespace(name),
+    role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: texts(100, 'kind') }]),
+    roleBinding(name, 'b', 'Role/own', [user('alice')]),
+  ]);
+  const index = indexOf(...differentRoles(500, 500), ...own);
+  const { rules, isTruncated, leftOut } = compileAccessRules(index, alice, { verb: 'get' });
+  t.ok(isTruncated);
+  for (const name of ['home', 'work']) {
+    const found = rules.namespaces.find(({ names }) => names.includes(name));
+    t.equal(found?.rules.flatMap(({ resources }) => resources).length, 100, name);
+  }
+  t.ok(leftOut.length > 300 && leftOut.every((name) => name.startsWith('ns')));
+});
+
+t.test('roles beyond the bound are not expanded', async (t) => {
+  let expanded = 0;
+  const rules = texts(400, 'api').map((group) => ({
+    verbs: ['get'],
+    apiGroups: [group],
+    get resources() {
+      expanded += 1;
+      return texts(100, 'kind');
+    },
+  }));
+  const objects = texts(50, 'ns').flatMap((name) => [
+    namespace(name),
+    role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: ['x'] }, ...rules]),
+    roleBinding(name, 'b', 'Role/own', [user('alice')]),
+  ]);
+  const index = indexOf(...objects);
+  expanded = 0;
+  t.ok(compileAccessRules(index, alice, { verb: 'get' }).isTruncated);
+  t.ok(expanded < 2 * 50 * 400, `${expanded} rules were read`);
+});
+
 t.test('a namespace whose rules were cut does not get those of other namespaces', async (t) => {
   const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
   const index = indexOf(

@@ -1,12 +1,15 @@
 /** Watches of all namespaces, of a user who may watch in some. */
 import { setImmediate as tick } from 'node:timers/promises';
 import t from 'tap';
+import { type DecidingWatch, WatchDecisions } from '../../../../src/access/all-namespaces/watch-decisions.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
+import { TurnQueue } from '../../../../src/lib/turn-queue.ts';
 import type { StreamedAnswer } from '../../../../src/pipeline/response/answer-stream.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
 import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
@@ -26,12 +29,26 @@ const PODS = '/api/v1/pods?watch=1&resourceVersion=5';
 
 interface Options {
   readonly objects?: readonly StoredObject[];
+  /** What happens in another turn, if decisions are made one in each. */
+  readonly turns?: (() => void)[];
   readonly mode?: TenancyMode;
 }
 
-function watchSite({ objects = podReader(['a', 'b', 'c']), mode = sharedMode }: Options = {}) {
+function watchSite({ objects = podReader(['a', 'b', 'c']), mode = sharedMode, turns }: Options = {}) {
   const watches = createWatches();
-  const site = allNamespacesSite({ objects, mode, changes: { streamer: watches.streamer } });
+  const index = accessIndexOf(...objects);
+  const decisions =
+    turns &&
+    new WatchDecisions(
+      index.index,
+      new TurnQueue<DecidingWatch>({
+        stepsPerTurn: 1,
+        run: (watch) => watch.decide(),
+        nextTurn: (action) => turns.push(action),
+      }),
+    );
+  const changes = { streamer: watches.streamer, ...(decisions && { decisions }) };
+  const site = allNamespacesSite({ index, mode, changes });
   async function answer(target = PODS) {
     return site.answerer.answer(site.outgoing(target));
   }
@@ -519,3 +536,28 @@ t.test('if the roles cannot be looked up again', async (t) => {
   const broken = await open(error);
   t.equal(broken.client.stream.error, error, 'the watch breaks off, its error reaches the log');
 });
+
+t.test(
+  'a change that concerns many watches is decided for each in turn, and no event is too late',
+  async (t) => {
+    const turns: (() => void)[] = [];
+    const site = watchSite({ turns });
+    const bookmarks = `${PODS}&allowWatchBookmarks=true`;
+    const first = readWatch(await site.open(bookmarks));
+    const second = readWatch(await site.open(bookmarks));
+    const third = readWatch(await site.open(bookmarks));
+    const ofThird = site.opened.slice(-3);
+    const ofSecond = site.opened.slice(3, 6);
+    site.delete(site.binding('a'));
+    const [partA, partB] = ofSecond;
+    partA?.body.write(`${JSON.stringify(event('ADDED', 'a', 'p', 11))}\n`);
+    for (const { body } of ofSecond) body.write(`${JSON.stringify(bookmark(20))}\n`);
+    partB?.body.write(`${JSON.stringify(event('ADDED', 'b', 'q', 21))}\n`);
+    await second.until(['ADDED b/q']);
+    t.notOk(ofThird[0]?.body.destroyed, 'nothing is decided yet for a watch without events');
+    while (turns.length > 0) turns.shift()?.();
+    t.ok(ofThird[0]?.body.destroyed);
+    site.clock.advance(5_000);
+    for (const client of [first, second, third]) t.equal(client.events.at(-1), 'ERROR 410');
+  },
+);

@@ -1,0 +1,66 @@
+/**
+ * Whether the rules of a role allow a request. A tenant may write a role with tens of thousands of rules and
+ * bind all users to it: what such a role covers is computed once for each kind of request.
+ */
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { StoredRole } from '../api/rbac-v1.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
+import type { Question, ResourceQuestion } from './attributes.ts';
+import { resourceMatches, ruleAllows, verbMatches } from './rules.ts';
+
+/** What a request does, without the object and the place. */
+export type Action = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'subresource'>;
+
+/** Names of objects, if the rules are limited to some; the name of a request that names none is empty. */
+export type Covered = 'all' | ReadonlySet<string>;
+
+/** Texts of all rules together that are compared each time. */
+const FEW = 64;
+/** Actions that are stored for one role. */
+const MAX_ACTIONS = 4;
+
+export function roleAllows(role: StoredRole, question: Question): boolean {
+  if ('path' in question || textsIn(role) <= FEW)
+    return role.rules.some((rule) => ruleAllows(rule, question));
+  const covered = coveredByRole(role, question);
+  return covered === 'all' || covered.has(question.name);
+}
+
+export function coveredByRole(role: StoredRole, action: Action): Covered {
+  if (textsIn(role) <= FEW) return coverage(role.rules, action);
+  const stored = actionsOf(role);
+  const asked = textOfAction(action);
+  const known = stored.get(asked);
+  if (known !== undefined) return known;
+  const covered = coverage(role.rules, action);
+  if (stored.size >= MAX_ACTIONS) stored.clear();
+  stored.set(asked, covered);
+  return covered;
+}
+
+/** Equal for equal actions only. */
+export function textOfAction({ verb, apiGroup, resource, subresource }: Action): string {
+  return JSON.stringify([verb, apiGroup, resource, subresource]);
+}
+
+/** A stored role never changes: another version of it is another object. */
+const actionsOf = memoizeByReference((_role: StoredRole) => new Map<string, Covered>());
+
+const textsIn = memoizeByReference(({ rules }: StoredRole): number =>
+  rules.reduce(
+    (sum, { verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
+      sum + 1 + verbs.length + apiGroups.length + resources.length + resourceNames.length,
+    0,
+  ),
+);
+
+function coverage(rules: readonly PolicyRule[], action: Action): Covered {
+  const names = new Set<string>();
+  for (const rule of rules) {
+    if (!verbMatches(rule, action.verb) || !resourceMatches(rule, action)) continue;
+    const { resourceNames = [] } = rule;
+    if (resourceNames.length === 0) return 'all';
+    for (const name of resourceNames) names.add(name);
+  }
+  return names;
+}

@@ -1,0 +1,147 @@
+/**
+ * What Stonegate's own watches (filtered namespaces, all namespaces, access rules) do over a reload, as the
+ * documents promise it: they end in order, and a client that resumes lacks nothing.
+ */
+import type { IncomingMessage } from 'node:http';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+const CONFIG_MAPS = '/api/v1/configmaps';
+const RULES = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
+const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
+/** Another bound of the index builds it anew. */
+const OTHER_INDEX = { ...ACCESS, indexLimits: { perNamespace: { objects: 10_000 } } };
+
+interface Watched {
+  /** As `ADDED web`, or `ERROR 410`. */
+  readonly events: readonly string[];
+  readonly ended: boolean;
+  /** Whether the response broke off. */
+  readonly broken: boolean;
+}
+
+function follow(t: Test, response: IncomingMessage): Watched {
+  t.teardown(() => response.destroy());
+  let [text, ended, broken] = ['', false, false];
+  response.on('data', (piece) => {
+    text += String(piece);
+  });
+  response.on('end', () => {
+    ended = true;
+  });
+  response.on('error', () => {
+    broken = true;
+  });
+  return {
+    get events() {
+      return text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => {
+          const { type, object } = JSON.parse(line);
+          return `${type} ${object.metadata?.name ?? object.code ?? ''}`.trim();
+        });
+    },
+    get ended() {
+      return ended;
+    },
+    get broken() {
+      return broken;
+    },
+  };
+}
+
+interface Lists {
+  readonly namespaces: string;
+  readonly configMaps: string;
+}
+
+/** alice may do everything in the namespace `acme`, and is told of no other. */
+async function start(t: Test) {
+  const stonegate = await startStonegate({
+    folder: t.testdir(),
+    mode: 'shared',
+    configuration: { access: ACCESS },
+  });
+  t.teardown(() => stonegate.close());
+  const alice = stonegate.keystoneToken('alice');
+  await eventually(async () => (await stonegate.ask(alice, NAMESPACES)).status === 200);
+  return { ...stonegate, alice };
+}
+
+async function revisions({ ask, alice }: RunningStonegate & { readonly alice: string }): Promise<Lists> {
+  const of = async (path: string): Promise<string> => {
+    const { metadata } = (await ask(alice, path)).json();
+    return String(Object(metadata).resourceVersion);
+  };
+  return { namespaces: await of(NAMESPACES), configMaps: await of(CONFIG_MAPS) };
+}
+
+async function openAll(t: Test, site: RunningStonegate & { readonly alice: string }) {
+  const { namespaces, configMaps } = await revisions(site);
+  const open = async (path: string) => follow(t, await site.open(site.alice, path));
+  return {
+    namespaces: await open(`${NAMESPACES}?watch=1&resourceVersion=${namespaces}`),
+    everywhere: await open(`${CONFIG_MAPS}?watch=1&resourceVersion=${configMaps}`),
+    rules: await open(`${RULES}?watch=1`),
+  };
+}
+
+t.test('a reload that leaves the index ends them in order; resumed, they lack nothing', async (t) => {
+  const site = await start(t);
+  const { app, apiServer, configure, alice } = site;
+  const watches = await openAll(t, site);
+  const before = await revisions(site);
+  await configure({ access: ACCESS, log: { level: 'debug' } });
+  await app.reload();
+  await eventually(() => Object.values(watches).every(({ ended }) => ended));
+  for (const [name, watch] of Object.entries(watches)) {
+    t.notOk(watch.broken, name);
+    t.notOk(
+      watch.events.some((event) => event.startsWith('ERROR')),
+      name,
+    );
+  }
+  apiServer.seed.configMap('new', {}, { namespace: 'acme' });
+  const resumed = follow(
+    t,
+    await site.open(alice, `${CONFIG_MAPS}?watch=1&resourceVersion=${before.configMaps}`),
+  );
+  await eventually(() => resumed.events.includes('ADDED new'));
+  const namespaces = follow(
+    t,
+    await site.open(alice, `${NAMESPACES}?watch=1&resourceVersion=${before.namespaces}`),
+  );
+  apiServer.seed.namespace('second');
+  apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
+  await eventually(() => namespaces.events.includes('ADDED second'));
+});
+
+t.test('a reload that replaces the index ends them, and clients list again', async (t) => {
+  const site = await start(t);
+  const { app, configure } = site;
+  const watches = await openAll(t, site);
+  await configure({ access: OTHER_INDEX });
+  await app.reload();
+  await eventually(() => Object.values(watches).every(({ ended }) => ended));
+  t.same(watches.everywhere.events, ['ERROR 410'], 'of the namespaces it is not known who may have them');
+  t.notOk(watches.namespaces.broken || watches.rules.broken);
+  await eventually(async () => (await site.ask(site.alice, NAMESPACES)).status === 200);
+});
+
+t.test('a reload that is refused leaves them open', async (t) => {
+  const site = await start(t);
+  const { app, apiServer, configure } = site;
+  const watches = await openAll(t, site);
+  await configure({ access: { ...ACCESS, maxNamespaces: { list: -1 } } });
+  await app.reload();
+  apiServer.seed.configMap('new', {}, { namespace: 'acme' });
+  await eventually(() => watches.everywhere.events.includes('ADDED new'));
+  apiServer.seed.namespace('second');
+  apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
+  await eventually(() => watches.namespaces.events.includes('ADDED second'));
+  await eventually(() => watches.rules.events.length > 1);
+  t.notOk(Object.values(watches).some(({ ended, broken }) => ended || broken));
+});

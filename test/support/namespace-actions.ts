@@ -1,0 +1,115 @@
+/** Random changes of namespaces and of what a user may see, and replicas that learn of them. */
+import fc from 'fast-check';
+import type { VisibleNamespaces } from '../../src/access/namespaces/visible-namespaces.ts';
+import { VisibleNamespacesCache } from '../../src/access/namespaces/visible-namespaces-cache.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { TurnQueue } from '../../src/lib/turn-queue.ts';
+import { createNamespacesMemory } from '../../src/pipeline/namespaces/request.ts';
+import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { unsyncedAccessIndex } from './access-index.ts';
+import { type NamespacesSite, namespacesSiteOf } from './namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  namespace,
+  nextRevision,
+  roleBinding,
+  user,
+} from './rbac-objects.ts';
+
+const PLACES = ['a', 'b', 'c', 'd'] as const;
+const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
+const NAMED = clusterRole('named', [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'], resourceNames: ['a', 'c'] },
+]);
+const ALICE = [user('acme:alice')];
+
+const place = fc.constantFrom(...PLACES);
+export const action = fc.oneof(
+  fc.record({ kind: fc.constant('namespace' as const), place, env: fc.constantFrom('prod', 'test') }),
+  fc.record({ kind: fc.constant('no namespace' as const), place }),
+  fc.record({ kind: fc.constant('grant' as const), place }),
+  fc.record({ kind: fc.constant('revoke' as const), place }),
+  fc.record({ kind: fc.constant('grant names' as const) }),
+  fc.record({ kind: fc.constant('revoke names' as const) }),
+);
+type Action = typeof action extends fc.Arbitrary<infer A> ? A : never;
+
+export interface Event {
+  readonly type: 'put' | 'delete';
+  readonly object: StoredObject;
+}
+
+/** The events of a cluster in which these things are done, each with a higher revision. */
+export function eventsOf(actions: readonly Action[]): Event[] {
+  const there = new Map<string, StoredObject>();
+  return actions.flatMap((one): Event[] => {
+    const object = objectOf(one);
+    const key = `${object.resource}/${'namespace' in object ? object.namespace : ''}/${object.name}`;
+    const known = there.get(key);
+    const revision = nextRevision();
+    if (one.kind === 'namespace' || one.kind === 'grant' || one.kind === 'grant names') {
+      const stored = { ...object, uid: known?.uid ?? object.uid, revision };
+      there.set(key, stored);
+      return [{ type: 'put', object: stored }];
+    }
+    if (known === undefined) return [];
+    there.delete(key);
+    return [{ type: 'delete', object: { ...known, revision } }];
+  });
+}
+
+function objectOf(one: Action): StoredObject {
+  switch (one.kind) {
+    case 'namespace':
+      return namespace(one.place, { labels: { env: one.env } });
+    case 'no namespace':
+      return namespace(one.place);
+    case 'grant':
+    case 'revoke':
+      return roleBinding(one.place, 'view', 'ClusterRole/viewer', ALICE);
+    default:
+      return clusterRoleBinding('named', 'ClusterRole/named', ALICE);
+  }
+}
+
+const FIRST = nextRevision();
+
+/**
+ * A replica that has seen nothing yet.
+ *
+ * @param nextTurn if decisions for watches are made one in each turn
+ */
+export function replica(nextTurn?: (action: () => void) => void): NamespacesSite {
+  const site = unsyncedAccessIndex(confirm);
+  for (const resource of INDEXED_RESOURCES)
+    site.index.replace(resource, resource === 'clusterroles' ? [VIEWER, NAMED] : [], FIRST);
+  if (nextTurn === undefined) return namespacesSiteOf(site);
+  const { index, clock } = site;
+  const run = (view: VisibleNamespaces) => view.decide();
+  const decisions = new TurnQueue({ stepsPerTurn: 1, run, nextTurn });
+  const memory = {
+    ...createNamespacesMemory(site.access, clock, systemRandom),
+    views: new VisibleNamespacesCache({ index, clock, decisions }),
+  };
+  return namespacesSiteOf(site, { memory });
+}
+
+/** The API server confirms that all is seen up to an event that the replica knows, and nothing beyond. */
+function confirm(index: RBACIndex, revision: number): void {
+  const known = Math.max(...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
+  if (revision > known) return;
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+}
+
+export function see({ index }: NamespacesSite, { type, object }: Event): void {
+  if (type === 'put') index.put(object);
+  else index.delete(object);
+}
+
+/** As a bookmark of each resource. */
+export function catchUp({ index }: NamespacesSite): void {
+  const revision = nextRevision();
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+}

@@ -1,0 +1,87 @@
+/** Work in bounded parts, one for each turn of the event loop. */
+import t from 'tap';
+import { TurnQueue } from '../../../src/lib/turn-queue.ts';
+
+interface Job {
+  readonly name: string;
+  readonly steps: number;
+  readonly more?: readonly Job[];
+}
+
+function queueOf(stepsPerTurn: number) {
+  const ran: string[] = [];
+  const turns: (() => void)[] = [];
+  const queue: TurnQueue<Job> = new TurnQueue<Job>({
+    stepsPerTurn,
+    run({ name, steps, more = [] }) {
+      ran.push(name);
+      for (const job of more) queue.add('more', job);
+      return steps;
+    },
+    nextTurn: (action) => turns.push(action),
+  });
+  return {
+    ran,
+    turns,
+    add: (key: string, name: string, steps = 1) => queue.add(key, { name, steps }),
+    queue,
+    /** @returns what the next turn runs */
+    turn() {
+      ran.splice(0);
+      turns.shift()?.();
+      return ran;
+    },
+  };
+}
+
+t.test('what fits into the turn runs at once', async (t) => {
+  const { add, ran } = queueOf(3);
+  add('a', 'a1');
+  add('b', 'b1');
+  t.same(ran, ['a1', 'b1']);
+});
+
+t.test('what does not fit runs in later turns, and none is lost', async (t) => {
+  const { add, ran, turn, turns } = queueOf(2);
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) add('a', name);
+  t.same(ran, ['a1', 'a2']);
+  t.same(turn(), ['a3', 'a4']);
+  t.same(turn(), ['a5']);
+  t.same(turn(), []);
+  t.same(turns, [], 'an idle queue plans no turn');
+});
+
+t.test('a key with much work does not delay that of another', async (t) => {
+  const { add, turn } = queueOf(2);
+  for (let at = 0; at < 100; at += 1) add('large', `l${at}`);
+  add('small', 's1');
+  t.ok(turn().includes('s1'));
+});
+
+t.test('a job with many steps leaves no room in its turn', async (t) => {
+  const { add, ran, turn } = queueOf(10);
+  add('a', 'a1', 50);
+  add('a', 'a2');
+  t.same(ran, ['a1']);
+  t.same(turn(), ['a2']);
+});
+
+t.test('a job that waits already runs once, and again if it is added after it ran', async (t) => {
+  const { queue, ran, turn } = queueOf(1);
+  const job = { name: 'job', steps: 1 };
+  queue.add('a', { name: 'first', steps: 1 });
+  queue.add('a', job);
+  queue.add('a', job);
+  t.same(ran, ['first']);
+  t.same(turn(), ['job']);
+  t.same(turn(), []);
+  ran.splice(0);
+  queue.add('a', job);
+  t.same(ran, ['job']);
+});
+
+t.test('a job may add others', async (t) => {
+  const { queue, ran } = queueOf(10);
+  queue.add('a', { name: 'outer', steps: 1, more: [{ name: 'inner', steps: 1 }] });
+  t.same(ran, ['outer', 'inner']);
+});
