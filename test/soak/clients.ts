@@ -1,4 +1,4 @@
-/** The clients of one round: users of a tenant, their watches, users who come and go, and a hostile tenant. */
+/** The clients of one round: users of a tenant, watches, users who come and go, and a hostile tenant. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openRequest, type RequestOptions } from '../support/open-request.ts';
 import type { SoakSite } from './site.ts';

@@ -21,7 +21,7 @@ const RESIDENT = { factor: 1.5, bytes: 64 * 2 ** 20 };
 /** Milliseconds between two measurements, and for which they are repeated. */
 const INTERVAL = 500;
 const TIMEOUT = 60_000;
-/** Attempts to connect again come and go: this many measurements in a row have the same counts without one. */
+/** Attempts to connect come and go: this many measurements in a row have the same counts without one. */
 const IN_A_ROW = 4;
 
 /** Measures until the counts stay as they are. */
