@@ -22,6 +22,7 @@ export function createHiddenObjects(
       // Controllers create what they take for missing.
       if (user.username.startsWith(SERVICE_ACCOUNT_PREFIX)) return false;
       if (access.state() !== 'current' || verifier.isSuspended(uniformSubject(user))) return false;
+      if (access.index.isUndecided(user, question.namespace)) return false;
       const get: ResourceQuestion = { ...question, verb: 'get', subresource: '' };
       if (allows(access.index, user, question) || allows(access.index, user, get)) return false;
       verifier.sample(user, get, false);

@@ -4,7 +4,7 @@
  */
 import { type AuthorizationMode, isRBACAlone } from '../api/authorization-mode.ts';
 import type { SubjectByNamespace } from '../rbac/attributes.ts';
-import { LEFT_OUT } from './index-state.ts';
+import { LEFT_OUT, leftOutIn } from './index-state.ts';
 import type { AccessIndex } from './ports.ts';
 import type { Verifier } from './verification.ts';
 
@@ -23,7 +23,10 @@ export function doubtAbout(
   subject: SubjectByNamespace,
   { access, verifier, authorizers }: RulesTrust,
 ): string | undefined {
-  return suspensionOf(subject, { access, verifier }) ?? rightsOutsideRBAC(authorizers);
+  const suspension = suspensionOf(subject, { access, verifier });
+  if (suspension !== undefined) return suspension;
+  const undecided = access.index.undecidedNamespaces(subject);
+  return undecided.length > 0 ? leftOutIn(undecided) : rightsOutsideRBAC(authorizers);
 }
 
 /** @returns why requests of the user are answered as if there were no index; undefined if they are not */

@@ -13,7 +13,17 @@ import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
  */
 export const STALE_AFTER = 5 * 60_000;
 
-/** Why an enumeration lacks what is left out of the index. */
+/** Why an enumeration lacks what is left out of namespaces. */
+export function leftOutIn(namespaces: readonly string[]): string {
+  const named = namespaces.slice(0, MAX_NAMED).join(', ');
+  const others = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
+  return `the RBAC index does not hold all roles and bindings of the namespaces ${named}${others}, which are too many`;
+}
+
+/** Namespaces that a reason names. */
+const MAX_NAMED = 3;
+
+/** Why an enumeration lacks what is left out of a tenant, or of any namespace. */
 export const LEFT_OUT = 'a tenant or namespace has more roles and bindings than the RBAC index holds of one';
 
 export interface IndexStateOptions {

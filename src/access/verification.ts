@@ -163,8 +163,13 @@ class SamplingVerifier implements OwnedVerifier {
     return values[Math.floor(this.#options.random.fraction() * values.length)];
   }
 
+  /** The index says itself that it does not know it. */
+  #isUndecided(user: RBACUser, question: Question): boolean {
+    return 'namespace' in question && this.#options.index.isUndecided(user, question.namespace);
+  }
+
   #compareFirst(user: RBACUser, question: Question, allowed: boolean): void {
-    if (isNamedAmbiguously(user) || this.#stopped.signal.aborted) return;
+    if (isNamedAmbiguously(user) || this.#isUndecided(user, question) || this.#stopped.signal.aborted) return;
     const { index, isRBACAlone, clock, telemetry } = this.#options;
     const waiting = [...this.#comparisons].filter(({ isWaiting }) => isWaiting).length;
     if (this.#reviews >= CONCURRENT_REVIEWS || waiting >= MAX_WAITING) {
@@ -217,7 +222,7 @@ class SamplingVerifier implements OwnedVerifier {
 
   #confirm(user: RBACUser, question: Question): void {
     const { logger, index } = this.#options;
-    if (this.isSuspended(uniformSubject(user))) return;
+    if (this.isSuspended(uniformSubject(user)) || this.#isUndecided(user, question)) return;
     const extent = this.#doubts.add(user);
     logger.warn(
       { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },

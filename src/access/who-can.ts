@@ -8,7 +8,6 @@ import type { StoredBinding } from '../api/rbac-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { Scope } from '../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
@@ -22,6 +21,7 @@ import {
 } from '../rbac/who-can.ts';
 import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
+import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
 
 export interface WhoCanOptions {
@@ -41,9 +41,8 @@ export interface AskedReview {
 
 const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
-/** Projects and domains whose people are listed in one review. */
-const MAX_PLACES = 100;
-const KEYSTONE_REQUESTS = 4;
+/** Users, groups and service accounts together. */
+const MAX_NAMES = 10_000;
 
 /** @throws StatusError AccessIndexUnavailable */
 export async function reviewWhoCan(
@@ -75,18 +74,26 @@ export async function reviewWhoCan(
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
   const cut = shown.slice(0, MAX_GRANTS);
   const described = cut.map((grant) => describe(grant, view, scopes));
-  const withPeople = asked.people ? await addPeople(described, options.keystone, warnings) : described;
+  const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
+  const withPeople = addHolders(described, people);
+  const names = namesOf(shown);
   const reasons = [
     access.incompleteReason(),
     access.index.isPartialIn(viewer.user.tenant, scope) ? LEFT_OUT : undefined,
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,
+    names.count > MAX_NAMES
+      ? `there are ${names.count} subjects, of which the first ${MAX_NAMES} are listed: ask in one namespace`
+      : undefined,
+    withPeople.isCut
+      ? `of the people who hold the roles, the first ${MAX_HOLDERS} are listed: ask in one namespace`
+      : undefined,
   ].filter((reason) => reason !== undefined);
   return {
     namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
-    ...namesOf(shown),
-    grants: [...builtIn(options), ...withPeople],
+    ...names.listed,
+    grants: [...builtIn(options), ...withPeople.grants],
     otherTenants: others.size,
     evaluationError: granted.errors.join('; '),
     incomplete: reasons.length > 0,
@@ -167,19 +174,26 @@ function systemSubjects(
   return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
 
-function namesOf(
-  grants: readonly SubjectGrant[],
-): Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'> {
+function namesOf(grants: readonly SubjectGrant[]): {
+  readonly listed: Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'>;
+  /** With those that are not listed. */
+  readonly count: number;
+} {
+  const keys = new Set(grants.map(({ key }) => key));
   const users = new Set<string>();
   const groups = new Set<string>();
   const serviceAccounts = new Set<string>();
-  for (const { key } of grants) {
+  let listed = 0;
+  for (const key of keys) {
+    listed += 1;
+    if (listed > MAX_NAMES) break;
     const { kind, name } = subjectOfKey(key);
     if (kind === 'group') groups.add(name);
     else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
     else users.add(name);
   }
-  return { users: [...users], groups: [SYSTEM_MASTERS, ...groups], serviceAccounts: [...serviceAccounts] };
+  const names = { users: [...users], groups: [SYSTEM_MASTERS, ...groups] };
+  return { listed: { ...names, serviceAccounts: [...serviceAccounts] }, count: keys.size };
 }
 
 /** Those who need no binding. */
@@ -230,46 +244,4 @@ function displayNameOf(name: string, view: View, scopes: Scopes | undefined): st
   if (group.kind === 'system') return `${role} on the system`;
   const known = (group.kind === 'project' ? scopes?.projects : scopes?.domains)?.get(group.id);
   return known && view.knows(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
-}
-
-async function addPeople(
-  grants: readonly WhoCanGrant[],
-  keystone: KeystoneNames | undefined,
-  warnings: string[],
-): Promise<readonly WhoCanGrant[]> {
-  if (keystone === undefined) return grants;
-  // A display name is given only to groups whose scope the viewer may know.
-  const named = grants.flatMap(({ subject: { name, displayName } }) =>
-    displayName === undefined ? [] : [name],
-  );
-  const places = new Map<string, { readonly kind: 'project' | 'domain'; readonly id: string }>();
-  for (const name of named) {
-    const group = readKeystoneGroup(name);
-    if (group?.kind === 'project' || group?.kind === 'domain')
-      places.set(`${group.kind}:${group.id}`, { kind: group.kind, id: group.id });
-  }
-  if (places.size > MAX_PLACES)
-    warnings.push(`the people of only ${MAX_PLACES} of ${places.size} projects and domains are listed`);
-  const asked = [...places].slice(0, MAX_PLACES);
-  const holders = new Map<string, readonly { readonly user: string; readonly role: string }[]>();
-  try {
-    await mapWithConcurrency(asked, KEYSTONE_REQUESTS, async ([key, { kind, id }]) => {
-      holders.set(key, await keystone.holders(kind, id));
-    });
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    warnings.push('Keystone cannot be asked for the people of each role');
-  }
-  return grants.map((grant) => withPeopleOf(grant, holders));
-}
-
-function withPeopleOf(
-  grant: WhoCanGrant,
-  holders: ReadonlyMap<string, readonly { readonly user: string; readonly role: string }[]>,
-): WhoCanGrant {
-  const group = readKeystoneGroup(grant.subject.name);
-  const known = group && holders.get(`${group.kind}:${group.id}`);
-  if (group === undefined || known === undefined || grant.subject.displayName === undefined) return grant;
-  const people = known.filter(({ role }) => group.role === '' || role === group.role).map(({ user }) => user);
-  return { ...grant, subject: { ...grant.subject, people: [...new Set(people)].sort() } };
 }

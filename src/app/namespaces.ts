@@ -46,6 +46,7 @@ export function createConfiguredNamespaces(
       create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
     }),
     reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,
+    partialReviewer: reviewer,
     sealer: createTokenSealer(build),
   });
 }

@@ -26,7 +26,7 @@ const READY_TIMEOUT = 60_000;
 /** Milliseconds after which what was left out is listed again: there may be room by now. */
 const RETRY_LEFT_OUT = 600_000;
 const LEFT_OUT =
-  'objects are left out of the RBAC index, since one tenant or namespace has too many: requests of its users are forwarded as if there were no index';
+  'objects are left out of the RBAC index, since one tenant or namespace has too many: the API server decides instead';
 
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
   start: (index) => index.start(),

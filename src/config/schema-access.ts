@@ -77,7 +77,7 @@ export const accessSchema = z.strictObject({
   indexLimits: indexLimits
     .prefault({})
     .describe(
-      'How much the index holds of one tenant or namespace. Beyond it objects are left out, and requests of the users concerned are forwarded as if there were no index.',
+      "How much the index holds of one tenant or namespace. Beyond it objects are left out, and requests of the tenant's users are forwarded as if there were no index; of a namespace, the API server decides about it.",
     ),
   authorizers: z
     .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
@@ -94,7 +94,7 @@ export const accessSchema = z.strictObject({
     .enum(['none', 'namespaces', 'all'])
     .default(DEFAULT_SELF_REVIEWS)
     .describe(
-      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces; those of all namespaces too, except secrets.',
+      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces, and on Arktos the own tenant of the user; those of all namespaces too, except secrets.',
     ),
   maxNamespaces: maxNamespaces
     .prefault({})

@@ -51,6 +51,10 @@ export class BoundedOwners {
     return this.#partial;
   }
 
+  isPartial(owner: BoundedOwner): boolean {
+    return this.#partial.size > 0 && this.#partial.has(keyOf(owner));
+  }
+
   /** Whether a binding of the owner may be left out that names one of the subjects. */
   leavesOut(owner: BoundedOwner, keys: ReadonlySet<SubjectKey>): boolean {
     return this.#accounts.get(keyOf(owner))?.subjects.names(keys) ?? false;

@@ -4,7 +4,7 @@
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
-import { type Scope, type SubjectByNamespace, subjectIn } from './attributes.ts';
+import { type RBACUser, type Scope, type SubjectByNamespace, subjectIn } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
 import { type BoundedOwner, BoundedOwners, type IndexBounds } from './index-bounds.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -56,23 +56,34 @@ export class RBACIndex {
     return this.#owners.partial.size;
   }
 
+  /** Whether objects of the user's tenant are left out; without tenants at the API server, never. */
+  isPartialFor({ cluster: { tenant } }: SubjectByNamespace): boolean {
+    return this.#owners.isPartial({ tenant, namespace: '' });
+  }
+
   /**
-   * Whether objects that may concern the user are left out: those of the user's tenant, or of a namespace in
-   * which a binding names the user.
+   * Whether the user may have rights in the namespace that the index does not know: objects of it are left
+   * out, and a binding there names the user. If the API server has tenants, never.
    */
-  isPartialFor(subject: SubjectByNamespace): boolean {
-    if (this.#owners.partial.size === 0) return false;
-    const { tenant } = subject.cluster;
-    const objects = this.objectsOf(tenant);
-    for (const owner of this.#owners.partial.values()) {
-      if (owner.tenant !== tenant) continue;
-      if (owner.namespace === '') return true;
-      const keys = keysOfUser(subjectIn(subject, owner.namespace));
-      if (this.#owners.leavesOut(owner, keys)) return true;
-      for (const key of keys)
-        if (inNamespace(objects.bindingsOfSubject(key), owner.namespace).length > 0) return true;
-    }
+  isUndecided(user: RBACUser, namespace: string): boolean {
+    const owner = { tenant: user.tenant, namespace };
+    if (namespace === '' || !this.#owners.isPartial(owner)) return false;
+    const keys = keysOfUser(user);
+    if (this.#owners.leavesOut(owner, keys)) return true;
+    const objects = this.objectsOf(user.tenant);
+    for (const key of keys)
+      if (inNamespace(objects.bindingsOfSubject(key), namespace).length > 0) return true;
     return false;
+  }
+
+  /** The namespaces in which that is so, sorted. */
+  undecidedNamespaces(subject: SubjectByNamespace): readonly string[] {
+    const { tenant } = subject.cluster;
+    const names: string[] = [];
+    for (const { tenant: ofOwner, namespace } of this.#owners.partial.values())
+      if (ofOwner === tenant && this.isUndecided(subjectIn(subject, namespace), namespace))
+        names.push(namespace);
+    return names.sort();
   }
 
   /** Whether objects are left out that may count in the scope, for any user. */
@@ -273,6 +284,9 @@ export class RBACIndex {
     if (known !== undefined) this.#delete(known, object.revision);
     const owner = this.#owners.leaveOut(object);
     if (owner !== undefined) this.#onLeftOut?.(owner);
+    // What its subjects may do is not known any more.
+    if (this.#listeners.size > 0)
+      this.#tell(changeBetween(undefined, object, object.revision, this.objectsOf(object.tenant)));
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {

@@ -68,6 +68,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'test/unit/cli/who-can.test.ts': ['people'],
   'src/api/who-can-v1alpha1.ts': ['people'],
   'src/access/who-can.ts': ['people'],
+  'src/access/role-holders.ts': ['people'],
   'src/pipeline/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
   'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };

@@ -16,29 +16,23 @@ import {
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
 import { fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
+import { ALL, type Cause, DueDecisions } from './due-decisions.ts';
+import { RemovedNames } from './removed-names.ts';
 
 /** A difference in what the user sees. */
-export interface VisibleChange {
+export interface VisibleChange extends Cause {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** As it was last seen if it is deleted. */
   readonly namespace: StoredNamespace;
   /** As it was last seen if it is modified. */
   readonly before?: StoredNamespace;
-  /** Of the change: of the namespace, or of the user's access to it. */
-  readonly revision: number;
-  readonly cause: 'object' | 'access';
 }
 
-/** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
-const MAX_REMOVED = 1_000;
-
-/** Decisions that may be due; more if the user sees more. Beyond it all are made, which costs no more. */
-const MAX_DUE = 16;
 /** Of a name in the map and in both sorted arrays; of a group of the user. */
 const NAME_BYTES = 80;
 const KEY_BYTES = 100;
-/** Stands for all namespaces. */
-const ALL = '';
+/** Namespaces that need a review. Beyond it the index alone counts, which knows of fewer rights. */
+const MAX_UNDECIDED = 50;
 
 export interface VisibleListener {
   changed(change: VisibleChange): void;
@@ -50,20 +44,15 @@ export class VisibleNamespaces {
   static #lastGeneration = 0;
   readonly subject: SubjectByNamespace;
   readonly tenant: string;
-  /** Under which bindings of the user are found. */
   readonly keys: ReadonlySet<SubjectKey>;
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
   readonly #namespaces: Map<string, StoredNamespace>;
-  /** Names that the user saw, and no longer sees. */
-  readonly #removed = new Set<string>();
-  /** The highest revision known when `#removed` was empty. */
-  #removedSince: number;
+  /** Those of which the index does not know it: they are shown only if the API server confirms them. */
+  readonly #undecided = new Set<string>();
+  readonly #removed: RemovedNames;
   readonly #listeners = new Set<VisibleListener>();
-  /** By name: the changes since the last decision. */
-  readonly #due = new Map<string, Pick<VisibleChange, 'revision' | 'cause'>>();
-  /** The lowest revision of a change since which one is due. */
-  #dueSince = Number.POSITIVE_INFINITY;
+  readonly #due = new DueDecisions();
   #isAccessDue = false;
   #sorted: readonly StoredNamespace[] | undefined;
   #names: readonly string[] | undefined;
@@ -79,17 +68,17 @@ export class VisibleNamespaces {
     this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
     this.#namespaces = allowedNamespaces(index, subject, this.#question);
-    this.#removedSince = index.highestRevision;
+    this.#removed = new RemovedNames(index.highestRevision);
+    const first: Cause = { revision: 0, cause: 'access' };
+    for (const name of index.undecidedNamespaces(subject)) this.#evaluate(name, first, this.covers(name));
   }
 
-  /** By name. */
   get sorted(): readonly StoredNamespace[] {
     this.decide();
     this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
     return this.#sorted;
   }
 
-  /** Sorted. */
   get names(): readonly string[] {
     this.decide();
     this.#names ??= this.sorted.map(({ name }) => name);
@@ -140,12 +129,12 @@ export class VisibleNamespaces {
 
   /** Whether decisions are due, of which listeners are not told yet. */
   get isDue(): boolean {
-    return this.#due.size > 0;
+    return !this.#due.isEmpty;
   }
 
   /** The revision through which listeners know what the user sees. */
   get revision(): number {
-    return Math.min(this.#index.revision, this.#dueSince - 1);
+    return Math.min(this.#index.revision, this.#due.before);
   }
 
   /** What listeners know of it: without the decisions that are due. */
@@ -153,7 +142,7 @@ export class VisibleNamespaces {
     return this.#namespaces.get(name);
   }
 
-  /** @returns undefined if the user does not see it */
+  /** Undefined if the user does not see it. */
   get(name: string): StoredNamespace | undefined {
     this.decide();
     return this.#namespaces.get(name);
@@ -173,7 +162,18 @@ export class VisibleNamespaces {
   /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
   hasSeenSince(revision: number): boolean {
     this.decide();
-    return revision > this.#removedSince;
+    return this.#removed.reachBack(revision);
+  }
+
+  /** Whether it is shown only if the API server confirms it: the index holds a part of its bindings. */
+  needsReview(name: string): boolean {
+    this.decide();
+    return this.#undecided.has(name);
+  }
+
+  get needsReviews(): boolean {
+    this.decide();
+    return this.#undecided.size > 0;
   }
 
   /** Whether the user's rights cover the name, also if there is no such namespace. */
@@ -200,7 +200,8 @@ export class VisibleNamespaces {
     if (change.kind === 'namespace') this.#applyNamespace(change);
     else if (this.concerns(change)) {
       this.#isAccessDue = true;
-      for (const name of change.namespaces) this.#addDue(name, change.revision, 'access');
+      for (const name of change.namespaces)
+        this.#due.add(name, { revision: change.revision, cause: 'access' }, this.size);
     }
   }
 
@@ -210,10 +211,8 @@ export class VisibleNamespaces {
    * @returns how many
    */
   decide(): number {
-    if (this.#due.size === 0) return 0;
-    const due = new Map(this.#due);
-    this.#due.clear();
-    this.#dueSince = Number.POSITIVE_INFINITY;
+    if (this.#due.isEmpty) return 0;
+    const due = this.#due.take();
     if (this.#isAccessDue) this.#generation = VisibleNamespaces.#nextGeneration();
     this.#isAccessDue = false;
     const all = due.get(ALL);
@@ -224,21 +223,13 @@ export class VisibleNamespaces {
     return all === undefined ? due.size : this.keys.size + before + this.#namespaces.size;
   }
 
-  #addDue(name: string, revision: number, cause: VisibleChange['cause']): void {
-    this.#dueSince = Math.min(this.#dueSince, revision);
-    const isForAll = this.#due.has(ALL) || this.#due.size >= Math.max(MAX_DUE, this.#namespaces.size);
-    if (isForAll) this.#due.clear();
-    const isByAccess = cause === 'access' || this.#due.get(name)?.cause === 'access';
-    this.#due.set(isForAll ? ALL : name, { revision, cause: isByAccess ? 'access' : 'object' });
-  }
-
   #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
     const { name } = namespace;
     if (type === 'ADDED' && !this.holds(name)) {
-      this.#addDue(name, revision, 'object');
+      this.#due.add(name, { revision, cause: 'object' }, this.size);
       return;
     }
-    const due = this.#due.get(name) ?? this.#due.get(ALL);
+    const due = this.#due.of(name);
     // The user may have lost it before.
     if (due !== undefined && type !== 'DELETED') this.#evaluate(name, due, this.covers(name));
     const known = this.#namespaces.get(name);
@@ -253,19 +244,33 @@ export class VisibleNamespaces {
 
   #evaluateAll(revision: number): void {
     const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
+    const undecided = this.#index.undecidedNamespaces(this.subject);
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys(), ...undecided]))
       this.#evaluate(name, { revision, cause: 'access' }, allowed.has(name));
   }
 
-  #evaluate(
-    name: string,
-    { revision, cause }: Pick<VisibleChange, 'revision' | 'cause'>,
-    isAllowed: boolean,
-  ): void {
+  #evaluate(name: string, { revision, cause }: Cause, isAllowed: boolean): void {
     const known = this.#namespaces.get(name);
     const namespace = this.#index.objectsOf(this.tenant).namespaces.get(name);
-    if (isAllowed && known === undefined && namespace !== undefined) this.#add(namespace, revision, cause);
-    if (!isAllowed && known !== undefined) this.#remove(known, revision, cause);
+    const wasUndecided = this.#undecided.has(name);
+    if (isAllowed && namespace !== undefined) {
+      this.#undecided.delete(name);
+      if (known === undefined) this.#add(namespace, revision, cause);
+      // Perhaps it was not shown: a review may have refused it.
+      else if (wasUndecided) this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause });
+      return;
+    }
+    const isUndecided = namespace !== undefined && this.#isUndecided(name);
+    if (known !== undefined && !(wasUndecided && isUndecided)) this.#remove(known, revision, cause);
+    if (isUndecided && !this.#namespaces.has(name)) {
+      this.#undecided.add(name);
+      this.#add(namespace, revision, cause);
+    }
+  }
+
+  #isUndecided(name: string): boolean {
+    const hasRoom = this.#undecided.size < MAX_UNDECIDED || this.#undecided.has(name);
+    return hasRoom && this.#index.isUndecided(subjectIn(this.subject, name), name);
   }
 
   #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
@@ -277,11 +282,8 @@ export class VisibleNamespaces {
 
   #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.delete(namespace.name);
-    if (this.#removed.size >= MAX_REMOVED) {
-      this.#removed.clear();
-      this.#removedSince = this.#index.highestRevision;
-    }
-    this.#removed.add(namespace.name);
+    this.#undecided.delete(namespace.name);
+    this.#removed.add(namespace.name, this.#index.highestRevision);
     this.#forgetNames();
     this.#tell({ type: 'DELETED', namespace, revision, cause });
   }

@@ -80,12 +80,12 @@ async function answer(
   if (verifier.isSuspended(subject)) return undefined;
   const { verb, apiGroup, resource } = info;
   const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
-  const namespaces = permittedNamespaces(access.index, subject, question);
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  const namespaces = permittedNamespaces(access.index, subject, question, most);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (await others.allow(outgoing, clusterWide(info))) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
   const listOptions = readListOptions(info.rawQuery, verb === 'watch' ? 'watch' : 'list');
   setImpersonationSent(outgoing);
@@ -110,7 +110,8 @@ async function wouldMerge(
   const subject = await subjects.subjectOf(outgoing);
   if (verifier.isSuspended(subject)) return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
-  const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  const namespaces = permittedNamespaces(access.index, subject, question, most) ?? [];
   if (namespaces.length === 0) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed
@@ -120,7 +121,6 @@ async function wouldMerge(
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   if (!(await isNamespaced(outgoing, asked, options))) return false;
   if (await others.allow(outgoing, clusterWide(asked))) return false;
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   return namespaces.length > most ? tooMany(asked, namespaces.length, most, subject) : true;
 }
 

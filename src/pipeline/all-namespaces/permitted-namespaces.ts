@@ -37,13 +37,14 @@ interface PermittedOptions {
   readonly access: Pick<AccessIndex, 'index' | 'state'>;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   readonly verifier: Pick<Verifier, 'isSuspended'>;
+  readonly maxNamespaces: { readonly watch: number };
 }
 
 export function permittedNow(
   outgoing: Outgoing,
   opened: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  { access, subjects, verifier }: PermittedOptions,
+  { access, subjects, verifier, maxNamespaces }: PermittedOptions,
 ): PermittedNamespaces {
   let subject = opened;
   return {
@@ -51,7 +52,7 @@ export function permittedNow(
     concerns: concernsOf(opened, question),
     has: (namespace) => isPermittedIn(access.index, subject, question, namespace),
     now() {
-      const names = permittedNamespaces(access.index, subject, question);
+      const names = permittedNamespaces(access.index, subject, question, maxNamespaces.watch);
       return names && new Set(names);
     },
     async isSameUser() {

@@ -19,7 +19,7 @@ import { waitUntilWatchable } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
-  nameReview,
+  nameReviews,
   viewOf,
   waitForRevision,
 } from './request.ts';
@@ -43,12 +43,12 @@ export async function listVisible(
   const view = viewOf(request, state);
   // What is read here may change while names are reviewed: the list is then older than what it shows.
   const { generation, digest } = view;
-  const review = nameReview(outgoing, state);
+  const reviews = nameReviews(request, state);
   const page =
-    review === undefined
+    reviews === undefined
       ? selectPage(view, request.selection, after, options.limit)
       : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
-          state.confirmed.confirm({ view, user: outgoing.user }, names, review),
+          reviews.confirm(names),
         );
   state.served.listed(view, revision);
   const last = page.namespaces.at(-1)?.name ?? after;

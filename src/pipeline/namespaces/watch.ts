@@ -6,8 +6,6 @@
 import { responseForm } from '../../access/lists/response-form.ts';
 import type { LoggedChange } from '../../access/namespaces/change-log.ts';
 import { startNamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
-import type { NameConfirmation } from '../../access/namespaces/namespace-watch-options.ts';
-import type { ReviewName } from '../../access/namespaces/reviews-of-user.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
@@ -15,19 +13,18 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Timer } from '../../lib/clock.ts';
 import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
 import { expiredEvent } from '../response/expired-event.ts';
+import { confirmationOf } from './confirmation.ts';
 import { missedSince } from './missed-changes.ts';
 import {
   type NamespacesRequest,
   type NamespacesState,
-  nameReview,
+  nameReviews,
   viewOf,
   waitForRevision,
 } from './request.ts';
 
 /** If names are confirmed by reviews: a review is then no older than this. */
 const CONFIRMED_TIMEOUT = 5 * 60_000;
-const POSTPONED =
-  'the API server did not confirm the names of an open watch of namespaces; they are reviewed again in a minute';
 /** Milliseconds between two looks at roles that are looked up. */
 const RECHECK = 60_000;
 
@@ -46,12 +43,12 @@ export async function watchVisible(
   // An event may have shown a revision that not all resources have reached.
   if (resourceVersion > changes.known || sendInitialEvents === true)
     await waitForRevision(resourceVersion, request, state);
-  const review = nameReview(outgoing, state);
-  const confirmation = review && (await confirmationOf(request, state, review));
+  const reviews = nameReviews(request, state);
+  const confirmation = reviews && (await confirmationOf(request, state, reviews));
   const bytesPerName = confirmation === undefined ? 0 : CONFIRMED_BYTES;
   if (!state.views.hasRoomFor(viewOf(request, state), bytesPerName)) throw tooManyNames();
   const isResumed = sendInitialEvents !== true && resourceVersion > 0;
-  const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
+  const longest = reviews === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
   return {
     status: 200,
     headers: [
@@ -68,10 +65,13 @@ export async function watchVisible(
         return () => {};
       }
       const release = state.views.hold(view, bytesPerName, () => stream.end());
-      if (release === undefined) {
+      // If the index has come not to decide alone, the client watches on with reviews.
+      if (release === undefined || (confirmation === undefined && view.needsReviews)) {
+        release?.();
         stream.end();
         return () => {};
       }
+      const stopGuard = confirmation === undefined ? endBeforeUndecided(view, stream) : () => {};
       const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
       const stop = startNamespaceWatch(stream, {
         access,
@@ -91,6 +91,7 @@ export async function watchVisible(
         finished();
         stopRechecks();
         stop();
+        stopGuard();
         release();
       };
     },
@@ -138,54 +139,6 @@ function recheckUser(
   return () => timer.cancel();
 }
 
-interface Confirmation {
-  /**
-   * Whether it is uncertain what a client has that was shown names by another process: of a name that is
-   * refused and was never reviewed here, it is not known.
-   */
-  readonly isUncertain: boolean;
-  /** When the watch begins. */
-  begin(view: VisibleNamespaces): NameConfirmation;
-}
-
-/** @throws StatusError as the reviews do */
-async function confirmationOf(
-  request: NamespacesRequest,
-  state: NamespacesState,
-  review: ReviewName,
-): Promise<Confirmation> {
-  const { outgoing, options, selection } = request;
-  const { confirmed } = state;
-  const of = (view: VisibleNamespaces) => ({ view, user: outgoing.user });
-  const view = viewOf(request, state);
-  const { names } = view;
-  const selected = names.filter((name) => selection.mayMatch(name));
-  const unknown = new Set(selected.filter((name) => !confirmed.isKnown(of(view), name)));
-  const allowed = await confirmed.confirm(of(view), selected, review);
-  const refused = selected.filter((name) => !allowed.has(name));
-  const { resourceVersion = 0 } = options;
-  const revoked = refused.filter((name) => confirmed.isRevokedSince(of(view), name, resourceVersion));
-  return {
-    isUncertain: refused.some((name) => unknown.has(name)),
-    begin(current) {
-      // By a review of another request, since those of this one.
-      const lost = new Set(confirmed.refused(of(current), allowed));
-      return {
-        reviewed: new Set(names),
-        confirmed: new Set([...allowed].filter((name) => !lost.has(name))),
-        revoked: [...revoked, ...lost],
-        confirm: async (name) => (await confirmed.confirm(of(current), [name], review)).has(name),
-        follow: (watch) =>
-          confirmed.follow(of(current), {
-            ...watch,
-            review,
-            postponed: (error) => state.logger.warn({ tenant: outgoing.tenant, error }, POSTPONED),
-          }),
-      };
-    },
-  };
-}
-
 /** @returns undefined if it is not known any more what the client has seen */
 function beginning(
   { options }: NamespacesRequest,
@@ -199,6 +152,21 @@ function beginning(
   }
   if (state.served.mayHaveChanged(view, resourceVersion)) return undefined;
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
+}
+
+/**
+ * A namespace about which the index does not decide any more would be shown without a review: the client
+ * watches on, with reviews.
+ *
+ * @returns ends it
+ */
+function endBeforeUndecided(view: VisibleNamespaces, stream: AnswerStream): () => void {
+  return view.subscribe({
+    changed({ type, namespace }) {
+      if (type !== 'DELETED' && view.needsReview(namespace.name)) stream.end();
+    },
+    decided() {},
+  });
 }
 
 function tooManyNames(): StatusError {
