@@ -46,6 +46,11 @@ export function whoCan(
   scope: Scope,
   mayTell: (binding: StoredBinding) => boolean = () => true,
 ): Granted {
+  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
+  return { grants: grantsIn(objects, question, scope), errors: [...new Set(missing)].sort() };
+}
+
+function grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): readonly SubjectGrant[] {
   const rules = new RuleOfRole(question);
   const grants: SubjectGrant[] = [];
   for (const binding of boundBindings(objects, rules, scope)) {
@@ -53,8 +58,7 @@ export function whoCan(
     const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
     if (role !== undefined && rule >= 0) addGrants(grants, binding, role, rule);
   }
-  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
-  return { grants, errors: [...new Set(missing)].sort() };
+  return grants;
 }
 
 /**
@@ -66,8 +70,9 @@ export function keysAllowedIn(
   question: WhoCanQuestion,
   namespace: string,
 ): ReadonlySet<SubjectKey> {
-  const { grants } = whoCan(objects, question, { namespace });
-  return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
+  const keys = new Set<SubjectKey>([groupKey(SYSTEM_MASTERS)]);
+  for (const { key } of grantsIn(objects, question, { namespace })) keys.add(key);
+  return keys;
 }
 
 /** In the order of the grants: the bindings of a role have it already. */

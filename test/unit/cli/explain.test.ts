@@ -11,10 +11,16 @@ async function run(...argv: string[]) {
 }
 
 const HINTS: readonly (readonly [line: string, hint: RegExp])[] = [
-  ['get pods -w', /^unknown option '-w': to watch, write "watch" for "get": watch pods\n\nUsage/],
-  ['get pods --watch', /^unknown option '--watch': to watch, /],
-  ['logs web -f', /^unknown option '-f': to follow a log, write --path ".*\/log\?follow=true"/],
-  ['logs web --follow', /^unknown option '--follow': to follow a log, /],
+  [
+    'get pods -w',
+    /^stonegate explain: unknown option '-w': to watch, write "watch" for "get": watch pods\n\nUsage/,
+  ],
+  ['get pods --watch', /^stonegate explain: unknown option '--watch': to watch, /],
+  [
+    'logs web -f',
+    /^stonegate explain: unknown option '-f': to follow a log, write --path ".*\/log\?follow=true"/,
+  ],
+  ['logs web --follow', /^stonegate explain: unknown option '--follow': to follow a log, /],
 ];
 for (const [line, stderr] of HINTS) {
   t.test(`${line}: explain says how it is written here`, async (t) => {
