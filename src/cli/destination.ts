@@ -35,7 +35,7 @@ const DEFAULT_NAMESPACE = 'default';
 export async function destinationOf(flags: DestinationFlags, env: ProcessEnvironment): Promise<Destination> {
   const { server, 'ca-file': caFile, tokenFile } = flags;
   if (server !== undefined) {
-    if (tokenFile === undefined) throw new UsageError('--server wants a token beside it');
+    if (tokenFile === undefined) throw new UsageError('--server needs --token-file');
     const given = givenFile('--ca-file', caFile);
     const ca = given && (await readGiven(given));
     const authorization = bearer(await readGivenToken(tokenFile));

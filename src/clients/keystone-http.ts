@@ -19,7 +19,7 @@ const CONNECTIONS = 16;
 export interface KeystoneHTTPOptions {
   /** URL of the identity API, with or without `/v3`. */
   readonly url: string;
-  /** PEM; if absent, the system's authorities are trusted. */
+  /** PEM; if absent, those that Node trusts. */
   readonly ca?: string;
   /** Timeout of a request and its response, in milliseconds. */
   readonly timeout: number;

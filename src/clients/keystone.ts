@@ -27,7 +27,7 @@ import {
 export interface KeystoneClientOptions {
   /** URL of the identity API, with or without `/v3`. */
   readonly url: string;
-  /** PEM; if absent, the system's authorities are trusted. */
+  /** PEM; if absent, those that Node trusts. */
   readonly ca?: string;
   /** If absent, each token is validated with itself. */
   readonly credential?: KeystoneServiceCredential;

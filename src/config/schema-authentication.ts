@@ -86,7 +86,11 @@ function keystoneSchema(file: FileField) {
     url: url({ what: "Keystone's v3 address, such as https://keystone:5000/v3", path: /\/v3\/?$/ }).describe(
       "Keystone's v3 endpoint, with `/v3`.",
     ),
-    caFile: file.exactOptional().describe("The CA of Keystone's certificate; else the system's CAs."),
+    caFile: file
+      .exactOptional()
+      .describe(
+        "The CA of Keystone's certificate; else those that Node trusts (with `NODE_USE_SYSTEM_CA=1`, also the system's).",
+      ),
     serviceCredential: serviceCredential(file)
       .exactOptional()
       .describe(

@@ -141,7 +141,11 @@ function issuerSchema(file: FileField) {
         .literal('MatchAny')
         .exactOptional()
         .describe('Accepted for compatibility with kube-apiserver; the only policy.'),
-      caFile: file.exactOptional().describe("The CA of the issuer's certificate; else the system's CAs."),
+      caFile: file
+        .exactOptional()
+        .describe(
+          "The CA of the issuer's certificate; else those that Node trusts (with `NODE_USE_SYSTEM_CA=1`, also the system's).",
+        ),
       certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
     })
     .transform(({ audienceMatchPolicy: _always, ...issuer }) => issuer);

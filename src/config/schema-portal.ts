@@ -51,7 +51,11 @@ export function portalSchema(file: FileField) {
     server: url({ what: 'the address of Stonegate, such as https://k8s.example.com', path: /^\/$/ }).describe(
       "The URL of Stonegate for kubectl. Its host name must differ from the portal's, because cookies are shared by all ports of a host.",
     ),
-    caFile: file.exactOptional().describe("The CA of that address; else the system's CAs."),
+    caFile: file
+      .exactOptional()
+      .describe(
+        "The CA of that address; else those that Node trusts (with `NODE_USE_SYSTEM_CA=1`, also the system's).",
+      ),
   });
   const keystone = z.strictObject({
     enabled: z

@@ -92,7 +92,11 @@ function upstreamSchema(file: FileField) {
     server: url({ what: "the API server's address, such as https://10.0.0.1:6443", path: /^\/$/ }).describe(
       "The API server's address, without a path.",
     ),
-    caFile: file.exactOptional().describe("The CA of the API server's certificate; else the system's CAs."),
+    caFile: file
+      .exactOptional()
+      .describe(
+        "The CA of the API server's certificate; else those that Node trusts (with `NODE_USE_SYSTEM_CA=1`, also the system's).",
+      ),
     credential: upstreamCredential(file).describe('The credential with which Stonegate impersonates users.'),
     headerBytes: z
       .int()

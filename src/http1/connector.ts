@@ -12,7 +12,7 @@ import { Http1Error } from './errors.ts';
 export interface ConnectOptions {
   /** `https://host:port`; `http://` for tests. */
   readonly server: string;
-  /** PEM; without it the system's authorities. */
+  /** PEM; without it those that Node trusts. */
   readonly ca?: string | Buffer;
   /** The client certificate, PEM. */
   readonly certificate?: { readonly cert: string | Buffer; readonly key: string | Buffer };

@@ -47,24 +47,10 @@ export function whoCan(
   mayTell: (binding: StoredBinding) => boolean = () => true,
 ): Granted {
   const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
-  return { grants: grantsOf(objects, question, scope), errors: [...new Set(missing)].sort() };
+  return { grants: grantsIn(objects, question, scope), errors: [...new Set(missing)].sort() };
 }
 
-/**
- * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
- * question without a name about namespaces, perhaps more. The cost is that of the bindings there: it is
- * called for each new namespace.
- */
-export function keysAllowedIn(
-  objects: TenantObjects,
-  question: WhoCanQuestion,
-  namespace: string,
-): ReadonlySet<SubjectKey> {
-  const grants = grantsOf(objects, question, { namespace });
-  return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
-}
-
-function grantsOf(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): readonly SubjectGrant[] {
+function grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): readonly SubjectGrant[] {
   const rules = new RuleOfRole(question);
   const grants: SubjectGrant[] = [];
   for (const binding of boundBindings(objects, rules, scope)) {
@@ -73,6 +59,20 @@ function grantsOf(objects: TenantObjects, question: WhoCanQuestion, scope: Scope
     if (role !== undefined && rule >= 0) addGrants(grants, binding, role, rule);
   }
   return grants;
+}
+
+/**
+ * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
+ * question without a name about namespaces, perhaps more.
+ */
+export function keysAllowedIn(
+  objects: TenantObjects,
+  question: WhoCanQuestion,
+  namespace: string,
+): ReadonlySet<SubjectKey> {
+  const keys = new Set<SubjectKey>([groupKey(SYSTEM_MASTERS)]);
+  for (const { key } of grantsIn(objects, question, { namespace })) keys.add(key);
+  return keys;
 }
 
 /** In the order of the grants: the bindings of a role have it already. */

@@ -28,7 +28,7 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
 /** Names the field to correct, for the log and `stonegate check`; the client's message does not change. */
 function untrustedCertificate(cause: unknown): Error | undefined {
   if (!(cause instanceof Error && 'code' in cause && UNTRUSTED.has(cause.code))) return undefined;
-  const message = `the API server's certificate is not trusted by upstream.caFile (without it: by the system's CAs): ${cause.message}`;
+  const message = `the API server's certificate is not trusted by upstream.caFile (without it: by Node's CAs): ${cause.message}`;
   return Object.assign(new Error(message, { cause }), { code: cause.code });
 }
 

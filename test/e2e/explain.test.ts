@@ -218,7 +218,7 @@ t.test('whoami: with flags, for programs, and when it fails', async (t) => {
     stdout: '',
     stderr: 'stonegate whoami: Unauthorized (401)\n',
   });
-  t.match(await who(), { code: 1, stderr: /no current context/ });
+  t.match(await who(), { code: 1, stderr: /there is no kubeconfig .*--server/ });
   t.match(await who(...server, '--token-file', 'nosuch'), {
     code: 1,
     stderr: 'stonegate whoami: --token-file: no such file: nosuch\n',

@@ -114,7 +114,7 @@ class Compiler {
     return this.#isTruncated;
   }
 
-  /** What ClusterRoleBindings grant. Users with the same roles share it: those of a user's projects often do. */
+  /** What ClusterRoleBindings grant. Users with the same roles share it. */
   clusterRules(user: RBACUser): RuleSet {
     const known = this.#ofUser.get(user);
     if (known !== undefined) return known;

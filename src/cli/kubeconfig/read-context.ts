@@ -60,6 +60,8 @@ interface FoundEntry {
  */
 export async function readContext(files: readonly string[], wanted?: string): Promise<KubeContext> {
   const documents = (await Promise.all(files.map(readDocument))).filter((document) => document !== undefined);
+  if (documents.length === 0)
+    throw new KubeconfigError(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
   const name = wanted ?? documents.map(({ fields }) => optionalText(fields, 'current-context')).find(Boolean);
   if (name === undefined)
     throw new KubeconfigError(`no current context in ${files.join(', ')}: name one with --context`);

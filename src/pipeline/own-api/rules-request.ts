@@ -3,9 +3,14 @@
  */
 import type { RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { allParameters } from '../../lib/query.ts';
+import { allParameters, parameterName } from '../../lib/query.ts';
 
 const LONGEST = 253;
+const KNOWN: ReadonlySet<string | undefined> = new Set([
+  ...['verb', 'apiGroup', 'resource', 'namespace', 'watch', 'allowWatchBookmarks', 'timeoutSeconds'],
+  // Clients send these with any request.
+  ...['limit', 'resourceVersion', 'resourceVersionMatch', 'timeout', 'pretty', 'includeObject'],
+]);
 
 export interface RulesRequest {
   readonly selection: RulesSelection;
@@ -15,8 +20,17 @@ export interface RulesRequest {
   readonly timeoutSeconds: number | undefined;
 }
 
-/** @throws StatusError RequestMalformed for a parameter that is given twice, too long or empty */
+/**
+ * @throws StatusError RequestMalformed for a parameter that is unknown, since a misspelt one would widen the
+ *   response, or that is given twice, too long or empty
+ */
 export function readRulesRequest(query: string): RulesRequest {
+  const names = query
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map(parameterName);
+  const unknown = names.find((name) => !KNOWN.has(name));
+  if (unknown !== undefined) throw malformed(`"${unknown.slice(0, LONGEST)}" is unknown`);
   const bookmarks = one(query, 'allowWatchBookmarks');
   const timeout = Number(one(query, 'timeoutSeconds') ?? Number.NaN);
   return {

@@ -133,6 +133,8 @@ class RulesWatch {
 
   /** One at a time: an older document is never shown after a newer one. Never rejects. */
   async #refresh(): Promise<void> {
+    // A client that has read is not waited for: the planned one would begin a second series of them.
+    this.#next?.timer.cancel();
     this.#next = undefined;
     if (this.#isRefreshing) {
       this.#refreshIn(COALESCE);

@@ -102,6 +102,12 @@ t.test('another context by its name', async (t) => {
   await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
 });
 
+t.test('without any of the files, what to give instead', async (t) => {
+  await t.rejects(readContext(['/nosuch']), {
+    message: 'there is no kubeconfig /nosuch: set KUBECONFIG or give --server',
+  });
+});
+
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
   ['of YAML that cannot be used', 'a: *b', /is no/],

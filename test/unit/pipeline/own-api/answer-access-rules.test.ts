@@ -268,6 +268,13 @@ t.test('a parameter that is given twice, empty or too long is refused', async (t
     t.equal((await get(`?${query}`)).status, 400, query);
 });
 
+t.test('a misspelt parameter is refused, since without it the response would be wider', async (t) => {
+  const { get } = siteOf();
+  for (const query of ['verbs=list', 'verb=list&name=web', '%76erbs=list'])
+    t.equal((await get(`?${query}`)).status, 400, query);
+  t.equal((await get('?verb=list&limit=500&timeout=10s&resourceVersion=0')).status, 200);
+});
+
 t.test('a watch begins with the document, and tells each change, at most one per second', async (t) => {
   const { watch, put, clock } = siteOf();
   const watching = watch();

@@ -1,0 +1,81 @@
+/**
+ * `npm run soak -- --minutes N [--report FOLDER]`: Stonegate under load while its backends restart. It fails
+ * if a response is wrong, or if the process holds more at the end than after the first round.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { eventually } from '../support/eventually.ts';
+import { prometheusMissing } from '../support/prometheus/prometheus.ts';
+import { redisMissing } from '../support/redis/redis-server.ts';
+import { runClients } from './clients.ts';
+import { askAnew, type Fault, runFaults } from './faults.ts';
+import { growth, type Holdings, whenAsBefore, whenSteady } from './holdings.ts';
+import { writeReport } from './report.ts';
+import { createSoakSite, type SoakSite } from './site.ts';
+import { Verdicts } from './verdicts.ts';
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '3' }, report: { type: 'string', default: 'soak-report' } },
+});
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new Error('--minutes expects a number above 0');
+const missing = prometheusMissing() ?? redisMissing();
+if (missing !== undefined) throw new Error(missing);
+
+const folder = mkdtempSync(join(tmpdir(), 'stonegate-soak-'));
+const site = await createSoakSite(folder);
+const from = Date.now();
+const verdicts = new Verdicts();
+const faults: Fault[] = [];
+const rounds: Holdings[] = [];
+// The last round is compared with the first.
+while (rounds.length < 2 || Date.now() - from < minutes * 60_000) {
+  faults.push(...(await runRound(site)));
+  rounds.push(await leftBehind(site, rounds[0]));
+  console.log(
+    `round ${rounds.length}: ${verdicts.total} responses, ${verdicts.wrongTotal} wrong`,
+    rounds.at(-1),
+  );
+}
+const [first, last] = [rounds[0], rounds.at(-1)];
+const grown = first === undefined || last === undefined ? [] : growth(first, last);
+const result = { minutes, from: from / 1000, faults, rounds, grown, verdicts };
+await writeReport(values.report, result, site.prometheus);
+await site.close();
+
+for (const each of verdicts.wrong) console.log(`wrong: ${each}`);
+for (const each of grown) console.log(`grown: ${each}`);
+console.log(
+  `${verdicts.total} responses, ${verdicts.wrongTotal} wrong, ${grown.length} grown: ${values.report}/report.md`,
+);
+if (verdicts.wrongTotal > 0 || grown.length > 0) {
+  console.log(`the files of the run are in ${folder}`);
+  process.exitCode = 1;
+} else rmSync(folder, { recursive: true });
+
+/** Load and all faults once. */
+async function runRound(site: SoakSite): Promise<Fault[]> {
+  const round = new AbortController();
+  const clients = runClients(site, verdicts, round.signal);
+  const found = await runFaults(site, verdicts);
+  round.abort();
+  await clients;
+  return found;
+}
+
+/** What the process holds when all clients are gone and every backend is down: then no connection is idle. */
+async function leftBehind(site: SoakSite, first: Holdings | undefined): Promise<Holdings> {
+  const { testbed, program, redis } = site;
+  const { apiServer, keystone, provider } = testbed;
+  await eventually(async () => (await program.metric('stonegate_connections_open')) === 0);
+  await Promise.all([apiServer.stop(), keystone.down(), provider.down(), redis.stop()]);
+  await eventually(async () => (await program.metric('stonegate_requests_active')) === 0);
+  const holdings = await (first === undefined
+    ? whenSteady(program.measure)
+    : whenAsBefore(program.measure, first));
+  await Promise.all([apiServer.start(), keystone.listen(), provider.up(), redis.start()]);
+  await eventually(async () => (await askAnew(site)) === 200);
+  return holdings;
+}
