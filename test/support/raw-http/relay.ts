@@ -59,6 +59,8 @@ export interface RelayOptions {
   readonly servedByAPIServer?: boolean;
   /** Whether it is a watch whose events are filtered. */
   readonly dropsBookmarks?: boolean;
+  /** Is given the body of a 201. */
+  readonly onCreated?: (body: Buffer) => void;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
@@ -167,6 +169,7 @@ function relay(
     proxied: options.proxied ?? false,
     servedByAPIServer: options.servedByAPIServer ?? false,
     dropsBookmarks: options.dropsBookmarks ?? false,
+    ...(options.onCreated && { onCreated: options.onCreated }),
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };
   return exchange.upgrade === undefined

@@ -94,3 +94,14 @@ t.test('responses that Stonegate makes itself count until they are read: beyond 
   second.leave();
   t.equal(responseMemory.reserved, 100_000);
 });
+
+t.test('what reads a created object is given to the forwarder', async (t) => {
+  const onCreated = () => {};
+  const pipeline = fakePipeline({ creations: { creationHook: () => onCreated } });
+  const headers = [['Authorization', 'Bearer token']] as const;
+  await serveRequest(fakeExchange({ headers, method: 'POST', target: '/api/v1/namespaces' }), pipeline);
+  t.same(
+    pipeline.sent.map((request) => request.onCreated),
+    [onCreated],
+  );
+});

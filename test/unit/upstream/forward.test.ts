@@ -165,6 +165,19 @@ t.test('the answer', async (t) => {
     t.same(await relay.ending(), { result: { status: 404, aborted: false }, heads: [404] });
   });
 
+  t.test('of 201 passes unchanged, and its body is read if that is wanted', async (t) => {
+    for (const status of ['201 Created', '200 OK']) {
+      const bodies: string[] = [];
+      const relay = await relayFor(t, { onCreated: (body) => bodies.push(body.toString()) });
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(`HTTP/1.1 ${status}\r\nContent-Length: 8\r\n\r\n{"a":"b"`);
+      t.match(await client.until('{"a":"b"'), `HTTP/1.1 ${status}`);
+      await relay.ending();
+      t.same(bodies, status.startsWith('201') ? ['{"a":"b"'] : []);
+    }
+  });
+
   t.test('C203 that redirects passes and is not followed', async (t) => {
     const relay = await relayFor(t);
     const client = await relay.request(GET);
