@@ -5,7 +5,7 @@
  */
 
 export interface TurnQueueOptions<J> {
-  /** Must not throw. @returns how many steps of work it was */
+  /** If it throws, the others run in the next turn. @returns how many steps of work it was */
   readonly run: (job: J) => number;
   /** Of one turn; the last job of a turn may exceed it. */
   readonly stepsPerTurn: number;
@@ -42,10 +42,13 @@ export class TurnQueue<J> {
     // A job may add others.
     if (this.#isServing) return;
     this.#isServing = true;
-    for (let job = this.#next(); job !== undefined; job = this.#next())
-      this.#left -= Math.max(1, this.#run(job));
-    this.#isServing = false;
-    if (this.#left < this.#stepsPerTurn) this.#planTurn();
+    try {
+      for (let job = this.#next(); job !== undefined; job = this.#next())
+        this.#left -= Math.max(1, this.#run(job));
+    } finally {
+      this.#isServing = false;
+      if (this.#left < this.#stepsPerTurn || this.#waiting.size > 0) this.#planTurn();
+    }
   }
 
   /** @returns undefined if nothing waits, or if this turn has no room for it */

@@ -6,13 +6,17 @@
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import { type Review, type ReviewFollower, type ReviewName, ReviewsOfUser } from './reviews-of-user.ts';
+import {
+  MAX_SHOWN,
+  type Review,
+  type ReviewFollower,
+  type ReviewName,
+  ReviewsOfUser,
+} from './reviews-of-user.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Reviews of one request in flight. */
 const CONCURRENT = 8;
-/** Milliseconds after a refusal in which an open watch, here or of another process, may show the name. */
-const MAX_SHOWN = 6 * 60_000;
 /** Users of one view, with different uids or extras, whose reviews are stored beside those of watches. */
 const MAX_USERS = 16;
 
@@ -105,7 +109,7 @@ export class ConfirmedNames {
     const users = this.#users.get(view) ?? new Map<string, ReviewsOfUser>();
     this.#users.set(view, users);
     const key = keyOf(user);
-    const reviews = users.get(key) ?? new ReviewsOfUser(this.#clock);
+    const reviews = users.get(key) ?? new ReviewsOfUser(this.#clock, (name) => view.holds(name));
     users.delete(key);
     users.set(key, reviews);
     if (users.size <= MAX_USERS) return reviews;

@@ -1,6 +1,6 @@
 /**
  * The visible namespaces that open watches hold: their memory counts against the user's tenant. A tenant
- * beyond its bound opens no further watch, and no tenant takes the room of another.
+ * beyond its bound opens no further watch; four of them take the room of all.
  */
 import { ByteBudget, type ByteBudgetOptions, type Reservation } from '../../lib/byte-budget.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';

@@ -9,6 +9,8 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 const TTL = 60_000;
 /** Reviews of one round, of all watches of the user together. */
 const MAX_REVIEWED = 200;
+/** Milliseconds after a refusal in which an open watch, here or of another process, may show the name. */
+export const MAX_SHOWN = 6 * 60_000;
 
 /** @throws StatusError if the API server does not answer */
 export type ReviewName = (name: string) => Promise<boolean>;
@@ -44,14 +46,23 @@ export interface ReviewFollower {
 
 export class ReviewsOfUser {
   readonly #clock: Clock;
+  readonly #isInView: (name: string) => boolean;
   readonly #reviews = new Map<string, Review>();
   /** With what reviews their names again; the oldest first. */
   readonly #followers = new Map<ReviewFollower, (names: readonly string[]) => Promise<void>>();
   #timer: Timer | undefined;
   #isReviewing = false;
+  #forgottenAt = 0;
 
-  constructor(clock: Clock) {
+  /** @param isInView whether the name is one that may have to be reviewed again */
+  constructor(clock: Clock, isInView: (name: string) => boolean) {
     this.#clock = clock;
+    this.#isInView = isInView;
+  }
+
+  /** How many names have a review. */
+  get size(): number {
+    return this.#reviews.size;
   }
 
   get isFollowed(): boolean {
@@ -76,8 +87,24 @@ export class ReviewsOfUser {
     const isNew = before?.isAllowed === true && !isAllowed;
     const revoked = isNew ? { revision: known, at: this.#clock.now() } : before?.revoked;
     this.#reviews.set(name, { ...answered, revoked: isAllowed ? undefined : revoked });
+    this.#forgetUnused();
     if (before?.isAllowed === isAllowed) return;
     for (const follower of [...this.#followers.keys()]) follower.reviewed(name, isAllowed);
+  }
+
+  /** Namespaces come and go while a watch is open. */
+  #forgetUnused(): void {
+    const now = this.#clock.now();
+    if (this.#forgottenAt + TTL > now) return;
+    this.#forgottenAt = now;
+    const shown = this.#shown();
+    for (const [name, { at, revoked }] of this.#reviews)
+      if (!shown.has(name) && !this.#isInView(name) && Math.max(at, revoked?.at ?? 0) + MAX_SHOWN < now)
+        this.#reviews.delete(name);
+  }
+
+  #shown(): ReadonlySet<string> {
+    return new Set([...this.#followers.keys()].flatMap((each) => [...each.shown()]));
   }
 
   /** Those that were reviewed longest ago, as many as one round reviews. */
@@ -114,9 +141,8 @@ export class ReviewsOfUser {
   async #reviewAgain(): Promise<void> {
     this.#isReviewing = true;
     for (const [follower, reviewAgain] of this.#followers) {
-      const names = new Set([...this.#followers.keys()].flatMap((each) => [...each.shown()]));
       try {
-        await reviewAgain([...names]);
+        await reviewAgain([...this.#shown()]);
         break;
       } catch (error) {
         // The next watch reviews if the client of this one is gone.

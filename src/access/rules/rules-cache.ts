@@ -48,7 +48,15 @@ interface Entry {
   readonly compiled: CompiledRules;
   readonly concerns: Concerns;
   readonly bytes: number;
+  /** The tenant that evaluated them. */
+  readonly account: string;
   usedAt: number;
+}
+
+interface Account {
+  /** The least recently used first. */
+  readonly entries: Set<Entry>;
+  bytes: number;
 }
 
 interface Watch {
@@ -61,6 +69,7 @@ export class RulesCache {
   #maxBytes: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
+  readonly #accounts = new Map<string, Account>();
   /** Subject or namespaces → what depends on them. */
   readonly #entriesBy = new ByConcern<Entry>();
   readonly #watchesBy = new ByConcern<Watch>();
@@ -93,6 +102,9 @@ export class RulesCache {
     known.usedAt = now;
     this.#entries.delete(known.key);
     this.#entries.set(known.key, known);
+    const entries = this.#accounts.get(known.account)?.entries;
+    entries?.delete(known);
+    entries?.add(known);
     return known.compiled;
   }
 
@@ -138,7 +150,8 @@ export class RulesCache {
     const concerns = concernsOf(subject);
     const bytes = compiled.characters * BYTES_PER_CHARACTER + concerns.keys.size * BYTES_PER_KEY;
     const usedAt = this.#options.clock.now();
-    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt });
+    const account = accountOf(subject);
+    if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, account, usedAt });
   }
 
   /**
@@ -161,6 +174,7 @@ export class RulesCache {
     this.#isStopped = true;
     this.#maxBytes = 0;
     this.#entries.clear();
+    this.#accounts.clear();
     this.#entriesBy.clear();
     this.#bytes = 0;
     this.#timer?.cancel();
@@ -176,10 +190,22 @@ export class RulesCache {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
     this.#entriesBy.add(entry);
+    const account = this.#accounts.get(entry.account) ?? { entries: new Set(), bytes: 0 };
+    this.#accounts.set(entry.account, account);
+    account.entries.add(entry);
+    account.bytes += entry.bytes;
     this.#timer ??= this.#expireAfter(RULES_TTL);
-    for (const oldest of this.#entries.values()) {
-      if (this.#bytes <= this.#maxBytes) return;
+    while (this.#bytes > this.#maxBytes) this.#removeOneOfLargest();
+  }
+
+  /** Of the tenant that has most: no tenant displaces the rules of a smaller one. */
+  #removeOneOfLargest(): void {
+    let largest: Account | undefined;
+    for (const account of this.#accounts.values())
+      if (largest === undefined || account.bytes > largest.bytes) largest = account;
+    for (const oldest of largest?.entries ?? []) {
       this.#remove(oldest);
+      return;
     }
   }
 
@@ -187,6 +213,11 @@ export class RulesCache {
     this.#entries.delete(entry.key);
     this.#bytes -= entry.bytes;
     this.#entriesBy.delete(entry);
+    const account = this.#accounts.get(entry.account);
+    if (account === undefined) return;
+    account.entries.delete(entry);
+    account.bytes -= entry.bytes;
+    if (account.entries.size === 0) this.#accounts.delete(entry.account);
   }
 
   #expire(now: number): void {
@@ -228,6 +259,11 @@ export class RulesCache {
 
 function concernsOf(subject: SubjectByNamespace): Concerns {
   return { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
+}
+
+/** To whom the memory and the evaluations of a user's rules are charged. */
+export function accountOf({ cluster: { home, tenant } }: SubjectByNamespace): string {
+  return home ?? tenant;
 }
 
 /** A digest, since a user may have hundreds of groups. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { KeyedSemaphore } from '../../lib/keyed-semaphore.ts';
 import type { Semaphore } from '../../lib/semaphore.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import type { CompiledRules, RulesCache } from './rules-cache.ts';
+import { accountOf, type CompiledRules, type RulesCache } from './rules-cache.ts';
 
 export interface RulesEvaluationsOptions {
   readonly cache: RulesCache;
@@ -39,6 +39,8 @@ export class RulesEvaluations {
   readonly #nextTurn: (action: () => void) => void;
   readonly #users: KeyedSemaphore;
   readonly #tenants: KeyedSemaphore;
+  /** Tenant → its requests that wait, or are evaluated. */
+  readonly #pending = new Map<string, number>();
 
   constructor({ cache, clock, nextTurn = setImmediate }: RulesEvaluationsOptions) {
     this.#cache = cache;
@@ -64,11 +66,28 @@ export class RulesEvaluations {
   ): Promise<EvaluatedRules> {
     const known = this.#cache.known(subject, selection);
     if (known !== undefined) return { compiled: known, isChanging: false };
-    const { home, tenant, username } = subject.cluster;
+    const { tenant, username } = subject.cluster;
+    const account = accountOf(subject);
     const user = this.#users.of(JSON.stringify([tenant, username]));
-    return inTurn(user, signal, () =>
-      inTurn(this.#tenants.of(home ?? tenant), signal, () => this.#evaluate(subject, selection)),
+    return this.#counted(account, () =>
+      inTurn(user, signal, () =>
+        inTurn(this.#tenants.of(account), signal, () => this.#evaluate(subject, selection)),
+      ),
     );
+  }
+
+  /** What waits for its user counts for the tenant too: else two tenants could fill the queue of all users. */
+  async #counted<T>(account: string, work: () => Promise<T>): Promise<T> {
+    const pending = this.#pending.get(account) ?? 0;
+    if (pending > QUEUE_OF_TENANT) throw refusal();
+    this.#pending.set(account, pending + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#pending.get(account) ?? 1) - 1;
+      if (left === 0) this.#pending.delete(account);
+      else this.#pending.set(account, left);
+    }
   }
 
   async #evaluate(subject: SubjectByNamespace, selection: RulesSelection): Promise<EvaluatedRules> {

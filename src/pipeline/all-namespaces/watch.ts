@@ -64,7 +64,7 @@ export async function mergedWatch(
       client.removeEventListener('abort', end);
       return undefined;
     }
-    const refused = opened.flatMap(({ name, stream }) => (stream === undefined ? [name] : []));
+    const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
     const run = new MergedWatchRun({
       ...options,
       tenant: outgoing.tenant,
@@ -107,18 +107,21 @@ function bookmarksOf({ watchEvents }: Pick<TenancyMode, 'watchEvents'>, isWanted
 
 interface Opened {
   readonly name: string;
-  /** Undefined if the API server refuses the namespace. */
+  /** Undefined if the API server refuses the namespace, or has it no more. */
   readonly stream: UpstreamStream | undefined;
+  readonly isRefused: boolean;
 }
 
-/** @throws UnexpectedNamespaceResponse for any other response than 200 and 403 */
+/** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
 function openAll(namespaces: readonly string[], open: OpenPart): Promise<Opened[]> {
   return mapWithConcurrency(namespaces, CONCURRENT_PARTS, async (name) => {
     const stream = await open(name, {});
-    if (stream.status === 200) return { name, stream };
-    if (stream.status !== 403) throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
+    const isRefused = stream.status === 403;
+    if (stream.status === 200) return { name, stream, isRefused };
+    if (!isRefused && stream.status !== 404)
+      throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
     stream.body.destroy();
-    return { name, stream: undefined };
+    return { name, stream: undefined, isRefused };
   });
 }
 

@@ -85,3 +85,23 @@ t.test('a job may add others', async (t) => {
   queue.add('a', { name: 'outer', steps: 1, more: [{ name: 'inner', steps: 1 }] });
   t.same(ran, ['outer', 'inner']);
 });
+
+t.test('a job that throws stops no other', async (t) => {
+  const turns: (() => void)[] = [];
+  const ran: string[] = [];
+  const queue = new TurnQueue<string>({
+    stepsPerTurn: 2,
+    run(name) {
+      if (name === 'bad') throw new Error('a mistake');
+      ran.push(name);
+      return 5;
+    },
+    nextTurn: (action) => turns.push(action),
+  });
+  queue.add('a', 'first');
+  queue.add('a', 'bad');
+  queue.add('b', 'other');
+  t.throws(() => turns.shift()?.(), { message: 'a mistake' });
+  turns.shift()?.();
+  t.same(ran, ['first', 'other']);
+});

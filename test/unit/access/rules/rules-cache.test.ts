@@ -208,3 +208,20 @@ t.test('what has stopped holds nothing, and compiles for each call', async (t) =
   t.match(cache.rulesOf(alice, LIST).rules.namespaces, [{ names: ['a', 'b'] }]);
   t.equal(cache.size, 0, 'it would not hear of the next change');
 });
+
+t.test('a tenant that fills the cache displaces no rules of a smaller one', async (t) => {
+  const site = siteOf();
+  const { bytes } = (() => {
+    const one = cacheOf(site);
+    one.rulesOf(alice, LIST);
+    return one;
+  })();
+  const cache = cacheOf(site, { maxBytes: bytes * 5 });
+  const small = uniformSubject({ ...rbacUser('alice', ['devs']), home: 'small' });
+  const large = uniformSubject({ ...rbacUser('alice', ['devs']), home: 'large' });
+  const ofSmall = cache.rulesOf(small, LIST);
+  for (let at = 0; at < 50; at += 1) cache.rulesOf(large, { verb: `verb${at}` });
+  t.ok(cache.size > 2);
+  t.ok(cache.bytes <= bytes * 5);
+  t.equal(cache.rulesOf(small, LIST), ofSmall);
+});

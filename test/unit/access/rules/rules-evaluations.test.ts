@@ -70,6 +70,16 @@ t.test('a user with too many evaluations gets 429, and others of the tenant do n
   t.equal((await outcome(Promise.all([...first, bob]))).length, 10);
 });
 
+t.test('a tenant with too many evaluations gets 429, whichever of its users wait', async (t) => {
+  const { evaluations, subjectOf, outcome } = site();
+  const evaluate = (at: number, home: string) =>
+    evaluations.rulesOf(subjectOf(`u${at % 13}`, home), selection(at), signal);
+  const large = Array.from({ length: 65 }, (_, at) => evaluate(at, 'large'));
+  await t.rejects(evaluate(65, 'large'), { code: 'TenantRateExceeded' });
+  await outcome(Promise.all([...large, evaluate(0, 'small')]));
+  await outcome(evaluate(66, 'large'));
+});
+
 t.test('the evaluations of a tenant do not delay those of another', async (t) => {
   const { evaluations, subjectOf, settle, outcome } = site();
   const ended: string[] = [];

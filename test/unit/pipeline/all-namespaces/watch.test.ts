@@ -350,6 +350,17 @@ t.test(
   },
 );
 
+t.test('a namespace that is gone when its watch is opened is left out', async (t) => {
+  const site = watchSite({ objects: podReader(['a', 'b']) });
+  site.faults.set('b', { status: 404 });
+  const answer = await site.open();
+  t.equal(headerValue(answer.headers, 'warning'), undefined, 'nothing is refused');
+  const client = readWatch(answer);
+  site.send('a', event('ADDED', 'a', 'p', 6));
+  await client.until(['ADDED a/p']);
+  client.leave();
+});
+
 t.test('another response of one namespace is the response, and no watch stays open', async (t) => {
   const site = watchSite();
   const body = '{"kind":"Status","code":422}';
