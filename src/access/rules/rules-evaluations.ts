@@ -76,7 +76,7 @@ export class RulesEvaluations {
     );
   }
 
-  /** What waits for its user counts for the tenant too: else two tenants could fill the queue of all users. */
+  /** What waits for its user counts for the tenant too: else two tenants could fill the common queue. */
   async #counted<T>(account: string, work: () => Promise<T>): Promise<T> {
     const pending = this.#pending.get(account) ?? 0;
     if (pending > QUEUE_OF_TENANT) throw refusal();
