@@ -7,7 +7,7 @@ import type { Question, RBACUser } from '../rbac/attributes.ts';
 import type { Change } from '../rbac/change.ts';
 import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import { keysOfUser } from '../rbac/subject-key.ts';
+import { intersects, keysOfUser } from '../rbac/subject-key.ts';
 import type { ReviewedAccess } from './ports.ts';
 
 /** Milliseconds from a review that differs to the next. */
@@ -168,6 +168,5 @@ export class Comparison {
 
 function concerns(change: Change, user: RBACUser): boolean {
   if (change.kind !== 'access' || change.tenant !== user.tenant) return false;
-  for (const key of keysOfUser(user)) if (change.subjects.has(key)) return true;
-  return false;
+  return intersects(change.subjects, keysOfUser(user));
 }

@@ -12,7 +12,7 @@ export interface Deadline {
 
 export class Watchdog {
   /** When something arrived last, or when the watchdog was made; in milliseconds since the epoch. */
-  touchedAt: number;
+  #touchedAt: number;
   readonly #clock: Clock;
   readonly #deadline: (touchedAt: number) => Deadline;
   readonly #aborted = new AbortController();
@@ -22,7 +22,7 @@ export class Watchdog {
   constructor(clock: Clock, deadline: (touchedAt: number) => Deadline) {
     this.#clock = clock;
     this.#deadline = deadline;
-    this.touchedAt = clock.now();
+    this.#touchedAt = clock.now();
     this.#wait();
   }
 
@@ -32,7 +32,7 @@ export class Watchdog {
   }
 
   touch(): void {
-    this.touchedAt = this.#clock.now();
+    this.#touchedAt = this.#clock.now();
   }
 
   end(error: Error): void {
@@ -44,12 +44,12 @@ export class Watchdog {
   }
 
   #wait(): void {
-    const { at } = this.#deadline(this.touchedAt);
+    const { at } = this.#deadline(this.#touchedAt);
     this.#timer = afterPendingIO(this.#clock, Math.max(0, at - this.#clock.now()), () => this.#check());
   }
 
   #check(): void {
-    const { at, error } = this.#deadline(this.touchedAt);
+    const { at, error } = this.#deadline(this.#touchedAt);
     if (this.#clock.now() >= at) this.end(error);
     else this.#wait();
   }

@@ -4,11 +4,15 @@
  * once.
  */
 
+import type { Clock } from './clock.ts';
+
 export interface TurnQueueOptions<J> {
   /** If it throws, the others run in the next turn. @returns how many steps of work it was */
   readonly run: (job: J) => number;
   /** Of one turn; the last job of a turn may exceed it. */
   readonly stepsPerTurn: number;
+  /** Steps differ in what they cost: a turn ends after this time too. Without it only steps count. */
+  readonly timeLimit?: { readonly clock: Pick<Clock, 'now'>; readonly milliseconds: number };
   /** Calls back in another turn of the event loop, after pending I/O. */
   readonly nextTurn?: (action: () => void) => void;
 }
@@ -16,16 +20,19 @@ export interface TurnQueueOptions<J> {
 export class TurnQueue<J> {
   readonly #run: (job: J) => number;
   readonly #stepsPerTurn: number;
+  readonly #timeLimit: TurnQueueOptions<J>['timeLimit'];
   readonly #nextTurn: (action: () => void) => void;
   /** The key that is served next is first. */
   readonly #waiting = new Map<string, Set<J>>();
   #left: number;
+  #endsAt = 0;
   #isServing = false;
   #isTurnPlanned = false;
 
-  constructor({ run, stepsPerTurn, nextTurn = setImmediate }: TurnQueueOptions<J>) {
+  constructor({ run, stepsPerTurn, timeLimit, nextTurn = setImmediate }: TurnQueueOptions<J>) {
     this.#run = run;
     this.#stepsPerTurn = stepsPerTurn;
+    this.#timeLimit = timeLimit;
     this.#nextTurn = nextTurn;
     this.#left = stepsPerTurn;
   }
@@ -42,6 +49,9 @@ export class TurnQueue<J> {
     // A job may add others.
     if (this.#isServing) return;
     this.#isServing = true;
+    const isNewTurn = this.#left === this.#stepsPerTurn;
+    if (isNewTurn && this.#timeLimit !== undefined)
+      this.#endsAt = this.#timeLimit.clock.now() + this.#timeLimit.milliseconds;
     try {
       for (let job = this.#next(); job !== undefined; job = this.#next())
         this.#left -= Math.max(1, this.#run(job));
@@ -53,7 +63,7 @@ export class TurnQueue<J> {
 
   /** @returns undefined if nothing waits, or if this turn has no room for it */
   #next(): J | undefined {
-    if (this.#left <= 0) return undefined;
+    if (this.#left <= 0 || this.#isOver()) return undefined;
     for (const [key, jobs] of this.#waiting) {
       this.#waiting.delete(key);
       for (const job of jobs) {
@@ -63,6 +73,10 @@ export class TurnQueue<J> {
       }
     }
     return undefined;
+  }
+
+  #isOver(): boolean {
+    return this.#timeLimit !== undefined && this.#timeLimit.clock.now() >= this.#endsAt;
   }
 
   #planTurn(): void {

@@ -2,6 +2,8 @@
  * Tells open watches of all namespaces of the changes that concern their users. One change may concern all of
  * them: what it means for each is decided soon, a bounded part in each turn, in turn between tenants.
  */
+
+import type { Clock } from '../../lib/clock.ts';
 import { TurnQueue } from '../../lib/turn-queue.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
@@ -28,8 +30,17 @@ interface Followed {
   readonly watch: DecidingWatch;
 }
 
-/** Decisions in one turn of the event loop: some milliseconds. */
+/** Of decisions, in one turn of the event loop. */
 const DECISIONS_PER_TURN = 500;
+const MILLISECONDS_PER_TURN = 10;
+
+export function createDecisionQueue(clock: Pick<Clock, 'now'>): TurnQueue<DecidingWatch> {
+  return new TurnQueue({
+    stepsPerTurn: DECISIONS_PER_TURN,
+    timeLimit: { clock, milliseconds: MILLISECONDS_PER_TURN },
+    run: (watch) => watch.decide(),
+  });
+}
 
 export class WatchDecisions {
   readonly #index: RBACIndex;
@@ -38,13 +49,7 @@ export class WatchDecisions {
   readonly #queue: TurnQueue<DecidingWatch>;
   #unsubscribe: (() => void) | undefined;
 
-  constructor(
-    index: RBACIndex,
-    queue: TurnQueue<DecidingWatch> = new TurnQueue({
-      stepsPerTurn: DECISIONS_PER_TURN,
-      run: (watch) => watch.decide(),
-    }),
-  ) {
+  constructor(index: RBACIndex, queue: TurnQueue<DecidingWatch>) {
     this.#index = index;
     this.#queue = queue;
   }

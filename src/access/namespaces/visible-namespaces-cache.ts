@@ -17,8 +17,9 @@ import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
 const TTL = 10 * 60_000;
-/** Decisions for watches in one turn of the event loop: some milliseconds. */
+/** Of decisions for watches, in one turn of the event loop. */
 const DECISIONS_PER_TURN = 500;
+const MILLISECONDS_PER_TURN = 10;
 
 export interface VisibleNamespacesCacheOptions {
   readonly index: RBACIndex;
@@ -47,7 +48,7 @@ export class VisibleNamespacesCache {
     this.#clock = options.clock;
     this.#idle = options.idle ?? new IdleViews();
     this.#held = options.held ?? new HeldViews();
-    this.#decisions = options.decisions ?? decisionQueue();
+    this.#decisions = options.decisions ?? decisionQueue(options.clock);
   }
 
   /** Users whose namespaces are cached. */
@@ -138,8 +139,12 @@ export class VisibleNamespacesCache {
   }
 }
 
-function decisionQueue(): TurnQueue<VisibleNamespaces> {
-  return new TurnQueue({ stepsPerTurn: DECISIONS_PER_TURN, run: (view) => view.decide() });
+function decisionQueue(clock: Clock): TurnQueue<VisibleNamespaces> {
+  return new TurnQueue({
+    stepsPerTurn: DECISIONS_PER_TURN,
+    timeLimit: { clock, milliseconds: MILLISECONDS_PER_TURN },
+    run: (view) => view.decide(),
+  });
 }
 
 function keyOf(subject: SubjectByNamespace, tenant: string): string {

@@ -4,7 +4,7 @@
  * the user, and the responses are merged. See docs/access.md.
  */
 import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
-import { WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
+import { createDecisionQueue, WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
@@ -56,7 +56,8 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
   const others = new OtherAuthorizers(options);
-  const { decisions = new WatchDecisions(options.access.index) } = options;
+  const { decisions = new WatchDecisions(options.access.index, createDecisionQueue(options.clock)) } =
+    options;
   return {
     wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, others),
     answer(outgoing) {

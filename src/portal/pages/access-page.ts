@@ -22,7 +22,7 @@ export function accessPage({ server, account, access, formToken }: AccessPage): 
     server,
     aside: signOutForm(formToken),
     main: html`<h1>What you may do</h1>
-<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">your access</a></p>
+<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">who you are</a></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access)}
 ${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}`,
@@ -41,7 +41,7 @@ ${access.roles.map(({ kind, name, everywhere, namespaces }) =>
   ),
 )}
 ${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
-${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} whose names you may not read</span>`)}
+${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} more, whose names you may not read</span>`)}
 </dl>
 </section>`;
 }

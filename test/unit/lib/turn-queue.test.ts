@@ -1,6 +1,7 @@
 /** Work in bounded parts, one for each turn of the event loop. */
 import t from 'tap';
 import { TurnQueue } from '../../../src/lib/turn-queue.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 interface Job {
   readonly name: string;
@@ -104,4 +105,26 @@ t.test('a job that throws stops no other', async (t) => {
   t.throws(() => turns.shift()?.(), { message: 'a mistake' });
   turns.shift()?.();
   t.same(ran, ['first', 'other']);
+});
+
+t.test('a turn ends after its time, however few steps it took', async (t) => {
+  const clock = createFakeClock();
+  const turns: (() => void)[] = [];
+  const ran: string[] = [];
+  const queue = new TurnQueue<string>({
+    stepsPerTurn: 100,
+    timeLimit: { clock, milliseconds: 10 },
+    run(name) {
+      ran.push(name);
+      clock.advance(6);
+      return 1;
+    },
+    nextTurn: (action) => turns.push(action),
+  });
+  for (const name of ['1', '2', '3', '4', '5']) queue.add('a', name);
+  t.same(ran, ['1', '2']);
+  turns.shift()?.();
+  t.same(ran, ['1', '2', '3', '4']);
+  turns.shift()?.();
+  t.equal(ran.length, 5);
 });

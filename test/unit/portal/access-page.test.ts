@@ -63,7 +63,7 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
     'On project web',
     '<code>member</code>',
     '<code>edit</code> <span class="muted">ClusterRole</span>',
-    '2 whose names you may not read',
+    '2 more, whose names you may not read',
     'Everywhere',
     'Outside of namespaces',
     'In 2 namespaces',
