@@ -29,7 +29,7 @@ const TRIES: readonly (readonly [string, string])[] = [
 
 export function whatToTry({ folder, url, admin, testbed }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
-  const explained = `npm run -s stonegate -- explain get secrets -n shop --token-file ${file('dave.token')} --config ${file('stonegate.yaml')}`;
+  const explained = `npm run -s stonegate -- explain delete pods/till -n shop --token-file ${file('dave.token')} --config ${file('stonegate.yaml')}`;
   const tries = [...TRIES, ['why', explained] as const];
   const width = Math.max(...tries.map(([what]) => what.length)) + 2;
   return [

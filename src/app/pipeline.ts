@@ -75,6 +75,8 @@ export interface PipelineOptions {
    * configured.
    */
   readonly provisioning?: RequestProvisioning | undefined;
+  /** Whether an operator reads the explanations, not the user of the request. */
+  readonly isOperator?: boolean;
 }
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
@@ -87,7 +89,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const discovery = createDiscovery(build, { fetcher: upstream, mode });
   const discovered = discovery.documents;
   const access = createAccessIndex(build);
-  const reasonOf = access && createReasonOf(access, mode);
+  const reasonOf = access && createReasonOf(access, mode, options.isOperator);
   const stages = createStages(build, {
     mode,
     authenticators: credentials.authenticators,

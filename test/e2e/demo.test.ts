@@ -203,7 +203,7 @@ t.test('the demo is ready for each of its users', async (t) => {
       'explain',
       ...words.split(' '),
     ]);
-    t.match(explained.stdout, /accessReview +REFUSED/);
+    t.match(explained.stdout, /accessReview +REFUSED.*RoleBinding readers grants `get,list,watch pods`, not `delete`/);
     const kubeconfig = ['--kubeconfig', join(folder, 'kubeconfig')];
     const run = async (...words: string[]) =>
       (await promisify(execFile)(process.execPath, ['src/main.ts', ...words, ...kubeconfig])).stdout;

@@ -55,6 +55,7 @@ async function explainWith(
         observer: IGNORED,
         streams,
         responseMemory: new ResponseMemory(),
+        isOperator: true,
       });
       return { explainRequest, rights: createOwnRights(build), access: createAccessIndex(build) };
     });

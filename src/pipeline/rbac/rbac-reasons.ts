@@ -23,9 +23,11 @@ export interface ReasonedRequest {
  */
 export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
 
+/** @param isOperator whether the reasons are for an operator, not for the user of the request */
 export function createReasonOf(
   access: AccessIndex,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+  isOperator = false,
 ): ReasonOf {
   return ({ info, user, tenant, identity }, allowed) => {
     const home = mode.reviewTenant(tenant) ?? '';
@@ -35,6 +37,7 @@ export function createReasonOf(
       isSystem: home !== '' && mode.isSystem(tenant),
       domainID: undefined,
       namePrefix: undefined,
+      isOperator,
     };
     return reasonFor(access, viewer, questionOf(info, home), allowed, projectsOf(identity));
   };

@@ -29,6 +29,7 @@ interface AskedReason {
   /** Whether the user's token is scoped to the project p1, `shop`. */
   readonly isScoped?: boolean;
   readonly isStale?: boolean;
+  readonly isOperator?: boolean;
 }
 
 /** Of a GET. */
@@ -43,7 +44,7 @@ function reason(objects: readonly StoredObject[], asked: AskedReason): string | 
     tenant: toTenantName(tenant),
     ...(asked.isScoped && { identity: { ...keystoneIdentity('alice'), scope: project } }),
   };
-  return createReasonOf(site.access, mode)(request, asked.allowed);
+  return createReasonOf(site.access, mode, asked.isOperator)(request, asked.allowed);
 }
 
 const inShared = [
@@ -64,6 +65,15 @@ t.test('a refusal names what is nearly granted, for the very object of the reque
   );
   const elsewhere = '/api/v1/namespaces/db/pods/x/log';
   t.equal(reason(inShared, { allowed: false, path: elsewhere }), undefined, 'in another namespace');
+});
+
+t.test('an operator is told the bindings that the user may not read', async (t) => {
+  const log = { allowed: false, path: `${POD}/log`, isOperator: true };
+  t.equal(reason(inShared, log), 'RoleBinding b grants `get pods`, not `pods/log`');
+  t.match(
+    reason(inShared, { allowed: true, isOperator: true }),
+    /→ RoleBinding b → ClusterRole reader → rule 1: get pods$/,
+  );
 });
 
 t.test('a path that is no resource has a reason if it is allowed', async (t) => {
