@@ -15,7 +15,7 @@ const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
   --folder DIR   where certificates, configuration, kubeconfig and logs go; .demo, or .demo/tour for the tour
 `;
 
-const KNOWN_PORTS = { stonegate: 8443, admin: 9090 };
+const KNOWN_PORTS = { stonegate: 8443, admin: 9090, portal: 8444 };
 
 async function run(tour: boolean, folder: string): Promise<number> {
   // Registered first, so that Ctrl-C during the start also ends everything in order.

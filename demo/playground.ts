@@ -17,7 +17,7 @@ import { startStonegateProcess } from './stonegate-process.ts';
 export interface PlaygroundOptions {
   readonly folder: string;
   /** Preferred ports; otherwise any free ones. */
-  readonly ports?: { readonly stonegate: number; readonly admin: number };
+  readonly ports?: { readonly stonegate: number; readonly admin: number; readonly portal: number };
 }
 
 export interface Playground {
@@ -27,6 +27,8 @@ export interface Playground {
   readonly url: string;
   /** `http://127.0.0.1:port` of its admin listener. */
   readonly admin: string;
+  /** `https://localhost:port` of its portal. */
+  readonly portal: string;
   /** Context of the kubeconfig → the token it sends. */
   readonly tokens: Readonly<Record<string, string>>;
   /** Settles when Stonegate has ended, with the reason. */
@@ -47,11 +49,13 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   await rm(join(folder, 'audit.log'), { force: true });
   const stonegate = await freePort(ports?.stonegate);
   const adminPort = await freePort(ports?.admin);
+  const portalPort = await freePort(ports?.portal);
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
   const testbed = await createTestbed({
     folder,
     tokenLife: TOKEN_LIFE,
     gitVersion: API_SERVER_VERSION,
+    portal: { port: portalPort },
     configuration: {
       access: { index: true, authorizers: ['Node', 'RBAC'] },
       server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
@@ -85,6 +89,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
       testbed,
       url,
       admin,
+      portal: `https://localhost:${portalPort}`,
       tokens,
       ended: child.ended,
       async close() {

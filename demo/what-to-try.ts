@@ -27,7 +27,7 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 
-export function whatToTry({ folder, url, admin, testbed }: Playground): string {
+export function whatToTry({ folder, url, admin, portal, testbed }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
   const explained = `npm run -s stonegate -- explain delete pods/till -n shop --token-file ${file('dave.token')} --config ${file('stonegate.yaml')}`;
   const tries = [...TRIES, ['why', explained] as const];
@@ -45,6 +45,7 @@ export function whatToTry({ folder, url, admin, testbed }: Playground): string {
     '',
     ...tries.map(([what, command]) => `  ${what.padEnd(width)}${command}`),
     '',
+    `  in a browser              ${portal}/access   # Keystone: alice, alice-pass or dave, dave-pass; domain acme, project web`,
     `  what the API server saw   tail -f ${file('apiserver.log')}`,
     `  audit log                 tail -f ${file('audit.log')}`,
     `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,

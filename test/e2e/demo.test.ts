@@ -11,6 +11,7 @@ import { createClient } from '../../demo/client.ts';
 import { takeTour } from '../../demo/tour.ts';
 import { STEPS } from '../../demo/tour-steps.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { askOnce } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const READY = 'Ctrl-C ends it all.';
@@ -196,6 +197,14 @@ t.test('the demo is ready for each of its users', async (t) => {
     await t.rejects(run('acme-dave', 'get', 'secrets', '-A'), { message: /secrets is forbidden/ });
   });
 
+  t.test('with a browser, at the portal that it prints', async (t) => {
+    const [, port = ''] = /https:\/\/localhost:(\d+)\/access/.exec(demo.output) ?? [];
+    const ca = readFileSync(join(folder, 'ca.crt'), 'utf8');
+    const headers = { host: `localhost:${port}` };
+    const reply = await askOnce({ port: Number(port), ca }, undefined, '/login', { headers });
+    t.match(reply, { status: 200, body: /type="password"/ });
+  });
+
   t.test('with the commands of Stonegate that it prints', async (t) => {
     const [, words = ''] = /explain (.*)$/m.exec(demo.output) ?? [];
     const explained = await promisify(execFile)(process.execPath, [
@@ -203,7 +212,10 @@ t.test('the demo is ready for each of its users', async (t) => {
       'explain',
       ...words.split(' '),
     ]);
-    t.match(explained.stdout, /accessReview +REFUSED.*RoleBinding readers grants `get,list,watch pods`, not `delete`/);
+    t.match(
+      explained.stdout,
+      /accessReview +REFUSED.*RoleBinding readers grants `get,list,watch pods`, not `delete`/,
+    );
     const kubeconfig = ['--kubeconfig', join(folder, 'kubeconfig')];
     const run = async (...words: string[]) =>
       (await promisify(execFile)(process.execPath, ['src/main.ts', ...words, ...kubeconfig])).stdout;
