@@ -126,7 +126,8 @@ t.test('a reload that replaces the index ends them, and clients list again', asy
   await configure({ access: OTHER_INDEX });
   await app.reload();
   await eventually(() => Object.values(watches).every(({ ended }) => ended));
-  t.same(watches.everywhere.events, ['ERROR 410'], 'of the namespaces it is not known who may have them');
+  // Whether the reload or the loss of the index ends it first depends on chance; clients go on after both.
+  t.ok(['', 'ERROR 410'].includes(watches.everywhere.events.join()));
   t.notOk(watches.namespaces.broken || watches.rules.broken);
   await eventually(async () => (await site.ask(site.alice, NAMESPACES)).status === 200);
 });
@@ -139,9 +140,11 @@ t.test('a reload that is refused leaves them open', async (t) => {
   await app.reload();
   apiServer.seed.configMap('new', {}, { namespace: 'acme' });
   await eventually(() => watches.everywhere.events.includes('ADDED new'));
+  t.notOk(Object.values(watches).some(({ ended, broken }) => ended || broken));
+  // From here on the watch of all namespaces may end: the user's access changes.
   apiServer.seed.namespace('second');
   apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
   await eventually(() => watches.namespaces.events.includes('ADDED second'));
   await eventually(() => watches.rules.events.length > 1);
-  t.notOk(Object.values(watches).some(({ ended, broken }) => ended || broken));
+  t.notOk([watches.namespaces, watches.rules].some(({ ended, broken }) => ended || broken));
 });
