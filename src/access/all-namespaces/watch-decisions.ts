@@ -3,8 +3,7 @@
  * them: what it means for each is decided soon, a bounded part in each turn, in turn between tenants.
  */
 
-import type { Clock } from '../../lib/clock.ts';
-import { TurnQueue } from '../../lib/turn-queue.ts';
+import type { TurnQueue } from '../../lib/turn-queue.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { ByConcern, type Concerns } from '../subject-changes.ts';
@@ -28,18 +27,6 @@ interface Followed {
   readonly concerns: Concerns;
   readonly account: string;
   readonly watch: DecidingWatch;
-}
-
-/** Of decisions, in one turn of the event loop. */
-const DECISIONS_PER_TURN = 500;
-const MILLISECONDS_PER_TURN = 10;
-
-export function createDecisionQueue(clock: Pick<Clock, 'now'>): TurnQueue<DecidingWatch> {
-  return new TurnQueue({
-    stepsPerTurn: DECISIONS_PER_TURN,
-    timeLimit: { clock, milliseconds: MILLISECONDS_PER_TURN },
-    run: (watch) => watch.decide(),
-  });
 }
 
 export class WatchDecisions {

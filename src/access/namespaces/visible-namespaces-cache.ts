@@ -4,12 +4,13 @@
  * tenants.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { TurnQueue } from '../../lib/turn-queue.ts';
+import type { TurnQueue } from '../../lib/turn-queue.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change, NamespaceChange } from '../../rbac/change.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import type { SubjectKey } from '../../rbac/subject-key.ts';
 import { keysAllowedIn } from '../../rbac/who-can.ts';
+import { createDecisionQueue } from '../decision-queue.ts';
 import { fingerprintOfSubject, valuesOf } from '../subject-changes.ts';
 import { HeldViews } from './held-views.ts';
 import { IdleViews } from './idle-views.ts';
@@ -17,9 +18,6 @@ import { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
 const TTL = 10 * 60_000;
-/** Of decisions for watches, in one turn of the event loop. */
-const DECISIONS_PER_TURN = 500;
-const MILLISECONDS_PER_TURN = 10;
 
 export interface VisibleNamespacesCacheOptions {
   readonly index: RBACIndex;
@@ -48,7 +46,7 @@ export class VisibleNamespacesCache {
     this.#clock = options.clock;
     this.#idle = options.idle ?? new IdleViews();
     this.#held = options.held ?? new HeldViews();
-    this.#decisions = options.decisions ?? decisionQueue(options.clock);
+    this.#decisions = options.decisions ?? createDecisionQueue(options.clock);
   }
 
   /** Users whose namespaces are cached. */
@@ -137,14 +135,6 @@ export class VisibleNamespacesCache {
     this.#timer = this.#clock.after(TTL, () => this.#expire());
     for (const view of this.#idle.unusedSince(this.#clock.now() - TTL)) this.#forget(view);
   }
-}
-
-function decisionQueue(clock: Clock): TurnQueue<VisibleNamespaces> {
-  return new TurnQueue({
-    stepsPerTurn: DECISIONS_PER_TURN,
-    timeLimit: { clock, milliseconds: MILLISECONDS_PER_TURN },
-    run: (view) => view.decide(),
-  });
 }
 
 function keyOf(subject: SubjectByNamespace, tenant: string): string {

@@ -48,7 +48,7 @@ interface Entry {
   readonly compiled: CompiledRules;
   readonly concerns: Concerns;
   readonly bytes: number;
-  /** The tenant that evaluated them. */
+  /** The tenant to which their memory is charged. */
   readonly account: string;
   usedAt: number;
 }
@@ -261,7 +261,7 @@ function concernsOf(subject: SubjectByNamespace): Concerns {
   return { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
 }
 
-/** To whom the memory and the evaluations of a user's rules are charged. */
+/** The tenant to which the memory and the evaluations of a user's rules are charged. */
 export function accountOf({ cluster: { home, tenant } }: SubjectByNamespace): string {
   return home ?? tenant;
 }

@@ -4,7 +4,8 @@
  * the user, and the responses are merged. See docs/access.md.
  */
 import { permittedNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
-import { createDecisionQueue, WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
+import { WatchDecisions } from '../../access/all-namespaces/watch-decisions.ts';
+import { createDecisionQueue } from '../../access/decision-queue.ts';
 import { readListOptions } from '../../access/lists/list-options.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
