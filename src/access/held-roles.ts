@@ -27,7 +27,7 @@ export interface HeldRoles {
 /** Namespaces or roles that are looked at in one step. */
 const STEP = 500;
 
-/** In steps of a few milliseconds, between which the process can do other work. */
+/** In steps, between which the process can do other work. */
 export function* heldRolesInSteps(index: RBACIndex, subject: SubjectByNamespace): Generator<void, HeldRoles> {
   const places = yield* rolesByPlace(index, subject);
   const roles: HeldRole[] = [];

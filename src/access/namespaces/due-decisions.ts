@@ -1,6 +1,7 @@
 /**
  * The names about which a decision is due, since changes concern them that are not evaluated yet.
  */
+
 /** Stands for all namespaces. */
 export const ALL = '';
 
