@@ -3,6 +3,8 @@
  * `config/schema-access.ts` parses them.
  */
 import type { AuthorizationMode } from './authorization-mode.ts';
+import type { PolicyRule } from './kubernetes-object.ts';
+import type { TenantSelection } from './tenancy-v1alpha1.ts';
 
 /** A list of the namespaces in which a user may do one thing. */
 export interface NamedSetConfiguration {
@@ -38,9 +40,35 @@ export interface AccessConfiguration {
   /** Of an all-namespaces request that is sent namespace by namespace. */
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
   readonly namedSets: readonly NamedSetConfiguration[];
+  /** What policies, administrations and published roles may grant beside the rules of `stonegate:manage`. */
+  readonly grantable: readonly PolicyRule[];
+}
+
+/** A set of tenants and the groups that administer it. */
+export interface AdministrationConfiguration {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** The Keystone domain of the groups' users; the system tenant's users without it. */
+  readonly domain?: string;
+  readonly tenants: TenantSelection;
+  /** One of Stonegate's, or a ClusterRole of the system tenant. */
+  readonly clusterRole: string;
+  /** Milliseconds since the epoch. */
+  readonly notAfter?: number;
+  readonly reason: string;
 }
 
 export interface AuthorizationConfiguration {
   /** Whether a 403 becomes a 404 if the user may not know that the object exists. */
   readonly hideForbidden: boolean;
+  /** Cross-tenant policies of the operator; absent: none. */
+  readonly abacPolicyFile?: string;
+  /** Whether CrossTenantPolicy objects of tenants count. */
+  readonly crossTenantPolicies: boolean;
+  /** Administrations of the operator, beside the objects. */
+  readonly administrations: readonly AdministrationConfiguration[];
+  /** Whether TenantAdministration objects of the system tenant count. */
+  readonly tenantAdministrations: boolean;
+  /** Whether an administration without an end is refused. */
+  readonly administrationsMustEnd: boolean;
 }

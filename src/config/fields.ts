@@ -193,3 +193,8 @@ export function upstreamCredential(file: FileField) {
       return z.NEVER;
     });
 }
+
+/** RFC 3339, in milliseconds since the epoch. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'a time in RFC 3339, such as 2027-03-31T00:00:00Z' })
+  .transform((given) => Date.parse(given));

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-flags
  */
 import { z } from 'zod';
-import { label, text } from './fields.ts';
+import { type FileField, instant, label, text } from './fields.ts';
 
 export const DEFAULT_VERIFY_ONE_IN = 1_000;
 export const DEFAULT_SELF_REVIEWS = 'namespaces';
@@ -67,6 +67,15 @@ const indexLimits = z.strictObject({
     .describe('In shared mode, since a tenant there is not known to the API server.'),
 });
 
+const names = (what: string) => z.array(text.refine((name) => name !== '*', { error: `${what}: no \`*\`` }));
+
+const grantedRule = z.strictObject({
+  apiGroups: z.array(apiGroup).min(1).describe('API groups; empty for the core group.'),
+  resources: names('a resource').min(1).describe('Resources in the plural, subresources as `pods/log`.'),
+  resourceNames: names('a name').min(1).exactOptional().describe('Only objects of these names.'),
+  verbs: names('a verb').min(1).describe('Verbs.'),
+});
+
 export const accessSchema = z.strictObject({
   index: z
     .boolean()
@@ -107,13 +116,68 @@ export const accessSchema = z.strictObject({
     .describe(
       'Lists of the namespaces in which a user may do one thing, for services that ask for access rules.',
     ),
-});
-
-export const authorizationSchema = z.strictObject({
-  hideForbidden: z
-    .boolean()
-    .default(false)
+  grantable: z
+    .array(grantedRule)
+    .default([])
     .describe(
-      "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
+      'RBAC rules that policies, administrations and published roles may grant beside those of `stonegate:manage`. The provisioner gets them; without `*`.',
     ),
 });
+
+const tenantSelection = z
+  .strictObject({
+    names: z.array(text).min(1).exactOptional().describe("Names of tenants; `['*']` is every tenant."),
+    matchLabels: z
+      .record(text, z.string())
+      .exactOptional()
+      .describe('Labels of the Tenant object; only the system tenant can set them.'),
+    domains: z.array(text).min(1).exactOptional().describe('Names of Keystone domains.'),
+  })
+  .describe('Which tenants: those for which every given condition holds. One must be given.');
+
+const administration = z.strictObject({
+  name: label({ missing: 'a name for the audit log and the roles' }).describe('A unique name.'),
+  groups: z.array(text).min(1).describe('Groups as Stonegate names them, such as `keystone:group:ID`.'),
+  domain: text
+    .exactOptional()
+    .describe("The Keystone domain of the groups' users; the system tenant's users without it."),
+  tenants: tenantSelection,
+  clusterRole: text.describe("One of Stonegate's cluster roles, or a ClusterRole of the system tenant."),
+  notAfter: instant.exactOptional().describe('The end, RFC 3339, such as 2027-03-31T00:00:00Z.'),
+  reason: text.describe('Why; the audit log and the objects in the tenants show it.'),
+});
+
+/** @param file of a path */
+export function authorizationSchema(file: FileField) {
+  return z.strictObject({
+    hideForbidden: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
+      ),
+    abacPolicyFile: file
+      .exactOptional()
+      .describe(
+        'Cross-tenant policies of the operator, one `abac.authorization.kubernetes.io/v1beta1` Policy a line. In arktos mode only.',
+      ),
+    crossTenantPolicies: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether CrossTenantPolicy objects, which administrators of tenants write, let users of other tenants in. In arktos mode only.',
+      ),
+    tenantAdministrations: z
+      .boolean()
+      .default(false)
+      .describe('Whether TenantAdministration objects of the system tenant count. In arktos mode only.'),
+    administrations: z
+      .array(administration)
+      .default([])
+      .describe('Administrations of sets of tenants, beside the objects. In arktos mode only.'),
+    administrationsMustEnd: z
+      .boolean()
+      .default(false)
+      .describe('Whether an administration without `notAfter` is refused.'),
+  });
+}

@@ -234,9 +234,9 @@ export function configurationSchema(resolve: (name: string) => string) {
     access: accessSchema
       .prefault({})
       .describe("An index of the cluster's RBAC, and what is answered from it. Off by default."),
-    authorization: authorizationSchema
+    authorization: authorizationSchema(file)
       .prefault({})
-      .describe("What clients see of the API server's refusals."),
+      .describe('Who may enter other tenants, and what clients see of refusals.'),
     cache: cacheSchema(file).prefault({}).describe('The cache of validated identities.'),
     limits: limitsSchema
       .prefault({})

@@ -27,9 +27,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: ['api', 'lib'],
   config: BASE,
   ...Object.fromEntries(DOMAIN.map((layer) => [layer, BASE])),
-  access: [...BASE, 'rbac'],
+  // One evaluation for the proxy and the webhook: what RBAC rules cover.
+  admission: [...BASE, 'rbac'],
+  ...Object.fromEntries(['access', 'policy', 'publishing'].map((layer) => [layer, [...BASE, 'rbac']])),
   ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...BASE, 'http1']])),
-  pipeline: [...BASE, ...DOMAIN, 'access'],
+  pipeline: [...BASE, ...DOMAIN, 'access', 'policy'],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
   webhook: [...BASE, 'pipeline'],
@@ -38,7 +40,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Layer → what it may know as types alone: the ports it implements. */
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...DOMAIN, 'access', 'pipeline', 'portal']])),
+  ...Object.fromEntries(
+    ADAPTERS.map((layer) => [layer, [...DOMAIN, 'access', 'policy', 'publishing', 'pipeline', 'portal']]),
+  ),
   // The gate before unknown credentials is authentication's port.
   flowcontrol: ['authentication'],
 };

@@ -30,8 +30,15 @@ t.test('the index is off by default, and what is answered from it has defaults',
       selfReviews: 'namespaces',
       maxNamespaces: { list: 200, watch: 50 },
       namedSets: [],
+      grantable: [],
     },
-    authorization: { hideForbidden: false },
+    authorization: {
+      hideForbidden: false,
+      crossTenantPolicies: false,
+      tenantAdministrations: false,
+      administrations: [],
+      administrationsMustEnd: false,
+    },
   });
   t.same(problemsOf('access: { index: true }'), []);
 });

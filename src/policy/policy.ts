@@ -1,0 +1,42 @@
+/**
+ * A policy in force, whatever form it was written in: who may enter which tenants, and what they may do
+ * there. The same rules are the ceiling that the proxy checks and the role that the provisioner writes.
+ */
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+
+/** `abac`: the operator's file. `tenant`: a CrossTenantPolicy. `administration`: of a set of tenants. */
+export type PolicyForm = 'abac' | 'tenant' | 'administration';
+
+export interface PolicyReference {
+  readonly form: PolicyForm;
+  /** Unique among the policies of its form; among those of the tenant, if the form is `tenant`. */
+  readonly name: string;
+  /** For the audit log: file and line, or the object. */
+  readonly source: string;
+}
+
+/** Every condition that is present must hold; one is present. */
+export interface PolicySubject {
+  /** The user's own tenant. */
+  readonly tenant: string;
+  /** The name within that tenant; `*` is every user of it. */
+  readonly user?: string;
+  readonly group?: string;
+}
+
+export interface Policy extends PolicyReference {
+  readonly subjects: readonly PolicySubject[];
+  /** Which tenants they may enter: never the system tenant. */
+  readonly tenants: ReadonlySet<string>;
+  /** Without `all`, no request that has no namespace is within the policy. */
+  readonly namespaces: 'all' | ReadonlySet<string>;
+  /** Concrete: no `*`, and nothing beyond what the provisioner may grant. */
+  readonly rules: readonly PolicyRule[];
+  /** Milliseconds since the epoch. */
+  readonly notAfter?: number;
+}
+
+/** Of the groups of a guest: the one that the bindings in the entered tenant name. */
+export function policyGroup({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
+  return `stonegate:policy:${form}:${name}`;
+}
