@@ -1,5 +1,6 @@
 /**
- * The section `publishing` of a StonegateConfiguration after loading. `config/schema-publishing.ts` parses it.
+ * The section `publishing` of a StonegateConfiguration after loading. `config/schema-publishing.ts` parses
+ * it.
  */
 import type { PublishedKind } from './published-objects.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The schema of `publishing`: which objects are copied to tenants and kept current there.
+ * The schema of `publishing`: which objects are copied to tenants.
  */
 import { z } from 'zod';
 import { type PublishedKind, TENANT_KINDS } from '../api/published-objects.ts';
@@ -38,7 +38,7 @@ export const publishingSchema = z.strictObject({
     .max(10)
     .default([])
     .describe(
-      'The namespaces whose annotated objects are copied: of the system tenant (arktos), or of the cluster (shared). Whoever may write there and has the verb `publish` reaches every tenant.',
+      'The namespaces whose annotated objects are copied: of the system tenant (arktos), or of the cluster (shared). A user who may write there and has the verb `publish` reaches every tenant.',
     ),
   clusterScoped: z
     .array(tenantScoped.transform(({ resource, names }) => ({ kind: resource, names })))
