@@ -1,7 +1,7 @@
 /**
- * Administrations of sets of tenants: groups of one tenant get a cluster role in each tenant of the set. Which
- * tenants those are follows from names, from the labels of Tenant objects, which no tenant can write, and
- * from Keystone domains.
+ * Administrations of sets of tenants: groups of one tenant get a cluster role in each tenant of the set, which
+ * follows from names, from the labels of Tenant objects, which no tenant can write, and from Keystone
+ * domains.
  */
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { AdministrationConfiguration } from '../api/config-access-v1alpha1.ts';
@@ -113,7 +113,7 @@ function checkTenantNames(names: readonly string[], systemTenant: string, home: 
     return;
   }
   names.forEach((name, at) => {
-    if (name === systemTenant) throw invalid(`${field}[${at}] is the system tenant, which nobody enters`);
+    if (name === systemTenant) throw invalid(`${field}[${at}] is the system tenant, which no user may enter`);
     if (isNoTenant(name)) throw invalid(`${field}[${at}] is not the name of a tenant`);
     if (name === home) throw invalid(`${field}[${at}] is the tenant of the groups, who are no guests there`);
   });

@@ -46,7 +46,7 @@ export interface DesiredRBACOptions {
  *
  * For the names of objects there is a role in the system tenant, which nothing binds: a writer without the
  * right to bind a name is compared with the system tenant's role of that name. It holds all that policies may
- * grant, so whoever may not grant that can bind none of these names.
+ * grant, so a user who may not grant that can bind none of these names.
  */
 export function desiredRBAC(
   policies: readonly Policy[],

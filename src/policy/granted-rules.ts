@@ -1,6 +1,6 @@
 /**
  * Whether what a policy grants is contained in what policies may grant. Each combination of verb, group,
- * resource and name must be allowed by it, as RBAC's escalation check requires of whoever writes the role.
+ * resource and name must be allowed by it, as RBAC's escalation check requires of a role's writer.
  */
 import { type GrantableRule, grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';

@@ -12,7 +12,7 @@ import type { Policy, PolicySubject } from './policy.ts';
 const EVERY = '*';
 /** To Arktos the union of all tenants. */
 const ALL_TENANTS = 'all';
-/** Of subjects, namespaces, rules or the texts of a rule: more are a mistake, and cost time on each request. */
+/** Of subjects, namespaces, rules or the texts of a rule: more would cost time on each request. */
 export const MAX_ITEMS = 100;
 const MAX_NAME_LENGTH = 253;
 /** Prefix of the names of guests, who enter no further tenant. */

@@ -39,7 +39,7 @@ export interface Policy extends PolicyReference {
    * its role.
    */
   readonly configured: boolean;
-  /** Why, if whoever wrote it said so. */
+  /** Why, if its author said so. */
   readonly reason?: string;
 }
 
