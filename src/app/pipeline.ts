@@ -28,6 +28,7 @@ import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-re
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createOwnTenantAnswerer } from '../pipeline/tenants/answer-own-tenant.ts';
+import type { Policies } from '../policy/ports.ts';
 import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { memoizedMode } from '../tenancy/tenancy-mode.ts';
@@ -75,12 +76,14 @@ export interface PipelineOptions {
    * configured.
    */
   readonly provisioning?: RequestProvisioning | undefined;
+  /** Who may enter other tenants; absent: no user. */
+  readonly policies?: Policies | undefined;
   /** Whether an operator reads the explanations, not the user of the request. */
   readonly isOperator?: boolean;
 }
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
-  const { provisioning, responseMemory } = options;
+  const { provisioning, policies, responseMemory } = options;
   const mode = memoizedMode(createTenancyMode(build.loaded.configuration));
   const upstream = createOwnUpstream(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
@@ -98,6 +101,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     reviewer,
     discovered,
     reasonOf,
+    policies,
   });
   const subjects = createAccessSubjects(stages);
   const features =

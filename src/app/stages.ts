@@ -26,6 +26,7 @@ import { LastModes } from '../pipeline/impersonation/impersonation-modes.ts';
 import type { ReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { parseTrustedProxies } from '../pipeline/request/client-address.ts';
 import type { Stages } from '../pipeline/stages.ts';
+import type { Policies } from '../policy/ports.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
@@ -40,12 +41,13 @@ export interface StagesOptions {
   readonly reviewer: AccessReviewer;
   readonly discovered: DiscoveryDocuments;
   readonly reasonOf: ReasonOf | undefined;
+  readonly policies: Policies | undefined;
 }
 
 export function createStages(build: Build, options: StagesOptions): Stages {
   const { clock, random } = build.runtime;
   const { server, upstream, authentication, access, limits } = build.loaded.configuration;
-  const { mode, authenticators, roles, provisioning, reviewer } = options;
+  const { mode, authenticators, roles, provisioning, reviewer, policies } = options;
   const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
   return {
     clock,
@@ -57,6 +59,7 @@ export function createStages(build: Build, options: StagesOptions): Stages {
     ownAPI: createOwnAPI({ index: access.index }),
     ...(roles && { roles }),
     ...(provisioning && { provisioning }),
+    ...(policies && { policies }),
     impersonation: {
       reviewer,
       extraKeys: new Set(authentication.impersonationExtraKeys),

@@ -16,6 +16,7 @@ import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
+import type { Policies } from '../policy/ports.ts';
 import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
@@ -60,6 +61,8 @@ export interface Stages {
   readonly roles?: RoleLookup;
   /** Absent if nothing is provisioned on request. */
   readonly provisioning?: RequestProvisioning;
+  /** Who may enter other tenants; absent: no user. */
+  readonly policies?: Policies;
   readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant' | 'constrained'>;
   readonly upstreamRights: UpstreamRights;
   readonly authorizers: readonly Authorizer[];

@@ -4,7 +4,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
 import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
 import type { PolicyReference } from './policy.ts';
 
@@ -19,6 +19,20 @@ export interface Entry {
   readonly tenant: TenantName;
 }
 
+/** The parts of a request on which policies decide. */
+export type PolicyAttributes =
+  | Pick<NonResourceRequest, 'isResourceRequest'>
+  | Pick<
+      ResourceRequest,
+      'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name'
+    >;
+
+export interface Permit {
+  readonly policy: PolicyReference;
+  /** When the policy ends, in milliseconds since the epoch; it has no end without it. */
+  readonly notAfter?: number;
+}
+
 export interface Policies {
   /**
    * The policy under which the request is allowed: the first by form and name. For what is no resource
@@ -27,9 +41,9 @@ export interface Policies {
    * @param now milliseconds since the epoch
    * @returns undefined if no policy allows it, whether or not the tenant exists
    */
-  permits(entry: Entry, info: RequestInfo, now: number): PolicyReference | undefined;
-  /** Whether any policy lets the user into the tenant at all. */
-  admits(entry: Entry, now: number): boolean;
+  permits(entry: Entry, attributes: PolicyAttributes, now: number): Permit | undefined;
+  /** The policies that let the user into the tenant, whatever they allow there; by form and name. */
+  admitting(entry: Entry, now: number): readonly PolicyReference[];
   /** Called after each change of the policies in force. @returns ends the calls */
   onChange(callback: () => void): () => void;
 }

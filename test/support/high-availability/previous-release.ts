@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-const PREVIOUS = '827dc193893519383418ebdc9d2287e86fc704d6';
+const PREVIOUS = '8fc67b984c36874bc9c93a4e09133f4090f1c36a';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'package.json', 'package-lock.json', 'tsconfig.json'];
