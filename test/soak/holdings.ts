@@ -33,7 +33,7 @@ const TIMEOUT = 60_000;
 const OF_FIRST = 10;
 
 /**
- * The lowest of several measurements: attempts to connect come and go, and what was leaked is in each of them.
+ * The lowest of several measurements: attempts to connect come and go, what was leaked stays.
  * @param first the result for the first round: measuring ends as soon as nothing has grown since
  */
 export async function lowest(measure: () => Promise<Holdings>, first?: Holdings): Promise<Holdings> {
