@@ -1,6 +1,6 @@
 /**
- * Administrations of sets of tenants: groups of one tenant get a cluster role in each tenant of the set, which
- * follows from names, from the labels of Tenant objects, which no tenant can write, and from Keystone
+ * Administrations of sets of tenants: groups of one tenant get a cluster role in each tenant of the set. The
+ * set follows from names, from the labels of Tenant objects, which no tenant can write, and from Keystone
  * domains.
  */
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
