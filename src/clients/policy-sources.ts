@@ -15,7 +15,7 @@ import type { Random } from '../lib/random.ts';
 import type { PolicyResource, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { PolicyForm } from '../policy/policy.ts';
-import type { PolicyFacts, TenantFacts, WebhookRegistration } from '../policy/ports.ts';
+import type { PolicyFacts, PolicyFactsSource, TenantFacts, WebhookRegistration } from '../policy/ports.ts';
 import type { ObjectSetBounds } from './object-set.ts';
 import {
   readClusterRole,
@@ -48,15 +48,14 @@ export interface PolicySourcesOptions {
   readonly systemTenant: string;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
-  /** Something has changed, or was proven to be current. */
-  readonly onUpdate: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
 }
 
-export class PolicySources {
+export class PolicySources implements PolicyFactsSource {
+  readonly #callbacks = new Set<() => void>();
   readonly #clock: Clock;
   readonly #enabled: EnabledPolicies;
   readonly #tenants: Reflector<TenantFacts>;
@@ -84,6 +83,9 @@ export class PolicySources {
         follower: 'the set of policies',
         read,
         bounds,
+        onUpdate: () => {
+          for (const call of [...this.#callbacks]) call();
+        },
         onFailure: (failure) => telemetry.policySourceFailed(resource, failure),
       });
     const tenancy = `/apis/${TENANCY_API_VERSION}`;
@@ -129,7 +131,14 @@ export class PolicySources {
     await this.#running;
   }
 
-  /** As of now; empty where nothing is proven. */
+  onUpdate(call: () => void): () => void {
+    const callback = () => call();
+    this.#callbacks.add(callback);
+    return () => {
+      this.#callbacks.delete(callback);
+    };
+  }
+
   facts(): PolicyFacts {
     const [registration = { registered: false } as const] = this.#current(this.#registrations);
     return {
@@ -141,7 +150,6 @@ export class PolicySources {
     };
   }
 
-  /** The forms of policies of which all facts are current, in force or not. */
   currentForms(): ReadonlySet<PolicyForm> {
     const administrations = [this.#clusterRoles, ...this.#ifEnabled(this.#administrations)];
     const needed: Readonly<Record<PolicyForm, readonly (Reflector<unknown> | undefined)[]>> = {
@@ -161,7 +169,6 @@ export class PolicySources {
     return Number.isFinite(oldest) ? this.#clock.now() - oldest : undefined;
   }
 
-  /** When the first of what is current is not so any more, unless it is proven again; undefined if nothing is. */
   expiresAt(): number | undefined {
     const ends = this.#all
       .filter((source) => this.#isCurrent(source))

@@ -6,7 +6,7 @@ import type { TenantName } from '../api/identity.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '../api/kubernetes-object.ts';
 import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
 import type { Condition, CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
-import type { PolicyReference } from './policy.ts';
+import type { PolicyForm, PolicyReference } from './policy.ts';
 
 /** A request of a user for another tenant than their own. */
 export interface Entry {
@@ -70,6 +70,21 @@ export interface PolicyFacts {
   /** The system tenant's. */
   readonly clusterRoles: ReadonlyMap<string, readonly PolicyRule[]>;
   readonly webhook: WebhookRegistration;
+}
+
+/** The facts as they are known now. */
+export interface PolicyFactsSource {
+  /** Empty where nothing is proven, or not lately. */
+  facts(): PolicyFacts;
+  /** The forms of policies of which all facts are current, in force or not. */
+  currentForms(): ReadonlySet<PolicyForm>;
+  /**
+   * When the first of what is current is not so any more unless it is proven again, in milliseconds since the
+   * epoch; undefined if nothing is current.
+   */
+  expiresAt(): number | undefined;
+  /** Called after each change or proof. @returns ends the calls */
+  onUpdate(callback: () => void): () => void;
 }
 
 /** Of the controller: the objects in tenants, with the provisioning credential. */
