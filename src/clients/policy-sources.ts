@@ -2,6 +2,7 @@
  * The lists and watches from which policies follow, and their facts as long as they are current: what could
  * not be proven for three minutes is no fact. Only what the configuration enables is listed.
  */
+import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import {
   type CrossTenantPolicy,
@@ -33,15 +34,6 @@ const MEGABYTE = 1024 * 1024;
 /** Of one tenant: it takes no room from others. */
 const PER_TENANT: ObjectSetBounds = { objects: 1_000, bytes: 2 * MEGABYTE };
 const WHOLE_CLUSTER: ObjectSetBounds = { objects: 100_000, bytes: 128 * MEGABYTE };
-
-/** What the configuration enables. */
-export interface EnabledPolicies {
-  readonly abac: boolean;
-  readonly crossTenantPolicies: boolean;
-  /** Of the configuration. */
-  readonly administrations: boolean;
-  readonly tenantAdministrations: boolean;
-}
 
 export interface PolicySourcesOptions {
   readonly enabled: EnabledPolicies;
