@@ -50,14 +50,20 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
         place.namespace === undefined ||
         created.has(`${place.tenant}/${place.namespace}`)),
   );
-  const found = await mapWithConcurrency(missing, CONCURRENCY, async ({ source: { kind }, place, object }) => {
-    const reading = await attempt(() =>
-      options.objects.get(kind, place, object.metadata.name, options.signal),
-    );
-    if ('failure' in reading) unread.push({ kind, reason: reading.failure });
-    else if (reading.value !== undefined) return [{ kind, place, object: reading.value }];
-    return [];
-  });
+  const found = await mapWithConcurrency(
+    missing,
+    CONCURRENCY,
+    async ({ source: { kind }, place, object }) => {
+      // What failed once is not tried for every tenant.
+      if (unread.some((one) => one.kind === kind && one.namespace === undefined)) return [];
+      const reading = await attempt(() =>
+        options.objects.get(kind, place, object.metadata.name, options.signal),
+      );
+      if ('failure' in reading) unread.push({ kind, reason: reading.failure });
+      else if (reading.value !== undefined) return [{ kind, place, object: reading.value }];
+      return [];
+    },
+  );
   return { sources, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
 }
 
@@ -167,7 +173,9 @@ function existing(kind: PublishedKind, object: PublishedObject): ExistingObject 
   return { kind, place, object };
 }
 
-async function attempt<T>(read: () => Promise<T>): Promise<{ readonly value: T } | { readonly failure: string }> {
+async function attempt<T>(
+  read: () => Promise<T>,
+): Promise<{ readonly value: T } | { readonly failure: string }> {
   try {
     return { value: await read() };
   } catch (error) {
