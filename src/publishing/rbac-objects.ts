@@ -81,9 +81,9 @@ function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mo
   if (name === '' || name === '*') return 'expected a name';
   if (kind === 'ServiceAccount') {
     if (namespace === undefined || namespace === '') return 'expected a namespace';
-    return home === undefined || namespace === home
-      ? undefined
-      : `expected a service account of the namespace ${home}`;
+    if (home !== undefined && namespace !== home)
+      return `expected a service account of the namespace ${home}`;
+    return namespace.startsWith('kube-') ? `${namespace} belongs to the cluster` : undefined;
   }
   if (kind === 'Group' && name === AUTHENTICATED)
     return mode === 'arktos' ? undefined : 'every user of every tenant is in system:authenticated';
