@@ -6,6 +6,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import type { GuestRules } from './guests.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** How a request is served. Refusals are thrown. */
@@ -73,6 +74,8 @@ export interface TenancyMode {
    * @throws StatusError PathForbidden for what is no tenant's
    */
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
+  /** For users who enter other tenants; absent if tenants are not part of paths. */
+  readonly guests?: GuestRules;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;
   /**
