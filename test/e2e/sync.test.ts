@@ -192,7 +192,7 @@ t.test('arktos: a new domain gets a tenant, whose users may review their own acc
 });
 
 t.test(
-  'arktos: D337 a role on the domain that a user has lost counts nowhere in the tenant any more',
+  'D337 on Arktos a role on the domain that a user has lost counts nowhere in the tenant any more',
   async (t) => {
     const bindings = { subjects: 'users', maxDeletedShare: 1 };
     const { sync, keystone, directory, web, list, statusOf } = await setUp(t, { mode: 'arktos', bindings });
