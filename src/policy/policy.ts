@@ -34,6 +34,13 @@ export interface Policy extends PolicyReference {
   readonly rules: readonly PolicyRule[];
   /** Milliseconds since the epoch. */
   readonly notAfter?: number;
+  /**
+   * Whether it is the operator's configuration: then `manifests rbac --provisioner` prints the right to bind
+   * its role.
+   */
+  readonly configured: boolean;
+  /** Why, if its author said so. */
+  readonly reason?: string;
 }
 
 /** Of the groups of a guest: the one that the bindings in the entered tenant name. */
