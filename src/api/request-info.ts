@@ -16,8 +16,8 @@ export interface AddressedTenant {
 
 interface Target {
   /**
-   * The path as the client sent it, without query and without the prefix of `addressed`. All decisions and the
-   * upstream URL derive from it.
+   * The path as the client sent it, without query and without the prefix of `addressed`. All decisions and
+   * the upstream URL derive from it.
    */
   readonly rawPath: string;
   /** Present if the path began with `/tenants/T`. */

@@ -17,7 +17,7 @@ export function actingTenant({ tenant, crossing }: TenantOfRequest): TenantName 
   return crossing?.tenant ?? tenant;
 }
 
-/** On whose account a request goes to the API server: of all guests of a tenant together, or of the tenant. */
+/** On whose account a request goes to the API server: the tenant's, or that of all its guests elsewhere. */
 export function accountOf({ tenant, crossing }: TenantOfRequest): Account {
   return crossing === undefined ? { kind: 'tenant', tenant } : { kind: 'tenant', tenant, guests: true };
 }

@@ -1,6 +1,6 @@
 /**
- * Decides whether a user may enter the tenant that the path's prefix addresses. Pure on the policies in force:
- * nothing is asked of the API server, so that a refusal does not depend on whether the tenant exists.
+ * Decides whether a user may enter the tenant that the path's prefix addresses. Pure on the policies in
+ * force: nothing is asked of the API server, so that a refusal does not depend on whether the tenant exists.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -10,10 +10,9 @@ import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type PolicyReference, policyGroup, policyName } from '../policy/policy.ts';
 import type { Entry, Permit, Policies, PolicyAttributes } from '../policy/ports.ts';
-import type { GuestRules } from '../tenancy/guests.ts';
 import { OWN_GROUP } from '../tenancy/own-api.ts';
 import { selfReviewOf } from '../tenancy/self-review.ts';
-import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { GuestRules, TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 /** A user in another tenant than their own. */
 export interface Crossing {

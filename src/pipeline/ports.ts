@@ -262,7 +262,7 @@ export interface ObservedRequest {
   readonly user?: UserInfo;
   /** Who sent the request, if it impersonates another user (`kubectl --as`). */
   readonly impersonator?: UserInfo;
-  /** Present if the user has entered another tenant; `user` is the guest then, and `impersonator` who it is. */
+  /** Present if the user has entered another tenant: then `user` is the guest. */
   readonly crossing?: Crossing;
   /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
   readonly impersonationSent?: boolean;

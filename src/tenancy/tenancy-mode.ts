@@ -6,7 +6,6 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { GuestRules } from './guests.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** How a request is served. Refusals are thrown. */
@@ -44,6 +43,39 @@ export type Route =
  */
 export type Reduction = 'groups' | 'group' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
+
+export interface Guest {
+  /** Their own tenant. */
+  readonly home: TenantName;
+  /** Their name within it. */
+  readonly name: string;
+  /** The tenant that they enter. */
+  readonly tenant: TenantName;
+}
+
+export interface GuestRules {
+  /** Whether any user of another tenant may ever enter it. */
+  mayBeEntered(tenant: TenantName): boolean;
+  /**
+   * The user's name within their own tenant.
+   *
+   * @returns undefined for a user who cannot be impersonated: anonymous, or with a token of the API server
+   * @throws StatusError IdentityReserved or IdentityUnusable
+   */
+  nameOf(identity: Identity): string | undefined;
+  /**
+   * @param policyGroup of the policy that lets them in
+   * @throws StatusError IdentityUnusable
+   */
+  userOf(guest: Guest, policyGroup: string): UserInfo;
+  /**
+   * Decides how a guest's request is served: as one of the entered tenant's users, but nothing is shown that
+   * only the tenant's own users see.
+   *
+   * @throws StatusError PathForbidden for what is no tenant's
+   */
+  route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
+}
 
 export interface TenancyMode {
   readonly name: string;

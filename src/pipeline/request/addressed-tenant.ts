@@ -18,7 +18,7 @@ export interface AddressedPath {
 /**
  * @param path as sent
  * @param readsTenant whether tenants are part of paths
- * @throws StatusError NotFound for the prefix if they are not; RequestMalformed for a prefix below the prefix,
+ * @throws StatusError NotFound for the prefix if they are not; RequestMalformed for a prefix below another,
  *   and for a name that is not written as a plain DNS-1123 label
  */
 export function splitAddressed(path: string, readsTenant: boolean): AddressedPath {

@@ -1,7 +1,7 @@
 /**
  * Answers self reviews of guests. What a guest may do needs both: a policy, asked here as for a request, and
- * RBAC in the entered tenant, asked as the guest that this policy would make. Rules are not listed for guests.
- * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ * RBAC in the entered tenant, asked as the guest that this policy would make. Rules are not listed for
+ * guests. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { AccessReviewer, ReviewedStatus } from '../../authorization/access-reviewer.ts';

@@ -6,7 +6,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 
-/** The user that Stonegate would send. As in kube-apiserver, this kind alone says when it was made, to the second. */
+/**
+ * The user that Stonegate would send. As in kube-apiserver, this kind alone says when it was made, to the
+ * second.
+ */
 export function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
   return created({
     kind: 'SelfSubjectReview',
