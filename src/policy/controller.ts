@@ -56,7 +56,7 @@ export interface PolicyControllerOptions {
 }
 
 /** Whether there is anything that Stonegate made from policies. @throws StatusError */
-export async function existingPolicyObjects(
+async function existingPolicyObjects(
   objects: PolicyObjects,
   signal: AbortSignal,
 ): Promise<readonly PolicyObject[]> {
