@@ -29,7 +29,7 @@ if (complete) {
     ['unused code', 'knip'],
   ] as const) {
     console.log(`# ${name}`);
-    checks.push({ name, ok: (await run(command, args)) === 0 });
+    checks.push({ name, ok: (await timed(name, run(command, args))) === 0 });
   }
 }
 
@@ -37,11 +37,11 @@ console.log('# tests');
 // Without a build, tap's first run would load the plugins that .taprc disables.
 if ((await run('tap', ['build'])) !== 0) checks.push({ name: 'tap', ok: false });
 rmSync(COVERAGE_FOLDER, { recursive: true, force: true });
-const totals = await runTap(files, `${COVERAGE_FOLDER}/raw`);
+const totals = await timed('tests', runTap(files, `${COVERAGE_FOLDER}/raw`));
 
 if (complete) {
   console.log('# coverage');
-  const enough = await reportCoverage(COVERAGE_FOLDER);
+  const enough = await timed('coverage', reportCoverage(COVERAGE_FOLDER));
   // If tests were skipped, the code that they test is not covered.
   if (enough || totals.skipped === 0) checks.push({ name: 'coverage', ok: enough });
   else console.log(`coverage is not held against this run: ${totals.skipped} tests were skipped`);
@@ -57,3 +57,11 @@ const failed = totals.failed + broken.length + (skipsFail ? totals.skipped : 0);
 const skipped = skipsFail || totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
 console.log(`${passed} passed, ${failed} failed${skipped}`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** Says how long a stage took: for CONTRIBUTING.md. */
+async function timed<T>(name: string, work: Promise<T>): Promise<T> {
+  const from = performance.now();
+  const result = await work;
+  if (complete) console.log(`# ${name} took ${Math.round((performance.now() - from) / 1000)} s`);
+  return result;
+}

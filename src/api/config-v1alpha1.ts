@@ -11,10 +11,12 @@ import type {
   Milliseconds,
   SecretSource,
 } from './config-authentication-v1alpha1.ts';
+import type { PublishingConfiguration } from './config-publishing-v1alpha1.ts';
 
 export type * from './config-access-v1alpha1.ts';
 export type * from './config-admission-v1alpha1.ts';
 export type * from './config-authentication-v1alpha1.ts';
+export type * from './config-publishing-v1alpha1.ts';
 
 export interface TLSFiles {
   readonly certFile: string;
@@ -169,6 +171,8 @@ export interface StonegateConfiguration {
   readonly tenancy: TenancyConfiguration;
   readonly authentication: AuthenticationConfiguration;
   readonly bindings: BindingsConfiguration;
+  /** Absent: nothing is published. */
+  readonly publishing?: PublishingConfiguration;
   readonly access: AccessConfiguration;
   readonly authorization: AuthorizationConfiguration;
   readonly cache: CacheConfiguration;

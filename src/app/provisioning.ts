@@ -10,14 +10,15 @@ import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/appl
 import type { TenancyFacts } from '../bindings/desired-state.ts';
 import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
-import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
+import { createPeriodicProvisioning, type PeriodicProvisioning } from '../bindings/periodic.ts';
 import type { Plan } from '../bindings/plan.ts';
-import type { KeystoneDirectory, Lease } from '../bindings/ports.ts';
+import type { KeystoneDirectory } from '../bindings/ports.ts';
 import type { Provisioning } from '../bindings/run.ts';
 import { createRedisLease } from '../cache/shared-store.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { LEASE_TTL, type Lease } from '../lib/lease.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';

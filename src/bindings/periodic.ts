@@ -4,18 +4,12 @@
  * during a run, the run ends before its next change.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
+import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from '../lib/lease.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { ProvisioningResult, Telemetry } from '../lib/telemetry.ts';
-import type { Lease } from './ports.ts';
 import { createRunLog, numbersOf, type Provisioning, type RunOutcome, runProvisioning } from './run.ts';
 
-/** Lease duration in milliseconds: if the holder crashes, no replica provisions for so long. */
-export const LEASE_TTL = 30_000;
-/** Milliseconds between renewals by the holder; two may fail. */
-const HEARTBEAT = 10_000;
-/** Milliseconds between attempts of the other replicas. */
-const STANDBY = 2_000;
 /** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
 const FIRST_RETRY = 10_000;
 const LONGEST_RETRY = 60_000;
@@ -69,8 +63,8 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
   }
 
   function untilNextLook(): number {
-    if (held !== true) return STANDBY;
-    return running === undefined ? Math.min(Math.max(0, dueAt - clock.now()), HEARTBEAT) : HEARTBEAT;
+    if (held !== true) return LEASE_STANDBY;
+    return running === undefined ? Math.min(Math.max(0, dueAt - clock.now()), LEASE_RENEWAL) : LEASE_RENEWAL;
   }
 
   function begin() {

@@ -113,15 +113,3 @@ export interface ClusterObjects {
     signal: AbortSignal,
   ): Promise<'deleted' | 'conflict' | 'gone'>;
 }
-
-export interface Lease {
-  /**
-   * Acquires or renews the lease: of several replicas, the holder provisions. Without Redis there is one
-   * process, which always holds it.
-   *
-   * @returns false if another replica holds it, or if Redis cannot be reached; then no replica provisions
-   */
-  hold(): Promise<boolean>;
-  /** Releases the lease if this process holds it. */
-  release(): Promise<void>;
-}

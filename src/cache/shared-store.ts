@@ -4,7 +4,7 @@
  * `false` within its timeout, so that no request fails or waits because of it. Its values are not trusted
  * until they are opened. Implemented in `redis.ts`.
  */
-import type { Lease } from '../bindings/ports.ts';
+import type { Lease } from '../lib/lease.ts';
 import type { Random } from '../lib/random.ts';
 
 export interface SharedStore {

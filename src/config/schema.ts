@@ -23,6 +23,7 @@ import { admissionSchema } from './schema-admission.ts';
 import { authenticationSchema } from './schema-authentication.ts';
 import { bindingsSchema } from './schema-bindings.ts';
 import { portalSchema } from './schema-portal.ts';
+import { publishingSchema } from './schema-publishing.ts';
 import { webhookSchema } from './schema-webhook.ts';
 
 const count = z.int().min(1);
@@ -231,6 +232,9 @@ export function configurationSchema(resolve: (name: string) => string) {
     bindings: bindingsSchema(file)
       .prefault({})
       .describe('How Keystone projects and roles become namespaces and role bindings.'),
+    publishing: publishingSchema
+      .exactOptional()
+      .describe('Objects of the system that are copied to tenants. Off without it.'),
     access: accessSchema
       .prefault({})
       .describe("An index of the cluster's RBAC, and what is answered from it. Off by default."),

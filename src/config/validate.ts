@@ -10,6 +10,7 @@ import { validateBindings } from './validate-bindings.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validateAdmissionAddress, validatePortal, validateWebhook } from './validate-listeners.ts';
 import { validatePrefixes, validateTenants } from './validate-names.ts';
+import { validatePublishing } from './validate-publishing.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [
@@ -28,6 +29,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateWebhook(configuration),
     ...validateAdmissionAddress(configuration),
     ...validateAdmission(configuration),
+    ...validatePublishing(configuration),
   ];
 }
 

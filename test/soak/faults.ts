@@ -1,7 +1,7 @@
 /** What goes wrong in each round: restarts of every backend, reloads, and a new certificate. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../support/eventually.ts';
 import { askOnce } from '../support/open-request.ts';
+import { inTime } from './in-time.ts';
 import type { SoakSite } from './site.ts';
 import type { Verdicts } from './verdicts.ts';
 
@@ -36,7 +36,7 @@ export async function runFaults(site: SoakSite, verdicts: Verdicts): Promise<Fau
       await stop();
       await pause(DOWN);
       await start();
-      await eventually(async () => (await askAnew(site)) === 200);
+      await inTime(`requests succeed after ${name} was down`, async () => (await askAnew(site)) === 200);
       verdicts.faultEnds();
     });
 

@@ -6,68 +6,91 @@ export interface Holdings {
   readonly heap: number;
   /** Bytes. */
   readonly resident: number;
-  readonly sockets: number;
-  readonly timers: number;
-  readonly descriptors: number;
+  /** TCP connections, but those of the admin listener: Prometheus and the soak test itself use it. */
+  readonly connections: readonly string[];
+  /** Timers that are set. */
+  readonly timers: readonly string[];
+  /** Descriptors of open files and sockets, but connections of the admin listener. */
+  readonly descriptors: readonly string[];
+}
+
+/** The message to Stonegate's process. */
+export interface MeasureRequest {
+  readonly adminPort: number;
 }
 
 /** Without a client and a backend these return to the same numbers or fewer, whatever happened before. */
-const COUNTS = ['sockets', 'timers', 'descriptors'] as const;
+const COUNTS = ['timers', 'descriptors'] as const;
 
 /** Memory may be so much more than after the first round: caches fill, and the heap is fragmented. */
 const HEAP = { factor: 1.25, bytes: 12 * 2 ** 20 };
 const RESIDENT = { factor: 1.5, bytes: 64 * 2 ** 20 };
 
-/** Milliseconds between two measurements, and for which they are repeated. */
+/** Milliseconds between two measurements, and for which what is held may end: attempts to connect do. */
 const INTERVAL = 500;
 const TIMEOUT = 60_000;
-/** Attempts to connect come and go: this many measurements in a row have the same counts without one. */
-const IN_A_ROW = 4;
+/** Measurements after the first round, of which the lowest counts. */
+const OF_FIRST = 10;
 
-/** Measures until the counts stay as they are. */
-export async function whenSteady(measure: () => Promise<Holdings>): Promise<Holdings> {
+/**
+ * The lowest of several measurements: attempts to connect come and go, what was leaked stays.
+ * @param first the result for the first round: measuring ends as soon as nothing has grown since
+ */
+export async function lowest(measure: () => Promise<Holdings>, first?: Holdings): Promise<Holdings> {
   const until = Date.now() + TIMEOUT;
-  let last = await measure();
-  for (let same = 1; same < IN_A_ROW && Date.now() < until; ) {
+  let least = await measure();
+  for (let times = 1; Date.now() < until; times += 1) {
+    const enough = first === undefined ? times >= OF_FIRST : moreThan(least, first).length === 0;
+    if (enough && least.connections.length === 0) break;
     await pause(INTERVAL);
-    const next = await measure();
-    same = haveSameCounts(next, last) ? same + 1 : 1;
-    last = next;
+    least = lower(least, await measure());
   }
-  return last;
+  return least;
 }
 
-/** Measures until no count is above that of the first round. */
-export async function whenAsBefore(measure: () => Promise<Holdings>, first: Holdings): Promise<Holdings> {
-  const until = Date.now() + TIMEOUT;
-  let last = await measure();
-  while (moreThan(last, first).length > 0 && Date.now() < until) {
-    await pause(INTERVAL);
-    last = await measure();
-  }
-  return last;
+function lower(one: Holdings, other: Holdings): Holdings {
+  const shorter = (part: 'connections' | (typeof COUNTS)[number]): readonly string[] =>
+    other[part].length < one[part].length ? other[part] : one[part];
+  return {
+    heap: Math.min(one.heap, other.heap),
+    resident: Math.min(one.resident, other.resident),
+    connections: shorter('connections'),
+    timers: shorter('timers'),
+    descriptors: shorter('descriptors'),
+  };
 }
 
 function moreThan(last: Holdings, first: Holdings): (typeof COUNTS)[number][] {
-  return COUNTS.filter((count) => last[count] > first[count]);
+  return COUNTS.filter((count) => last[count].length > first[count].length);
 }
 
-function haveSameCounts(one: Holdings, other: Holdings): boolean {
-  return COUNTS.every((count) => one[count] === other[count]);
-}
-
-/** What has grown since the first round, a line each. */
+/** What was left behind or has grown since the first round, a line each. */
 export function growth(first: Holdings, last: Holdings): string[] {
-  const counts = moreThan(last, first).map((count) => `${count}: ${last[count]} instead of ${first[count]}`);
+  const open = last.connections.map((connection) => `connection left open: ${connection}`);
+  const counts = moreThan(last, first).map(
+    (count) =>
+      `${count}: ${last[count].length} instead of ${first[count].length}: ${added(first[count], last[count])}`,
+  );
   const memory = [
     ['heap', HEAP],
     ['resident', RESIDENT],
   ] as const;
   const grown = memory.filter(([part, { factor, bytes }]) => last[part] > first[part] * factor + bytes);
   return [
+    ...open,
     ...counts,
     ...grown.map(([part]) => `${part}: ${megabytes(last[part])} instead of ${megabytes(first[part])}`),
   ];
+}
+
+/** What `last` has more often. */
+function added(first: readonly string[], last: readonly string[]): string {
+  const rest = [...last];
+  for (const name of first) {
+    const at = rest.indexOf(name);
+    if (at !== -1) rest.splice(at, 1);
+  }
+  return rest.join(', ');
 }
 
 export function megabytes(bytes: number): string {

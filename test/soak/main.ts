@@ -1,17 +1,17 @@
 /**
  * `npm run soak -- --minutes N [--report FOLDER]`: Stonegate under load while its backends restart. It fails
- * if a response is wrong, or if the process holds more at the end than after the first round.
+ * if a response is wrong, or if the process holds more after a round than after the first one.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { eventually } from '../support/eventually.ts';
 import { prometheusMissing } from '../support/prometheus/prometheus.ts';
 import { redisMissing } from '../support/redis/redis-server.ts';
 import { runClients } from './clients.ts';
 import { askAnew, type Fault, runFaults } from './faults.ts';
-import { growth, type Holdings, whenAsBefore, whenSteady } from './holdings.ts';
+import { growth, type Holdings, lowest, megabytes } from './holdings.ts';
+import { inTime } from './in-time.ts';
 import { writeReport } from './report.ts';
 import { createSoakSite, type SoakSite } from './site.ts';
 import { Verdicts } from './verdicts.ts';
@@ -30,20 +30,25 @@ const from = Date.now();
 const verdicts = new Verdicts();
 const faults: Fault[] = [];
 const rounds: Holdings[] = [];
-// The last round is compared with the first.
-while (rounds.length < 2 || Date.now() - from < minutes * 60_000) {
-  faults.push(...(await runRound(site)));
-  rounds.push(await leftBehind(site, rounds[0]));
-  console.log(
-    `round ${rounds.length}: ${verdicts.total} responses, ${verdicts.wrongTotal} wrong`,
-    rounds.at(-1),
-  );
+const grown: string[] = [];
+try {
+  // Each round is compared with the first.
+  while (rounds.length < 2 || Date.now() - from < minutes * 60_000) {
+    faults.push(...(await runRound(site)));
+    const holdings = await leftBehind(site, rounds[0]);
+    rounds.push(holdings);
+    grown.push(...growth(rounds[0] ?? holdings, holdings).map((each) => `round ${rounds.length}: ${each}`));
+    const { connections, timers, descriptors } = holdings;
+    console.log(
+      `round ${rounds.length}: ${verdicts.total} responses, ${verdicts.wrongTotal} wrong; heap ${megabytes(holdings.heap)}, ` +
+        `${connections.length} connections, ${timers.length} timers, ${descriptors.length} descriptors`,
+    );
+  }
+  const result = { minutes, from: from / 1000, faults, rounds, grown, verdicts };
+  await writeReport(values.report, result, site.prometheus);
+} finally {
+  await site.close();
 }
-const [first, last] = [rounds[0], rounds.at(-1)];
-const grown = first === undefined || last === undefined ? [] : growth(first, last);
-const result = { minutes, from: from / 1000, faults, rounds, grown, verdicts };
-await writeReport(values.report, result, site.prometheus);
-await site.close();
 
 for (const each of verdicts.wrong) console.log(`wrong: ${each}`);
 for (const each of grown) console.log(`grown: ${each}`);
@@ -69,13 +74,14 @@ async function runRound(site: SoakSite): Promise<Fault[]> {
 async function leftBehind(site: SoakSite, first: Holdings | undefined): Promise<Holdings> {
   const { testbed, program, redis } = site;
   const { apiServer, keystone, provider } = testbed;
-  await eventually(async () => (await program.metric('stonegate_connections_open')) === 0);
+  await inTime(
+    'no client is connected',
+    async () => (await program.metric('stonegate_connections_open')) === 0,
+  );
   await Promise.all([apiServer.stop(), keystone.down(), provider.down(), redis.stop()]);
-  await eventually(async () => (await program.metric('stonegate_requests_active')) === 0);
-  const holdings = await (first === undefined
-    ? whenSteady(program.measure)
-    : whenAsBefore(program.measure, first));
+  await inTime('no request is active', async () => (await program.metric('stonegate_requests_active')) === 0);
+  const holdings = await lowest(program.measure, first);
   await Promise.all([apiServer.start(), keystone.listen(), provider.up(), redis.start()]);
-  await eventually(async () => (await askAnew(site)) === 200);
+  await inTime('requests succeed again', async () => (await askAnew(site)) === 200);
   return holdings;
 }

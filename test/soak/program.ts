@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../support/eventually.ts';
-import type { Holdings } from './holdings.ts';
+import type { Holdings, MeasureRequest } from './holdings.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const MEASURE = new URL('./programs/measure.ts', import.meta.url).href;
@@ -39,7 +39,8 @@ export async function startProgram(configFile: string, adminPort: number, log: s
     },
     async measure() {
       const response = once(child, 'message');
-      child.send('measure');
+      const request: MeasureRequest = { adminPort };
+      child.send(request);
       const [holdings]: Holdings[] = await response;
       if (holdings === undefined) throw new Error('no measurement');
       return holdings;

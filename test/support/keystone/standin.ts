@@ -4,6 +4,7 @@
  * faults on demand.
  */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -172,10 +173,8 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     : createServer(limits, listener);
 
   async function listen(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, '127.0.0.1', resolve);
-    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
     const address = server.address();
     if (typeof address === 'object' && address !== null) port = address.port;
   }

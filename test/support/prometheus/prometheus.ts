@@ -23,8 +23,11 @@ export interface Sample {
 export interface Prometheus {
   /** The series of an instant query: each has one value. Rejects if the query is invalid. */
   query(expr: string): Promise<Sample[]>;
-  /** @param from seconds since the epoch; to now, in steps of a second */
-  queryRange(expr: string, from: number): Promise<Sample[]>;
+  /**
+   * @param from seconds since the epoch; to now
+   * @param step seconds between two values
+   */
+  queryRange(expr: string, from: number, step?: number): Promise<Sample[]>;
   stop(): Promise<void>;
 }
 
@@ -77,9 +80,9 @@ export async function startPrometheus({ folder, target }: PrometheusOptions): Pr
       const result = await ask('query', { query: expr });
       return result.map(({ metric = {}, value }) => ({ metric, values: value === undefined ? [] : [value] }));
     },
-    async queryRange(expr, from) {
+    async queryRange(expr, from, step = 1) {
       const end = Date.now() / 1000;
-      const range = { query: expr, start: String(from), end: String(end), step: '1' };
+      const range = { query: expr, start: String(from), end: String(end), step: String(step) };
       const result = await ask('query_range', range);
       return result.map(({ metric = {}, values = [] }) => ({ metric, values }));
     },

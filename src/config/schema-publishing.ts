@@ -1,0 +1,58 @@
+/**
+ * The schema of `publishing`: which objects are copied to tenants.
+ */
+import { z } from 'zod';
+import { type PublishedKind, TENANT_KINDS } from '../api/published-objects.ts';
+import { label, period } from './fields.ts';
+
+const KIND = 'GROUP/VERSION/RESOURCE, such as batch/v1/cronjobs, or VERSION/RESOURCE of the core group';
+const PARTS = /^(?:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\/)?(v\d+(?:(?:alpha|beta)\d+)?)\/([a-z][a-z0-9-]*)$/;
+
+function kind(namespaced: boolean) {
+  return z.string().transform((given, context): PublishedKind => {
+    const known = namespaced ? undefined : TENANT_KINDS.find(({ resource }) => resource === given);
+    if (known !== undefined) return known;
+    const [, group = '', version, resource] = PARTS.exec(given) ?? [];
+    if (version !== undefined && resource !== undefined) return { group, version, resource, namespaced };
+    const names = TENANT_KINDS.map(({ resource }) => resource).join(', ');
+    context.addIssue({ code: 'custom', message: namespaced ? KIND : `one of ${names}, or ${KIND}` });
+    return z.NEVER;
+  });
+}
+
+const tenantScoped = z.strictObject({
+  resource: kind(false)
+    .meta({ type: 'string' })
+    .describe(
+      '`clusterroles`, `clusterrolebindings`, `customresourcedefinitions`, or `GROUP/VERSION/RESOURCE`.',
+    ),
+  names: z
+    .string()
+    .regex(/^(?=.)[A-Za-z0-9:.-]*\*?[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
+    .describe('The names that may be published; one `*` stands for any text.'),
+});
+
+export const publishingSchema = z.strictObject({
+  namespaces: z
+    .array(label({ missing: 'a namespace' }))
+    .max(10)
+    .default([])
+    .describe(
+      'The namespaces whose annotated objects are copied: of the system tenant (arktos), or of the cluster (shared). A user who may write there and has the verb `publish` reaches every tenant.',
+    ),
+  clusterScoped: z
+    .array(tenantScoped.transform(({ resource, names }) => ({ kind: resource, names })))
+    .max(50)
+    .default([])
+    .describe('Objects without a namespace that may be published, by kind and name. In arktos mode only.'),
+  kinds: z
+    .array(kind(true).meta({ type: 'string' }))
+    .max(50)
+    .default([])
+    .describe(
+      'Further kinds in the namespaces, as `GROUP/VERSION/RESOURCE`, besides ConfigMaps, Secrets, Roles, RoleBindings, LimitRanges, ResourceQuotas, NetworkPolicies and ServiceAccounts.',
+    ),
+  interval: period
+    .prefault('5m')
+    .describe('Time between two runs if nothing changes; a run restores copies that were edited or deleted.'),
+});

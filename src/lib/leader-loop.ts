@@ -1,0 +1,128 @@
+/**
+ * Work of which one replica is in charge: the one that holds the lease runs it soon after each change, and
+ * periodically. If it loses the lease during a run, the run is to end before its next change.
+ */
+import { Backoff } from './backoff.ts';
+import type { Clock, Timer } from './clock.ts';
+import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
+import type { Random } from './random.ts';
+
+/** Milliseconds after a change: several that follow each other cause one run. */
+const DEBOUNCE = 100;
+const RETRY = { first: 1_000, longest: 60_000 };
+
+export interface LeaderLoopOptions {
+  readonly lease: Lease;
+  /**
+   * @param signal aborted if another replica is in charge now, or the loop is stopped
+   * @throws what failed; the run is repeated, later each time
+   */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** Approximate milliseconds from the end of one run to the start of the next without a change. */
+  readonly interval: number;
+  readonly onLeaseChange: (held: boolean) => void;
+  readonly onFailure: (error: unknown) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export class LeaderLoop {
+  readonly #options: LeaderLoopOptions;
+  readonly #backoff: Backoff;
+  #running: { readonly ending: AbortController; readonly ended: Promise<void> } | undefined;
+  #beating: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #held = false;
+  /** Milliseconds since the epoch. */
+  #dueAt: number;
+  #wokenDuringRun = false;
+  #isStopped = false;
+
+  constructor(options: LeaderLoopOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff({ ...RETRY, random: options.random });
+    this.#dueAt = options.clock.now();
+  }
+
+  start(): void {
+    this.#beat();
+  }
+
+  /** Something has changed: the next run begins soon. */
+  wake(): void {
+    this.#wokenDuringRun = true;
+    if (this.#running === undefined) this.#dueSoon();
+    if (this.#beating === undefined && !this.#isStopped && this.#timer !== undefined) this.#wait();
+  }
+
+  /** Ends a run before its next change, and releases the lease. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#running?.ending.abort(new Error('this process ends its work'));
+    await Promise.all([this.#running?.ended, this.#beating]);
+    if (this.#held) await this.#options.lease.release();
+    this.#held = false;
+  }
+
+  #dueSoon(): void {
+    this.#dueAt = Math.min(this.#dueAt, this.#options.clock.now() + DEBOUNCE);
+  }
+
+  #beat(): void {
+    this.#beating = this.#lookAtLease().finally(() => {
+      this.#beating = undefined;
+      if (!this.#isStopped) this.#wait();
+    });
+  }
+
+  async #lookAtLease(): Promise<void> {
+    const { lease, clock, onLeaseChange } = this.#options;
+    const held = await lease.hold();
+    if (held !== this.#held) onLeaseChange(held);
+    // What happened while another replica was in charge is not known to this one's last run.
+    if (held && !this.#held) this.#dueAt = clock.now();
+    this.#held = held;
+    if (this.#isStopped) return;
+    if (!held) this.#running?.ending.abort(new Error('another replica is in charge now'));
+    else if (this.#running === undefined && clock.now() >= this.#dueAt) this.#begin();
+  }
+
+  #wait(): void {
+    const { clock } = this.#options;
+    this.#timer?.cancel();
+    this.#timer = clock.after(this.#untilNextBeat(), () => this.#beat());
+  }
+
+  #untilNextBeat(): number {
+    if (!this.#held) return LEASE_STANDBY;
+    if (this.#running !== undefined) return LEASE_RENEWAL;
+    return Math.min(Math.max(0, this.#dueAt - this.#options.clock.now()), LEASE_RENEWAL);
+  }
+
+  #begin(): void {
+    const ending = new AbortController();
+    this.#wokenDuringRun = false;
+    const ended = this.#run(ending.signal).then((pause) => {
+      this.#running = undefined;
+      this.#dueAt = this.#options.clock.now() + pause;
+      if (this.#wokenDuringRun) this.#dueSoon();
+      if (!this.#isStopped && this.#beating === undefined) this.#wait();
+    });
+    this.#running = { ending, ended };
+  }
+
+  /** @returns milliseconds until the next run */
+  async #run(signal: AbortSignal): Promise<number> {
+    const { run, interval, random, onFailure } = this.#options;
+    try {
+      await run(signal);
+      this.#backoff.reset();
+    } catch (error) {
+      if (!signal.aborted) onFailure(error);
+      return this.#backoff.next();
+    }
+    // By chance, so that replicas that start together do not ask the API server together.
+    return interval * (0.9 + 0.2 * random.fraction());
+  }
+}

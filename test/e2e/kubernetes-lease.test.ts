@@ -1,0 +1,42 @@
+/** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
+import t from 'tap';
+import { createKubernetesLease } from '../../src/clients/kubernetes-lease.ts';
+import { LEASE_TTL } from '../../src/lib/lease.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { adminUpstream } from '../support/kubernetes/admin-upstream.ts';
+import { startKubernetes } from '../support/kubernetes/api-server.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
+
+t.test(
+  'of two replicas one holds the Lease, until it releases it or is gone',
+  { skip: missingKubernetes() },
+  async (t) => {
+    const kubernetes = await startKubernetes();
+    t.teardown(() => kubernetes.stop());
+    const fetcher = adminUpstream(t, kubernetes);
+    const clock = createFakeClock();
+    const replica = () =>
+      createKubernetesLease({
+        fetcher,
+        namespace: 'kube-system',
+        name: 'stonegate-policies',
+        ttl: LEASE_TTL,
+        clock,
+        random: systemRandom,
+        logger: silentLogger,
+      });
+    const [one, other, third] = [replica(), replica(), replica()];
+    t.same(await Promise.all([one.hold(), other.hold(), third.hold()]).then((held) => held.filter(Boolean)), [
+      true,
+    ]);
+    for (const lease of [one, other, third]) await lease.release();
+    t.equal(await other.hold(), true, 'it was released');
+    t.equal(await other.hold(), true, 'and is renewed');
+    t.equal(await one.hold(), false);
+    clock.advance(LEASE_TTL);
+    t.equal(await one.hold(), true, 'its holder is gone');
+    t.equal(await other.hold(), false);
+  },
+);

@@ -1,0 +1,88 @@
+/**
+ * The commands of a page in docs/, as a reader types them, and the output that the page promises. A comment
+ * before a block says how it is run; a block of YAML whose comment is `file: NAME` is that file.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+export interface Block {
+  /** The comment before it; empty without one. */
+  readonly mark: string;
+  readonly commands: string;
+  /** Lines of the output; `…` stands for anything. */
+  readonly promised: readonly string[];
+}
+
+/** The blocks of shell commands, each with the text behind it. */
+export function readBlocks(page: string): Block[] {
+  const fences = /(?:<!-- (.*?) -->\n)?```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs;
+  return [...readFileSync(page, 'utf8').matchAll(fences)].map(
+    ([, mark = '', commands = '', promised = '']) => ({
+      mark,
+      commands,
+      promised: promised.split('\n').filter((line) => line.trim() !== ''),
+    }),
+  );
+}
+
+/** The files that the page shows: name → content. */
+export function readFiles(page: string): Map<string, string> {
+  const fences = /<!-- file: (\S+) -->\n```yaml\n(.*?)```/gs;
+  return new Map(
+    [...readFileSync(page, 'utf8').matchAll(fences)].map(([, name = '', content = '']) => [name, content]),
+  );
+}
+
+/**
+ * The lines must come in their order, but others may stand between. Any number of blanks counts as one.
+ *
+ * @returns the first line that the output does not have
+ */
+export function missingLine(output: string, promised: readonly string[]): string | undefined {
+  const lines = output.split('\n');
+  let at = 0;
+  return promised.find((line) => {
+    const pattern = new RegExp(`^${line.trim().split('…').map(literally).join('.*')}$`);
+    const found = lines.findIndex((each, index) => index >= at && pattern.test(each.trim()));
+    at = found + 1;
+    return found === -1;
+  });
+}
+
+function literally(part: string): string {
+  return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
+}
+
+/** A command on the reader's PATH. */
+export function makeCommand(file: string, script: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\n${script}\n`);
+  chmodSync(file, 0o700);
+}
+
+/** A folder in which commands find `stonegate`, and what they have in their environment. */
+export function readersShell(folder: string): { folder: string; env: Record<string, string> } {
+  const bin = join(folder, 'bin');
+  makeCommand(join(bin, 'stonegate'), `exec '${process.execPath}' '${resolve('src/main.ts')}' "$@"`);
+  return {
+    folder,
+    env: {
+      PATH: [bin, process.env.PATH ?? ''].join(':'),
+      HOME: join(folder, 'home'),
+      NODE_NO_WARNINGS: '1',
+    },
+  };
+}
+
+/** Runs the script by bash, which ends at the first command that fails. The output has both streams. */
+export async function runShell(
+  { folder, env }: ReturnType<typeof readersShell>,
+  script: string,
+): Promise<{ output: string; code: number | null }> {
+  const child = spawn('bash', ['-euc', `exec 2>&1\n${script}`], { cwd: folder, env });
+  const code = new Promise<number | null>((done) => child.once('close', done));
+  const output = await text(child.stdout);
+  return { output, code: await code };
+}

@@ -1,0 +1,72 @@
+/**
+ * docs/tenants.md: which of its commands run in which tenancy mode, and running them as its readers do.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { stringify } from 'yaml';
+import { eventually } from './eventually.ts';
+import { missingLine, readBlocks, readersShell, readFiles, runShell } from './page-commands.ts';
+
+export const PAGE = 'docs/tenants.md';
+
+/** The comment before a block: in which mode it runs, whether it is repeated until it is so, and fails. */
+export const MARK = /^run in (shared|arktos)(, eventually)?(, fails)?$/;
+
+interface Server {
+  readonly url: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+/** For an unmodified kubectl: a context for each token. */
+export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
+  const names = Object.keys(tokens);
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [
+        {
+          name: 'stonegate',
+          cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+        },
+      ],
+      users: names.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: names.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+    },
+    { lineWidth: 0 },
+  );
+}
+
+export interface Reader {
+  readonly mode: 'shared' | 'arktos';
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** What the page says → what it is here, such as the address of the server. */
+  readonly replace?: Readonly<Record<string, string>>;
+}
+
+/** Runs the page's blocks of the mode in their order, each in a shell of its own. */
+export async function followPage(t: Test, { mode, folder, env, replace = {} }: Reader): Promise<void> {
+  const local = (text: string): string =>
+    Object.entries(replace).reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
+  const shell = readersShell(folder);
+  const reader = { folder, env: { ...shell.env, ...env } };
+  for (const [name, content] of readFiles(PAGE)) writeFileSync(join(folder, name), local(content));
+  for (const { mark, commands, promised } of readBlocks(PAGE)) {
+    const [, where, repeated, fails] = MARK.exec(mark) ?? [];
+    if (where !== mode) continue;
+    const script = local(fails === undefined ? commands : `if ( ${commands} ); then exit 3; fi`);
+    const expected = promised.map(local);
+    let result = await runShell(reader, script);
+    const isSo = (): boolean => result.code === 0 && missingLine(result.output, expected) === undefined;
+    if (repeated !== undefined && !isSo())
+      await eventually(async () => {
+        result = await runShell(reader, script);
+        return isSo();
+      });
+    t.equal(result.code, 0, commands, { output: result.output });
+    t.equal(missingLine(result.output, expected), undefined, commands, { output: result.output });
+  }
+}

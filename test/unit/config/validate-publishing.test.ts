@@ -1,0 +1,85 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+const CREDENTIAL = 'bindings: { credential: { tokenFile: p } }';
+
+function parse(mode: string, publishing: string, rest = CREDENTIAL) {
+  const { configuration, problems } = parseConfiguration(
+    `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://u", credential: { tokenFile: t } }
+tenancy: { mode: ${mode} }
+authentication: { keystone: { url: "https://keystone/v3" } }
+publishing: { ${publishing} }
+${rest}`,
+    '/',
+  );
+  return { publishing: configuration?.publishing, problems: problems.map(formatProblem) };
+}
+
+t.test('namespaces, kinds and names are read', async (t) => {
+  const { publishing, problems } = parse(
+    'arktos',
+    'namespaces: [shared], clusterScoped: [{ resource: clusterroles, names: "shared-*" }], kinds: [batch/v1/cronjobs, v1/podtemplates], interval: 1m',
+  );
+  t.same(problems, []);
+  t.match(publishing, {
+    namespaces: ['shared'],
+    clusterScoped: [
+      { kind: { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', namespaced: false } },
+    ],
+    kinds: [
+      { group: 'batch', version: 'v1', resource: 'cronjobs', namespaced: true },
+      { group: '', version: 'v1', resource: 'podtemplates', namespaced: true },
+    ],
+    interval: 60_000,
+  });
+});
+
+t.test('publishing needs a credential of its own', async (t) => {
+  t.match(parse('shared', 'namespaces: [shared]', '').problems, [/bindings\.credential.*is required/]);
+});
+
+t.test('something must be published', async (t) => {
+  t.match(parse('shared', 'interval: 5m').problems, [/publishing\.namespaces.*is required/]);
+});
+
+t.test('the namespaces of the cluster and of Stonegate are never published', async (t) => {
+  for (const name of ['kube-system', 'default', 'stonegate', 'stonegate-system'])
+    t.match(parse('shared', `namespaces: [${name}]`).problems, [/is reserved/], name);
+  t.match(parse('shared', 'namespaces: [shared, shared]').problems, [/each namespace once/]);
+});
+
+t.test('tenants of an ordinary cluster share what has no namespace', async (t) => {
+  const clusterRoles = 'clusterScoped: [{ resource: clusterroles, names: "shared-*" }]';
+  t.match(parse('shared', clusterRoles).problems, [/expected none in shared mode/]);
+  t.same(parse('arktos', clusterRoles).problems, []);
+});
+
+t.test('a kind is written in full, and is one that may be published', async (t) => {
+  const kinds = (kind: string) => parse('shared', `namespaces: [shared], kinds: ["${kind}"]`).problems;
+  t.match(kinds('cronjobs'), [/expected GROUP\/VERSION\/RESOURCE/]);
+  t.match(kinds('*/v1/*'), [/expected GROUP\/VERSION\/RESOURCE/]);
+  t.match(kinds('v1/pods/exec'), [/expected GROUP\/VERSION\/RESOURCE/]);
+  t.match(kinds('v1/secrets'), [/is published anyway/]);
+  for (const kind of [
+    'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    'tenancy.stonegate.dev/v1alpha1/crosstenantpolicies',
+    'v1/tenants',
+    'v1/namespaces',
+  ])
+    t.match(kinds(kind), [/never published/], kind);
+  const webhooks = '{ resource: admissionregistration.k8s.io/v1/mutatingwebhookconfigurations, names: "*" }';
+  t.match(parse('arktos', `clusterScoped: [${webhooks}]`).problems, [/never published/]);
+});
+
+t.test('a pattern has one star at most', async (t) => {
+  const names = (pattern: string) =>
+    parse('arktos', `clusterScoped: [{ resource: clusterroles, names: "${pattern}" }]`).problems;
+  t.same(names('*.example.com'), []);
+  t.match(names('a*b*'), [/at most one/]);
+  t.match(names(''), [/at most one/]);
+  t.match(names('a/b'), [/at most one/]);
+});
