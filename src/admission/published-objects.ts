@@ -3,37 +3,19 @@
  * removing it needs the verb `publish` on the object; and whose the copies are, `own-objects.ts` decides.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
+import { PUBLISHED, PUBLISHED_POLICY } from '../api/published-objects.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { RequiredAccess } from './required-access.ts';
 import { keyPath } from './violation.ts';
 
-/** The annotations that say where an object is published, and what happens to objects in the way. */
-export const PUBLISHING_ANNOTATIONS = [
-  'multi-tenancy.k8s.io/published',
-  'multi-tenancy.k8s.io/published-policy',
-] as const;
-
-/** What may be published without being configured, as `group/resource`. */
-export const PUBLISHED_KINDS: readonly string[] = [
-  '/configmaps',
-  '/limitranges',
-  '/resourcequotas',
-  '/secrets',
-  '/serviceaccounts',
-  'apiextensions.k8s.io/customresourcedefinitions',
-  'networking.k8s.io/networkpolicies',
-  'rbac.authorization.k8s.io/clusterrolebindings',
-  'rbac.authorization.k8s.io/clusterroles',
-  'rbac.authorization.k8s.io/rolebindings',
-  'rbac.authorization.k8s.io/roles',
-];
+const ANNOTATIONS = [PUBLISHED, PUBLISHED_POLICY];
 
 /** @param request about an object that may be published; also through a subresource */
 export function requiredToPublish(request: AdmissionRequest): RequiredAccess[] {
   const { operation, group, resource, namespace, name, object, oldObject } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return [];
   const [before, after] = [annotationsOf(oldObject), annotationsOf(object)];
-  const changed = PUBLISHING_ANNOTATIONS.find((key) => before.get(key) !== after.get(key));
+  const changed = ANNOTATIONS.find((key) => before.get(key) !== after.get(key));
   if (changed === undefined) return [];
   const path = keyPath('metadata.annotations', changed);
   const named = name || new ObjectReader(object, '', []).object('metadata').text('name') || '';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { BodyFormat, UserAnswer } from '../../../src/admission/body-admission.ts';
 import type { BindRight } from '../../../src/admission/binding-rights.ts';
+import type { BodyFormat, UserAnswer } from '../../../src/admission/body-admission.ts';
 import { createRoleBindingsAdmission } from '../../../src/admission/role-bindings.ts';
 import { covers } from '../../../src/admission/rule-cover.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
