@@ -8,6 +8,8 @@ import type { ObjectMeta } from './meta-v1.ts';
 /** Metadata of an object that has a name. */
 export interface NamedObjectMeta extends ObjectMeta {
   readonly name: string;
+  /** Arktos only. */
+  readonly tenant?: string;
 }
 
 export interface PolicyRule {

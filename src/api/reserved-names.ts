@@ -18,6 +18,12 @@ export const SERVICE_ACCOUNTS_PREFIX = 'system:serviceaccounts:';
 /** Of every user of a tenant, in the tenancy mode whose user names do not contain it; the tenant follows. */
 export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
 
+/** What a guest's name begins with behind the entered tenant: no user's name within a tenant does. */
+export const GUEST_PREFIX = 'guest:';
+
+/** Of all guests; `:` and their own tenant follow in the group of one tenant's guests. */
+export const GUESTS_GROUP = 'stonegate:guest';
+
 /** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));

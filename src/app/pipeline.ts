@@ -24,6 +24,7 @@ import { type AccessSubjects, createAccessSubjects } from '../pipeline/rbac/acce
 import { createReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
 import { recheckStreams } from '../pipeline/request/open-stream.ts';
+import { createGuestReviewAnswerer } from '../pipeline/self-review/answer-guest-review.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
@@ -178,7 +179,7 @@ function answerers(
   { loaded }: Build,
   { stages, upstream, reviewer, discovery, subjects, features, explain }: Adapters,
 ): readonly Answerer[] {
-  const { mode, clock, ownAPI } = stages;
+  const { mode, clock, ownAPI, policies } = stages;
   const bodyTimeout = loaded.configuration.server.timeouts.body;
   const filtering = features?.filtering;
   return [
@@ -195,6 +196,17 @@ function answerers(
       clock,
       limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
     }),
+    ...(policies
+      ? [
+          createGuestReviewAnswerer({
+            mode,
+            policies,
+            reviewer,
+            clock,
+            limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
+          }),
+        ]
+      : []),
     selfIdentityAnswerer,
     createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),

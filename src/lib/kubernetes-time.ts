@@ -36,3 +36,18 @@ export function isLastInstant(milliseconds: number): boolean {
 export function timestamp(milliseconds: number): string {
   return new Date(Math.min(milliseconds, LAST_INSTANT)).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
+
+const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/**
+ * @param text RFC 3339, such as `2027-03-31T00:00:00Z`
+ * @returns milliseconds since the epoch; undefined if the text is no instant
+ */
+export function parseTimestamp(text: string): number | undefined {
+  const [matched, year, month, day] = INSTANT.exec(text) ?? [];
+  if (matched === undefined) return undefined;
+  // `Date.parse` takes the 30th of February for a day of March.
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  const milliseconds = Date.parse(text);
+  return date.getUTCDate() === Number(day) && !Number.isNaN(milliseconds) ? milliseconds : undefined;
+}

@@ -34,9 +34,21 @@ export interface Policy extends PolicyReference {
   readonly rules: readonly PolicyRule[];
   /** Milliseconds since the epoch. */
   readonly notAfter?: number;
+  /**
+   * Whether it is the operator's configuration: then `manifests rbac --provisioner` prints the right to bind
+   * its role.
+   */
+  readonly configured: boolean;
+  /** Why, if its author said so. */
+  readonly reason?: string;
 }
 
 /** Of the groups of a guest: the one that the bindings in the entered tenant name. */
-export function policyGroup({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
-  return `stonegate:policy:${form}:${name}`;
+export function policyGroup(policy: Pick<PolicyReference, 'form' | 'name'>): string {
+  return `stonegate:policy:${policyName(policy)}`;
+}
+
+/** As written in audit events and explanations. */
+export function policyName({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
+  return `${form}:${name}`;
 }

@@ -19,14 +19,17 @@ const FEW = 64;
 /** Actions that are stored for one role. */
 const MAX_ACTIONS = 4;
 
-export function roleAllows(role: StoredRole, question: Question): boolean {
+/** Must not change: another version of a role is another object. */
+type RoleRules = Pick<StoredRole, 'rules'>;
+
+export function roleAllows(role: RoleRules, question: Question): boolean {
   if ('path' in question || textsIn(role) <= FEW)
     return role.rules.some((rule) => ruleAllows(rule, question));
   const covered = coveredByRole(role, question);
   return covered === 'all' || covered.has(question.name);
 }
 
-export function coveredByRole(role: StoredRole, action: Action): Covered {
+export function coveredByRole(role: RoleRules, action: Action): Covered {
   if (textsIn(role) <= FEW) return coverage(role.rules, action);
   const stored = actionsOf(role);
   const asked = textOfAction(action);
@@ -43,10 +46,9 @@ export function textOfAction({ verb, apiGroup, resource, subresource }: Action):
   return JSON.stringify([verb, apiGroup, resource, subresource]);
 }
 
-/** A stored role never changes: another version of it is another object. */
-const actionsOf = memoizeByReference((_role: StoredRole) => new Map<string, Covered>());
+const actionsOf = memoizeByReference((_role: RoleRules) => new Map<string, Covered>());
 
-const textsIn = memoizeByReference(({ rules }: StoredRole): number =>
+const textsIn = memoizeByReference(({ rules }: RoleRules): number =>
   rules.reduce(
     (sum, { verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
       sum + 1 + verbs.length + apiGroups.length + resources.length + resourceNames.length,

@@ -191,6 +191,27 @@ t.test('arktos: a new domain gets a tenant, whose users may review their own acc
   t.match(review.json().status, { allowed: true });
 });
 
+t.test(
+  'D337 on Arktos a role on the domain that a user has lost counts nowhere in the tenant any more',
+  async (t) => {
+    const bindings = { subjects: 'users', maxDeletedShare: 1 };
+    const { sync, keystone, directory, web, list, statusOf } = await setUp(t, { mode: 'arktos', bindings });
+    const boss = directory.user('initech', 'boss');
+    const { domain } = web;
+    directory.assign(boss, 'admin', { domain });
+    directory.assign(boss, 'reader', { domain });
+    await sync();
+    const token = keystone.issue(boss, { domain });
+    t.equal(await statusOf(token, '/api/v1/secrets'), 200);
+    const before = list('clusterrolebindings').length;
+    directory.unassign(boss, 'admin', { domain });
+    t.match(await sync(), { code: 0, stdout: /delete ClusterRoleBinding/ });
+    t.equal(list('clusterrolebindings').length, before - 1);
+    t.equal(await statusOf(token, '/api/v1/secrets'), 403, 'also with a token that says otherwise');
+    t.equal(await statusOf(token, '/api/v1/pods'), 200, 'the role that is left counts');
+  },
+);
+
 t.test('arktos: in a tenant that Stonegate did not create, roles on the domain are not bound', async (t) => {
   const { sync, keystone, directory, statusOf } = await setUp(t, { mode: 'arktos' });
   const domain = directory.domain('acme');

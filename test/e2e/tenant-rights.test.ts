@@ -246,3 +246,22 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.match((await ask(token, self, post(body))).json().status, { allowed: false, denied: true });
   });
 });
+
+t.test('D332 a tenant’s administrator cannot change the labels of their Tenant object', async (t) => {
+  const stonegate = await start(t);
+  const { store } = stonegate.apiServer.cluster;
+  const labelled = { metadata: { name: 'acme', labels: { region: 'eu' } } };
+  const patch = { 'content-type': 'application/merge-patch+json' };
+  for (const path of ['/api/v1/tenants/acme', '/api/v1/tenants/acme/status', '/api/v1/tenants/acme/finalize'])
+    for (const [method, headers] of [
+      ['PATCH', patch],
+      ['PUT', JSON_TYPE],
+    ] as const) {
+      const options = { method, headers, body: JSON.stringify(labelled) };
+      const reply = await stonegate.ask(stonegate.keystoneToken('alice'), path, options);
+      t.equal(reply.status, 403, `${method} ${path}`);
+    }
+  const [tenant] = store.list({ resource: 'tenants', name: 'acme' });
+  t.match(tenant?.object.metadata, { name: 'acme' });
+  t.notMatch(tenant?.object.metadata, { labels: { region: 'eu' } });
+});

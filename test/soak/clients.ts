@@ -82,10 +82,11 @@ async function received(answered: Promise<{ status: number; body: string }>): Pr
 
 /** A user's token works until its end, and not after it. */
 async function comeAndGo(site: SoakSite, verdicts: Verdicts): Promise<void> {
-  const token = site.newUser(LIFE);
   const end = Date.now() + LIFE;
-  while (Date.now() < end - MARGIN) {
-    await judged(site, verdicts, OWN, token, CONFIGMAPS);
+  const token = site.newUser(LIFE);
+  const validUntil = end - MARGIN;
+  while (Date.now() < validUntil) {
+    await judged(site, verdicts, { ...OWN, validUntil }, token, CONFIGMAPS);
     await pause(200);
   }
   await pause(Math.max(0, end + MARGIN - Date.now()));

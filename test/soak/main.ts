@@ -31,13 +31,18 @@ const verdicts = new Verdicts();
 const faults: Fault[] = [];
 const rounds: Holdings[] = [];
 const grown: string[] = [];
+/** How many of the wrong responses have been printed. */
+let shown = 0;
 try {
   // Each round is compared with the first.
   while (rounds.length < 2 || Date.now() - from < minutes * 60_000) {
     faults.push(...(await runRound(site)));
     const holdings = await leftBehind(site, rounds[0]);
     rounds.push(holdings);
-    grown.push(...growth(rounds[0] ?? holdings, holdings).map((each) => `round ${rounds.length}: ${each}`));
+    const news = growth(rounds[0] ?? holdings, holdings).map((each) => `round ${rounds.length}: ${each}`);
+    grown.push(...news);
+    for (const each of [...verdicts.wrong.slice(shown), ...news]) console.log(each);
+    shown = verdicts.wrong.length;
     const { connections, timers, descriptors } = holdings;
     console.log(
       `round ${rounds.length}: ${verdicts.total} responses, ${verdicts.wrongTotal} wrong; heap ${megabytes(holdings.heap)}, ` +
@@ -50,8 +55,6 @@ try {
   await site.close();
 }
 
-for (const each of verdicts.wrong) console.log(`wrong: ${each}`);
-for (const each of grown) console.log(`grown: ${each}`);
 console.log(
   `${verdicts.total} responses, ${verdicts.wrongTotal} wrong, ${grown.length} grown: ${values.report}/report.md`,
 );

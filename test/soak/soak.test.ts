@@ -39,6 +39,22 @@ t.test('a refusal of a valid request is wrong, unless a backend is down meanwhil
   t.equal(verdicts.wrongTotal, 3, 'the fault is over');
 });
 
+t.test('after the end of a token 401 is right, whenever the request began', async (t) => {
+  let now = 0;
+  const verdicts = new Verdicts(() => now);
+  const expected = { ...OWN, validUntil: 1_000 };
+  const judge = verdicts.begin(expected);
+  now = 999;
+  judge({ status: 401, body: '' });
+  t.equal(verdicts.wrongTotal, 1);
+  now = 1_000;
+  judge({ status: 401, body: '' });
+  judge(ok);
+  t.equal(verdicts.wrongTotal, 1);
+  judge({ status: 403, body: '' });
+  t.equal(verdicts.wrongTotal, 2);
+});
+
 t.test("another tenant's objects, and a refused credential, are wrong in a fault too", async (t) => {
   const verdicts = new Verdicts();
   verdicts.faultBegins();

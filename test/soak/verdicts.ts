@@ -9,6 +9,8 @@ export interface Expected {
   readonly statuses: readonly number[];
   /** A text that only another tenant's objects contain. */
   readonly never?: string;
+  /** Milliseconds since the epoch. A response after it may also be 401, whenever the request began. */
+  readonly validUntil?: number;
 }
 
 /** Undefined status: the connection broke. */
@@ -30,6 +32,12 @@ export class Verdicts {
   /** How many faults have begun, and whether one lasts. */
   #faults = 0;
   #isFaulty = false;
+  readonly #now: () => number;
+
+  /** @param now milliseconds since the epoch */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   faultBegins(): void {
     this.#faults += 1;
@@ -49,11 +57,16 @@ export class Verdicts {
     };
   }
 
-  #judge({ name, statuses, never }: Expected, { status, body }: Received, inFault: boolean): void {
+  #judge(
+    { name, statuses, never, validUntil = Infinity }: Expected,
+    { status, body }: Received,
+    inFault: boolean,
+  ): void {
     this.total += 1;
     const key = `${name}: ${status ?? 'connection broken'}`;
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-    const expected = status !== undefined && statuses.includes(status);
+    const hasExpired = status === 401 && this.#now() >= validUntil;
+    const expected = hasExpired || (status !== undefined && statuses.includes(status));
     const excused = inFault && UNAVAILABLE.includes(status);
     if (never !== undefined && body.includes(never)) this.#add(`${key}, with ${JSON.stringify(never)}`);
     else if (!expected && !excused) this.#add(`${key}${inFault ? ' in a fault' : ''}: ${body.slice(0, 300)}`);
@@ -61,6 +74,7 @@ export class Verdicts {
 
   #add(example: string): void {
     this.wrongTotal += 1;
-    if (this.wrong.length < MAX_EXAMPLES) this.wrong.push(example);
+    if (this.wrong.length < MAX_EXAMPLES)
+      this.wrong.push(`${new Date(this.#now()).toISOString()} ${example}`);
   }
 }

@@ -43,6 +43,15 @@ for (const name of ['system', 'all']) {
   });
 }
 
+t.test(
+  'D335 a domain whose name is a tenant’s in another case becomes no tenant, and not that one',
+  async (t) => {
+    for (const name of ['ACME', 'Acme', 'acmE', 'ＡＣＭＥ'])
+      t.throws(() => ofDomain(name), { code: 'TenantUnknown' }, name);
+    t.throws(() => ofDomain('BigCorp'), { code: 'TenantUnknown' });
+  },
+);
+
 t.test('a domain never takes the tenant that another one was given', async (t) => {
   t.throws(() => ofDomain('bigcorp'), { code: 'TenantUnknown' });
 });

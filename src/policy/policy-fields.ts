@@ -1,0 +1,110 @@
+/**
+ * Checks of the fields that the forms of policies share: names, subjects, namespaces and the end. A missing
+ * field means nothing, never everything: `*` must be written.
+ */
+import { labelProblem, reservedPrefixOf } from '../api/reserved-names.ts';
+import type { CrossTenantSubject } from '../api/tenancy-v1alpha1.ts';
+import { parseTimestamp } from '../lib/kubernetes-time.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
+import { InvalidPolicy, invalid } from './invalid-policy.ts';
+import type { Policy, PolicySubject } from './policy.ts';
+
+const EVERY = '*';
+/** To Arktos the union of all tenants. */
+const ALL_TENANTS = 'all';
+/** Of subjects, namespaces, rules or the texts of a rule: more would cost time on each request. */
+export const MAX_ITEMS = 100;
+const MAX_NAME_LENGTH = 253;
+/** Prefix of the names of guests, who enter no further tenant. */
+const GUEST_PREFIX = 'guest:';
+
+/** @throws InvalidPolicy if it cannot be the name of a policy, of which roles and groups are made */
+export function checkName(name: string): void {
+  const problem = labelProblem(name);
+  if (problem !== undefined) throw invalid(`metadata.name ${problem}`);
+}
+
+/** @throws InvalidPolicy for a list that is empty or too long */
+export function checkLength(list: readonly unknown[], field: string): void {
+  const problem = lengthProblem(list);
+  if (problem !== undefined) throw invalid(`${field} ${problem}`);
+}
+
+/** @returns what is wrong with a list that is empty or too long, continuing "the list …" */
+export function lengthProblem({ length }: readonly unknown[]): string | undefined {
+  if (length === 0) return 'is empty';
+  return length > MAX_ITEMS ? `has more than ${MAX_ITEMS} items` : undefined;
+}
+
+/** Whether it is no name of one tenant. */
+export function isNoTenant(tenant: string): boolean {
+  return tenant === ALL_TENANTS || labelProblem(tenant) !== undefined;
+}
+
+/**
+ * @param entered the tenant that the policy lets users into
+ * @throws InvalidPolicy
+ */
+export function subjectOf(
+  { kind, tenant, name }: CrossTenantSubject,
+  entered: string,
+  field: string,
+): PolicySubject {
+  if (isNoTenant(tenant)) throw invalid(`${field}.tenant is not the name of a tenant`);
+  if (tenant === entered) throw invalid(`${field}.tenant is this tenant, whose users are not guests here`);
+  if (kind === 'Group') {
+    checkGroup(name, `${field}.name`);
+    return { tenant, group: name };
+  }
+  if (name !== EVERY) checkUser(name, `${field}.name`);
+  return { tenant, user: name };
+}
+
+function checkUser(name: string, field: string): void {
+  checkText(name, field);
+  const prefix = name.startsWith(GUEST_PREFIX) ? GUEST_PREFIX : reservedPrefixOf(name);
+  if (prefix !== undefined) throw invalid(`${field} begins with ${prefix}, as no user within a tenant does`);
+}
+
+/** @throws InvalidPolicy */
+export function checkGroup(name: string, field: string): void {
+  if (name === EVERY) throw invalid(`${field} is *: every user of a tenant is the user *`);
+  checkText(name, field);
+  const prefix = ['system:', 'stonegate:'].find((reserved) => name.startsWith(reserved));
+  if (prefix !== undefined) throw invalid(`${field} begins with ${prefix}: such groups are not a tenant's`);
+}
+
+function checkText(text: string, field: string): void {
+  if (!isPrintable(text) || text.length > MAX_NAME_LENGTH) throw invalid(`${field} cannot be a name`);
+}
+
+/** @throws InvalidPolicy */
+export function namespacesOf(names: readonly string[], field: string): Policy['namespaces'] {
+  checkLength(names, field);
+  if (names.includes(EVERY)) {
+    if (names.length > 1) throw invalid(`${field} has other names beside *`);
+    return 'all';
+  }
+  names.forEach((name, at) => {
+    const problem = labelProblem(name);
+    if (problem !== undefined) throw invalid(`${field}[${at}] ${problem}`);
+  });
+  return new Set(names);
+}
+
+/**
+ * @returns milliseconds since the epoch; undefined without one
+ * @throws InvalidPolicy
+ */
+export function endOf(notAfter: string | undefined, field: string): number | undefined {
+  if (notAfter === undefined) return undefined;
+  const end = parseTimestamp(notAfter);
+  if (end === undefined) throw invalid(`${field} is no time in RFC 3339, such as 2027-03-31T00:00:00Z`);
+  return end;
+}
+
+/** @throws InvalidPolicy if the policy has ended */
+export function checkEnd(notAfter: number | undefined, now: number): void {
+  if (notAfter !== undefined && notAfter <= now)
+    throw new InvalidPolicy('Ended', `it ended at ${new Date(notAfter).toISOString()}`);
+}

@@ -1,0 +1,209 @@
+/**
+ * Resolves the three forms of policies to `Policy`: the operator's file, the administrations of the
+ * configuration, and the objects of the API server. Pure. What is invalid grants nothing, and its status says
+ * why.
+ */
+import type { AbacPolicy } from '../api/abac-v1beta1.ts';
+import type { AdministrationConfiguration } from '../api/config-access-v1alpha1.ts';
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { administrationOf, administrationPolicy } from './administrations.ts';
+import { crossTenantPolicy, MAX_POLICIES_PER_TENANT } from './cross-tenant-policies.ts';
+import { createRulesCheck } from './granted-rules.ts';
+import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
+import type { Policy, PolicyForm, PolicyReference } from './policy.ts';
+import type { PolicyFacts } from './ports.ts';
+
+export interface PolicySources {
+  /** Of the operator's file. */
+  readonly abac: readonly AbacPolicy[];
+  /** Of the configuration. */
+  readonly administrations: readonly AdministrationConfiguration[];
+  /** Undefined if they are not known, or not current: then only the operator's file grants anything. */
+  readonly facts: PolicyFacts | undefined;
+}
+
+export interface PolicySettings {
+  readonly systemTenant: string;
+  /** @returns the tenant of the Keystone domain of that name; undefined if there is none */
+  readonly tenantOfDomain: (domain: string) => string | undefined;
+  /** `access.grantable`. */
+  readonly grantable: readonly PolicyRule[];
+  readonly crossTenantPolicies: boolean;
+  readonly tenantAdministrations: boolean;
+  readonly administrationsMustEnd: boolean;
+}
+
+/** What a status is about. `configuration`: an entry of `authorization.administrations`. */
+export type PolicyOrigin =
+  | { readonly kind: 'CrossTenantPolicy'; readonly tenant: string; readonly name: string }
+  | { readonly kind: 'TenantAdministration'; readonly name: string }
+  | { readonly kind: 'configuration'; readonly name: string };
+
+export interface PolicyStatus {
+  readonly origin: PolicyOrigin;
+  /** Whether it is in force. */
+  readonly ready: boolean;
+  readonly reason: PolicyReason;
+  readonly message: string;
+}
+
+/** A tenant that an administration selects. */
+export interface Membership {
+  readonly administration: PolicyReference;
+  readonly tenant: string;
+  /** Of the administration, by its author. */
+  readonly reason: string;
+}
+
+export interface ResolvedPolicies {
+  /** In force, by form, name and tenant. */
+  readonly policies: readonly Policy[];
+  /** Of each object and each administration of the configuration, in force or not. */
+  readonly statuses: readonly PolicyStatus[];
+  readonly memberships: readonly Membership[];
+  /** When the next of them ends, in milliseconds since the epoch; undefined if none does. */
+  readonly nextEnd: number | undefined;
+}
+
+/**
+ * @returns resolves the sources at an instant, in milliseconds since the epoch. Rules that it has checked are
+ *   not checked again while their list is the same object.
+ */
+export function createPolicyResolver(
+  settings: PolicySettings,
+): (sources: PolicySources, now: number) => ResolvedPolicies {
+  const checkRules = createRulesCheck(settings.grantable);
+  return ({ abac, administrations, facts }, now) => {
+    const checks = { ...settings, checkRules, now };
+    const results =
+      facts === undefined
+        ? []
+        : [
+            ...resolveAdministrations(administrations, facts, checks),
+            ...(settings.crossTenantPolicies ? resolveCrossTenantPolicies(facts, checks) : []),
+          ];
+    const found = results.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
+    const policies = [...abac.map(policyOfLine), ...found].sort(inOrder);
+    const ends = policies.flatMap(({ notAfter }) => (notAfter === undefined ? [] : [notAfter]));
+    return {
+      policies,
+      statuses: results.map(({ status }) => status),
+      memberships: found.flatMap(membershipsOf),
+      nextEnd: ends.length === 0 ? undefined : Math.min(...ends),
+    };
+  };
+}
+
+interface Checks extends PolicySettings {
+  readonly checkRules: ReturnType<typeof createRulesCheck>;
+  readonly now: number;
+}
+
+interface Resolved {
+  readonly policy?: Policy;
+  readonly status: PolicyStatus;
+}
+
+function policyOfLine(line: AbacPolicy): Policy {
+  const { name, tenant, user, group, space, namespace, rules } = line;
+  return {
+    form: 'abac',
+    name,
+    source: `authorization.abacPolicyFile line ${line.line}`,
+    subjects: [{ tenant, ...(user !== undefined && { user }), ...(group !== undefined && { group }) }],
+    tenants: new Set([space]),
+    namespaces: namespace === '*' ? 'all' : new Set([namespace]),
+    rules,
+    configured: true,
+  };
+}
+
+/** A name is that of the configuration's entry, in force or not: two would share one role. */
+function resolveAdministrations(
+  configured: readonly AdministrationConfiguration[],
+  facts: PolicyFacts,
+  checks: Checks,
+): Resolved[] {
+  const { tenants, clusterRoles } = facts;
+  const rules = { ...checks, tenants, clusterRoles, mustEnd: checks.administrationsMustEnd };
+  const taken = new Set<string>();
+  const take = (name: string) => {
+    if (taken.has(name)) throw invalid('another administration has this name');
+    taken.add(name);
+  };
+  const ofConfiguration = configured.map((administration, at) =>
+    resolved({ kind: 'configuration', name: administration.name }, () => {
+      take(administration.name);
+      const origin = { source: `authorization.administrations[${at}]`, configured: true };
+      return administrationPolicy(administration, origin, rules);
+    }),
+  );
+  if (!checks.tenantAdministrations) return ofConfiguration;
+  const objects = facts.administrations.filter(
+    ({ metadata: { tenant = checks.systemTenant, deletionTimestamp } }) =>
+      tenant === checks.systemTenant && deletionTimestamp === undefined,
+  );
+  const ofObjects = objects.map((object) => {
+    const { name } = object.metadata;
+    return resolved({ kind: 'TenantAdministration', name }, () => {
+      take(name);
+      const origin = { source: `tenantadministrations/${name}`, configured: false };
+      return administrationPolicy(administrationOf(object), origin, rules);
+    });
+  });
+  return [...ofConfiguration, ...ofObjects];
+}
+
+function resolveCrossTenantPolicies(facts: PolicyFacts, checks: Checks): Resolved[] {
+  const rules = { ...checks, webhook: facts.webhook };
+  const counts = new Map<string, number>();
+  return facts.crossTenantPolicies
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .sort((one, other) => compare(one.metadata.name, other.metadata.name))
+    .map((object) => {
+      const { name, tenant = '' } = object.metadata;
+      return resolved({ kind: 'CrossTenantPolicy', tenant, name }, () => {
+        const count = (counts.get(tenant) ?? 0) + 1;
+        counts.set(tenant, count);
+        if (count > MAX_POLICIES_PER_TENANT)
+          throw invalid(`the tenant has more than ${MAX_POLICIES_PER_TENANT} policies`);
+        return crossTenantPolicy(object, tenant, rules);
+      });
+    });
+}
+
+function resolved(origin: PolicyOrigin, policyOf: () => Policy): Resolved {
+  try {
+    const policy = policyOf();
+    return { policy, status: { origin, ready: true, reason: 'Ready', message: readyMessage(policy) } };
+  } catch (error) {
+    if (!(error instanceof InvalidPolicy)) throw error;
+    return { status: { origin, ready: false, reason: error.reason, message: error.message } };
+  }
+}
+
+function readyMessage({ form, tenants }: Policy): string {
+  if (form === 'tenant') return 'in force';
+  return `in force in ${tenants.size} ${tenants.size === 1 ? 'tenant' : 'tenants'}`;
+}
+
+function membershipsOf(policy: Policy): Membership[] {
+  if (policy.form !== 'administration') return [];
+  const { form, name, source, reason = '' } = policy;
+  const administration = { form, name, source };
+  return [...policy.tenants].sort().map((tenant) => ({ administration, tenant, reason }));
+}
+
+const FORMS: readonly PolicyForm[] = ['abac', 'tenant', 'administration'];
+
+function inOrder(one: Policy, other: Policy): number {
+  return (
+    FORMS.indexOf(one.form) - FORMS.indexOf(other.form) ||
+    compare(one.name, other.name) ||
+    compare(one.source, other.source)
+  );
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
