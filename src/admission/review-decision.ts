@@ -36,7 +36,7 @@ export interface ReviewDecisionOptions {
   readonly nodeLabels: readonly string[];
   /** At least one rule; all are of one mode. */
   readonly podSecurity: (tenant: string | undefined) => readonly PodSecurityRule[];
-  /** Whether the API server is Arktos: pods have more fields, and bindings are not compared with the tenant's roles. */
+  /** Arktos: pods have more fields, and bindings are not compared with the roles of the tenant. */
   readonly isArktos: boolean;
   /** Kinds whose objects are published to tenants, as `group/resource`. */
   readonly publishedKinds: ReadonlySet<string>;

@@ -36,7 +36,7 @@ export function createAdmissionWebhook(
 ): (exchange: Exchange) => Promise<void> {
   const { review, limits, clock, random, logger, telemetry } = options;
 
-  /** @param until milliseconds since the epoch; then, or when the API server is gone, the signal is aborted */
+  /** @param until milliseconds since the epoch; then, or when `gone` is, the signal is aborted */
   async function within<T>(
     until: number,
     gone: AbortSignal,

@@ -203,7 +203,7 @@ t.test('a service account’s rights cannot be reviewed: its name does not tell 
   t.match(await reviewed({ user }, all), { allowed: false, asked: [], message: /service account/ });
 });
 
-t.test('stonegate:manage does not include policies: a project’s admin lets nobody in', async (t) => {
+t.test('stonegate:manage does not include policies: an admin of a project lets no guests in', async (t) => {
   for (const roles of [CLUSTER_ROLES, TENANT_CLUSTER_ROLES])
     for (const [name, rules] of roles)
       for (const verb of ['get', 'create', 'update', 'patch', 'escalate']) {

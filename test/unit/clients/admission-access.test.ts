@@ -58,7 +58,7 @@ t.test('a right without a name is one on every object: no rule of RBAC holds the
     first !== undefined && 'resourceAttributes' in first ? first.resourceAttributes : {},
   );
   t.match(one?.name, /^[0-9a-f-]{36}$/);
-  t.not(one?.name, other?.name, 'nobody knows it before');
+  t.not(one?.name, other?.name, 'no author of a rule knows it before');
   t.notOk(one !== undefined && 'tenant' in one, 'an ordinary API server has no tenants');
 });
 
