@@ -34,7 +34,7 @@ export interface ServingProcess {
   readonly inForce: () => InForce;
 }
 
-export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'clear'>, InForce {
+export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permit' | 'clear'>, InForce {
   readonly serve: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
@@ -63,6 +63,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   return {
     serve: pipeline.serve,
     recheck: pipeline.recheck,
+    permit: pipeline.permit,
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
