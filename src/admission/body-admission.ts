@@ -6,7 +6,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
-import type { Sender } from '../api/upstream-request.ts';
+import type { Account, Sender } from '../api/upstream-request.ts';
 
 /** `object` is the body of a create or update; the others are the kinds of PATCH. */
 export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-merge-patch';
@@ -26,12 +26,15 @@ export interface InspectedRequest {
   readonly path: string;
   /** As the API server is to know them: after impersonation. */
   readonly user: UserInfo;
+  /** In which the request is made. */
   readonly tenant: TenantName;
+  /** On which questions are asked. */
+  readonly account: Account;
   readonly sender: Sender;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
   /**
-   * Asks the API server with the user's own rights and on the tenant's account.
+   * Asks the API server with the user's own rights and on the request's account.
    *
    * @param path without query
    * @param body sent as JSON

@@ -7,9 +7,21 @@ import type { TenantName } from './identity.ts';
 export const LONG_RUNNING = ['watch', 'log', 'exec', 'attach', 'portforward', 'proxy'] as const;
 export type LongRunning = (typeof LONG_RUNNING)[number];
 
+/** The tenant that the path's prefix `/tenants/T` addresses. */
+export interface AddressedTenant {
+  readonly tenant: TenantName;
+  /** As the client sent it. */
+  readonly prefix: string;
+}
+
 interface Target {
-  /** The path as the client sent it, without query. All decisions and the upstream URL derive from it. */
+  /**
+   * The path as the client sent it, without query and without the prefix of `addressed`. All decisions and
+   * the upstream URL derive from it.
+   */
   readonly rawPath: string;
+  /** Present if the path began with `/tenants/T`. */
+  readonly addressed?: AddressedTenant;
   /** The query as the client sent it, without `?`; empty if there is none. */
   readonly rawQuery: string;
 }

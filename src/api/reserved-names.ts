@@ -18,6 +18,12 @@ export const SERVICE_ACCOUNTS_PREFIX = 'system:serviceaccounts:';
 /** Of every user of a tenant, in the tenancy mode whose user names do not contain it; the tenant follows. */
 export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
 
+/** What a guest's name begins with behind the entered tenant: no user's name within a tenant does. */
+export const GUEST_PREFIX = 'guest:';
+
+/** Of all guests; `:` and their own tenant follow in the group of one tenant's guests. */
+export const GUESTS_GROUP = 'stonegate:guest';
+
 /** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));
@@ -68,6 +74,34 @@ export function labelProblem(name: string): string | undefined {
   if (!LABEL.test(name))
     return 'is no DNS-1123 label: lower-case letters, digits and "-", which is neither first nor last';
   return undefined;
+}
+
+/** To Arktos the union of all tenants: no tenant has this name. */
+export const ALL_TENANTS = 'all';
+/** Arktos' own name of the system tenant. */
+const SYSTEM_TENANT = 'system';
+
+/** Whether it can be the name of one tenant. */
+export function isOneTenant(name: string): boolean {
+  return name !== ALL_TENANTS && labelProblem(name) === undefined;
+}
+
+/** Whether a policy may let users of other tenants into it. */
+export function isEnterable(tenant: string, systemTenant: string): boolean {
+  return isOneTenant(tenant) && tenant !== systemTenant && tenant !== SYSTEM_TENANT;
+}
+
+/**
+ * @returns the prefix for which no policy may name the user of a tenant, a name within that tenant; undefined
+ *   if there is none
+ */
+export function reservedUserPrefix(name: string): string | undefined {
+  return name.startsWith(GUEST_PREFIX) ? GUEST_PREFIX : reservedPrefixOf(name);
+}
+
+/** @returns the prefix for which no policy may name the group, since no user brings one; undefined if none */
+export function reservedGroupPrefix(name: string): string | undefined {
+  return ['system:', 'stonegate:'].find((prefix) => name.startsWith(prefix));
 }
 
 /** Namespaces of the cluster, and those in which Stonegate itself may run. */

@@ -6,7 +6,12 @@ import type { TenantName } from './identity.ts';
 
 /** Every request has an account, so that no tenant's requests use up the connections of other tenants. */
 export type Account =
-  | { readonly kind: 'tenant'; readonly tenant: TenantName }
+  | {
+      readonly kind: 'tenant';
+      readonly tenant: TenantName;
+      /** Of the tenant's users in other tenants: they have a share of the tenant's connections. */
+      readonly guests?: true;
+    }
   /** The client's address, before the tenant is known. */
   | { readonly kind: 'source'; readonly address: string }
   /** Stonegate itself: probes, shared documents, periodic provisioning. */

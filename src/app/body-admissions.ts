@@ -22,10 +22,10 @@ export function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): Bod
     ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
     createRoleBindingsAdmission({
       isConfined,
-      review({ user, sender, tenant, signal }, attributes) {
+      review({ user, sender, tenant, account, signal }, attributes) {
         const home = mode.reviewTenant(tenant);
         const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
-        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
+        return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
       },
     }),
   ];

@@ -11,6 +11,15 @@ import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/untrusted-text.ts';
 
+/** Of the tenant that a guest has entered, or tried to enter. */
+export const ENTERED_TENANT = 'stonegate.dev/entered-tenant';
+
+export interface AuditedCrossing {
+  readonly tenant: string;
+  /** The policy under which the request was allowed. */
+  readonly policy: { readonly form: string; readonly name: string; readonly source: string };
+}
+
 /** What the event is made of; the pipeline's record has this shape. */
 export interface AuditedRequest {
   readonly auditID: string;
@@ -27,6 +36,8 @@ export interface AuditedRequest {
   readonly impersonator?: UserInfo;
   /** Whether Stonegate asked the API server as the user, and not with the client's own token. */
   readonly impersonationSent?: boolean;
+  /** Present if the user has entered another tenant. */
+  readonly crossing?: AuditedCrossing;
   readonly outcome?: {
     readonly status: number;
     readonly code?: string;
@@ -123,13 +134,13 @@ export function responseText(code: number, outcome: AuditedRequest['outcome']): 
 }
 
 /** The end of a line, from the quote behind its time on. */
-export function annotationsText({ identity, tenant, outcome, ended }: AuditedRequest): string {
-  const refusal = outcome?.annotations;
-  if (identity === undefined || outcome?.aborted || ended !== undefined || hasMembers(refusal))
-    return annotations(identity, tenant, outcome?.aborted, refusal, ended);
+export function annotationsText(request: AuditedRequest): string {
+  const { identity, tenant, crossing, outcome, ended } = request;
+  const isSpecial = outcome?.aborted || ended !== undefined || crossing !== undefined;
+  if (identity === undefined || isSpecial || hasMembers(outcome?.annotations)) return annotations(request);
   const last = lastAnnotations.get(identity);
   if (last !== undefined && last.tenant === tenant) return last.text;
-  const made = annotations(identity, tenant, false);
+  const made = annotations({ identity, tenant });
   lastAnnotations.set(identity, { tenant, text: made });
   return made;
 }
@@ -140,24 +151,32 @@ const lastAnnotations = new WeakMap<
   { readonly tenant: string | undefined; readonly text: string }
 >();
 
-function annotations(
-  identity: Identity | undefined,
-  tenant: string | undefined,
-  aborted: boolean | undefined,
-  refusal: Readonly<Record<string, string>> = {},
-  ended?: string,
-): string {
-  const given = Object.entries({ ...identity?.auditAnnotations, ...refusal }).map(
+type Annotated = { readonly tenant?: string | undefined } & Pick<
+  AuditedRequest,
+  'identity' | 'crossing' | 'outcome' | 'ended'
+>;
+
+function annotations({ identity, tenant, crossing, outcome, ended }: Annotated): string {
+  const given = Object.entries({ ...identity?.auditAnnotations, ...outcome?.annotations }).map(
     ([key, value]) => [key, foreignText(value, MAX_NAME)] as const,
   );
   const pairs = text({
     ...Object.fromEntries(given),
     ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
     ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
-    ...(aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
+    ...(crossing === undefined ? {} : crossingAnnotations(crossing)),
+    ...(outcome?.aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
     ...(ended === undefined ? {} : { 'stonegate.dev/ended': ended }),
   });
   return `","annotations":${pairs}}`;
+}
+
+function crossingAnnotations({ tenant, policy }: AuditedCrossing): Record<string, string> {
+  return {
+    [ENTERED_TENANT]: tenant,
+    'stonegate.dev/policy': `${policy.form}:${policy.name}`,
+    'stonegate.dev/policy-source': foreignText(policy.source, MAX_NAME),
+  };
 }
 
 function hasMembers(object: object | undefined): boolean {

@@ -10,6 +10,7 @@ import type {
 } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { Account, Sender } from '../api/upstream-request.ts';
+import { accountOf, actingTenant, type TenantOfRequest } from './acting-tenant.ts';
 
 /** The reviewed access: one of the two, with its `tenant` if the API server has tenants. */
 export type AccessAttributes =
@@ -61,8 +62,21 @@ export interface ReviewSubject {
   readonly sender: Sender;
   /** The tenant named in reviews of this user; undefined if the API server has no tenants. */
   readonly home: TenantName | undefined;
-  /** The user's tenant, as the account of the question. */
-  readonly tenant: TenantName;
+  /** Of the question. */
+  readonly account: Account;
+}
+
+/**
+ * The user of a request as the subject of reviews.
+ *
+ * @param reviewTenant the tenant named in access reviews; undefined if the API server has no tenants
+ */
+export function reviewSubject(
+  request: TenantOfRequest & Pick<ReviewSubject, 'user' | 'sender'>,
+  reviewTenant: (tenant: TenantName) => TenantName | undefined,
+): ReviewSubject {
+  const { user, sender } = request;
+  return { user, sender, home: reviewTenant(actingTenant(request)), account: accountOf(request) };
 }
 
 /**
@@ -73,11 +87,10 @@ export interface ReviewSubject {
  */
 export function reviewOf(
   reviewer: AccessReviewer,
-  { user, sender, home, tenant }: ReviewSubject,
+  { user, sender, home, account }: ReviewSubject,
   attributes: AccessAttributes,
   signal: AbortSignal,
 ): Promise<ReviewedStatus> {
-  const account: Account = { kind: 'tenant', tenant };
   return sender.kind === 'client'
     ? reviewer.reviewSelf(sender.token, home, attributes, account, signal)
     : reviewer.review(user, attributes, account, signal);

@@ -3,16 +3,15 @@
  * is forwarded, so there is nothing to allow here.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { TenantName } from '../api/identity.ts';
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import type { Sender } from '../api/upstream-request.ts';
+import type { TenantOfRequest } from './acting-tenant.ts';
 
-export interface AuthorizationAttributes {
+export interface AuthorizationAttributes extends TenantOfRequest {
   /** The request as it came. */
   readonly exchange: AskedExchange;
   readonly info: RequestInfo;
   readonly user: UserInfo;
-  readonly tenant: TenantName;
   /** The owner of the credential with which the request would be sent. */
   readonly sender: Sender;
 }
@@ -33,9 +32,16 @@ export type DecidedInfo =
       'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'tenant'
     >;
 
-/** Says what the user's roles nearly grant; undefined if there is nothing to say. */
+type DecidedUser = Pick<AuthorizationAttributes, 'user' | 'tenant' | 'crossing'>;
+
+/** The user of a request, for a `RefusalReason`. */
+export function decidedFor({ user, tenant, crossing }: DecidedUser): DecidedUser {
+  return { user, tenant, ...(crossing && { crossing }) };
+}
+
+/** Says what the user's roles nearly grant; undefined if there is nothing to say, as of all guests. */
 export type RefusalReason = (
-  request: Pick<AuthorizationAttributes, 'user' | 'tenant'> & { readonly info: DecidedInfo },
+  request: DecidedUser & { readonly info: DecidedInfo },
   allowed: false,
 ) => string | undefined;
 

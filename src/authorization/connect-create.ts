@@ -8,8 +8,13 @@ import type { ResourceAttributes } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import { type AccessReviewer, isAllowed } from './access-reviewer.ts';
-import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
+import { type AccessReviewer, isAllowed, reviewSubject } from './access-reviewer.ts';
+import {
+  type AuthorizationAttributes,
+  type Authorizer,
+  decidedFor,
+  type RefusalReason,
+} from './authorizer.ts';
 
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
@@ -22,13 +27,13 @@ export interface ConnectCreateOptions {
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: ConnectCreateOptions): Authorizer {
-  async function review(info: ResourceRequest, { user, tenant, sender, exchange }: AuthorizationAttributes) {
-    const home = reviewTenant(tenant);
-    const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
-    const subject = { user, sender, home, tenant };
+  async function review(info: ResourceRequest, attributes: AuthorizationAttributes) {
+    const { user, exchange } = attributes;
+    const subject = reviewSubject(attributes, reviewTenant);
+    const resourceAttributes = attributesOf(info, info.tenant === '' ? subject.home : info.tenant);
     if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
     const asked = { ...info, verb: 'create' };
-    const note = reasonOf?.({ info: asked, user, tenant }, false);
+    const note = reasonOf?.({ info: asked, ...decidedFor(attributes) }, false);
     throw forbidden('AccessDenied', asked, user.username, resourceAttributes.tenant, undefined, note);
   }
 

@@ -6,8 +6,14 @@
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import { type AccessReviewer, isAllowed } from './access-reviewer.ts';
-import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
+import { type AccessReviewer, isAllowed, reviewSubject } from './access-reviewer.ts';
+import { actingTenant } from './acting-tenant.ts';
+import {
+  type AuthorizationAttributes,
+  type Authorizer,
+  decidedFor,
+  type RefusalReason,
+} from './authorizer.ts';
 
 export interface OwnAPIRightsOptions {
   readonly reviewer: AccessReviewer;
@@ -28,14 +34,12 @@ const PLACES: ReadonlyMap<string, 'cluster' | 'tenant'> = new Map([
 
 export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
   const { reviewer, reviewTenant, isSystem, reasonOf } = options;
-  async function review(
-    info: ResourceRequest,
-    inTenant: boolean,
-    { user, tenant, sender, exchange }: AuthorizationAttributes,
-  ) {
+  async function review(info: ResourceRequest, inTenant: boolean, attributes: AuthorizationAttributes) {
+    const { user, exchange } = attributes;
+    const tenant = actingTenant(attributes);
     const { apiGroup: group, apiVersion: version, resource, verb, namespace } = info;
-    const home = reviewTenant(tenant);
-    const place = inTenant || isSystem(tenant) ? home : undefined;
+    const subject = reviewSubject(attributes, reviewTenant);
+    const place = inTenant || isSystem(tenant) ? subject.home : undefined;
     const resourceAttributes = {
       verb,
       group,
@@ -44,9 +48,8 @@ export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
       ...(namespace === '' ? {} : { namespace }),
       ...(place === undefined ? {} : { tenant: place }),
     };
-    const subject = { user, sender, home, tenant };
     if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
-    const note = inTenant ? reasonOf?.({ info, user, tenant }, false) : undefined;
+    const note = inTenant ? reasonOf?.({ info, ...decidedFor(attributes) }, false) : undefined;
     throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined, undefined, note);
   }
 

@@ -5,12 +5,15 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { accountOf, actingTenant } from './acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 /** The port to a tenant's discovery. */
 export interface DiscoveredResources {
   /**
+   * @param account on which it is asked; the tenant's own without it
    * @returns undefined if the tenant has no such resource
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
    */
@@ -19,6 +22,7 @@ export interface DiscoveredResources {
     groupVersion: { readonly group: string; readonly version: string },
     name: string,
     signal: AbortSignal,
+    account?: Account,
   ): Promise<{ readonly namespaced?: boolean; readonly tenanted?: boolean } | undefined>;
 }
 
@@ -33,9 +37,17 @@ export interface SharedResourcesOptions {
 export function createSharedResources(options: SharedResourcesOptions): Authorizer {
   const { discovered, mayBeShared, allowedGroups } = options;
 
-  async function check(info: ResourceRequest, { tenant, exchange }: AuthorizationAttributes): Promise<void> {
+  async function check(info: ResourceRequest, attributes: AuthorizationAttributes): Promise<void> {
+    const { signal } = attributes.exchange;
     const groupVersion = { group: info.apiGroup, version: info.apiVersion };
-    const found = await discovered.resource(tenant, groupVersion, info.resource, exchange.signal);
+    const tenant = actingTenant(attributes);
+    const found = await discovered.resource(
+      tenant,
+      groupVersion,
+      info.resource,
+      signal,
+      accountOf(attributes),
+    );
     // What there is not, the API server answers with 404.
     if (found === undefined || found.namespaced === true || found.tenanted === true) return;
     throw refused(info);
@@ -44,9 +56,9 @@ export function createSharedResources(options: SharedResourcesOptions): Authoriz
   return {
     name: 'shared-resources',
     authorize(attributes) {
-      const { info, tenant } = attributes;
-      if (!info.isResourceRequest || !mayBeShared(info, tenant) || allowedGroups.has(info.apiGroup))
-        return undefined;
+      const { info } = attributes;
+      if (!info.isResourceRequest || !mayBeShared(info, actingTenant(attributes))) return undefined;
+      if (allowedGroups.has(info.apiGroup)) return undefined;
       return check(info, attributes);
     },
   };

@@ -4,6 +4,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { forbidden } from '../errors/forbidden.ts';
+import { actingTenant } from './acting-tenant.ts';
 import type { Authorizer } from './authorizer.ts';
 
 export interface TenantBoundaryOptions {
@@ -14,7 +15,9 @@ export interface TenantBoundaryOptions {
 export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
   return {
     name: 'tenant-boundary',
-    authorize({ info, tenant, user }) {
+    authorize(attributes) {
+      const { info, user } = attributes;
+      const tenant = actingTenant(attributes);
       if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant))
         return undefined;
       const cause = `the path is of the tenant ${info.tenant}, the user of ${tenant}`;

@@ -47,7 +47,7 @@ export function objectPath(kind: ObjectKind, place: Place, name: string): string
 }
 
 /** A dot segment cannot be escaped: a server may resolve it in any spelling. */
-function segment(text: string): string {
+export function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new RangeError('this can be no part of a path');
   // A colon is valid in a segment (RFC 3986 §3.3) and occurs in role names.
   return encodeURIComponent(text).replaceAll('%3A', ':');
@@ -92,7 +92,7 @@ export function isOfKind<K extends ObjectKind>(
   return object.kind === kind && object.apiVersion === RESOURCES[kind].apiVersion;
 }
 
-function metaOf(value: unknown): NamedObjectMeta {
+export function metaOf(value: unknown): NamedObjectMeta {
   if (!isMeta(value)) throw new Error('metadata is none');
   return value;
 }

@@ -4,6 +4,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
+import { accountOf, actingTenant } from '../authorization/acting-tenant.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
@@ -33,6 +34,8 @@ import type { Stages } from './stages.ts';
 
 /** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
 export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {
+  /** Absent if guests of other tenants are not answered: most answers show what only a tenant's users see. */
+  readonly servesGuests?: true;
   /**
    * @returns undefined, at once, if the request is not of this kind: nearly every request. A promise of
    *   undefined if that is known only later.
@@ -104,7 +107,9 @@ function answer(
 ): Promise<RelayResult> | undefined {
   const { answerers, responseMemory } = pipeline;
   for (let at = from; at < answerers.length; at += 1) {
-    const answered = answerers[at]?.answer(outgoing);
+    const answerer = answerers[at];
+    if (outgoing.crossing !== undefined && answerer?.servesGuests !== true) continue;
+    const answered = answerer?.answer(outgoing);
     if (answered === undefined) continue;
     return answered.then((response) => {
       if (response === undefined)
@@ -174,7 +179,7 @@ function send(
   inspected?: Inspected,
 ): Promise<RelayResult> {
   const { exchange } = outgoing;
-  const forbidden = pipeline.hiding?.hookFor(outgoing);
+  const forbidden = outgoing.crossing === undefined ? pipeline.hiding?.hookFor(outgoing) : undefined;
   const request = upstreamRequest(outgoing, pipeline, inspected, forbidden);
   setImpersonationSent(outgoing);
   const result =
@@ -188,8 +193,8 @@ function send(
 /** Only of a stream is it reported that its response has begun. */
 const NO_HOOKS: RelayHooks = { onHead() {} };
 
-function hooksOf({ info, tenant }: Outgoing, { mode, discoveryChanged }: Pipeline): RelayHooks {
-  const change = discoveryChange(info, tenant, mode);
+function hooksOf(outgoing: Outgoing, { mode, discoveryChanged }: Pipeline): RelayHooks {
+  const change = discoveryChange(outgoing.info, actingTenant(outgoing), mode);
   if (change === undefined) return NO_HOOKS;
   return {
     onHead(status) {
@@ -205,13 +210,13 @@ function upstreamRequest(
   inspected: Inspected | undefined,
   forbidden: ForbiddenHook | undefined,
 ): UpstreamRequest {
-  const { exchange, route, info, sender, tenant, upstreamHeaders, stream } = outgoing;
+  const { exchange, route, info, sender, upstreamHeaders, stream, crossing } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: no answerer for the request');
   const { longRunning } = info;
-  const onCreated = creations?.creationHook(outgoing);
+  const onCreated = crossing === undefined ? creations?.creationHook(outgoing) : undefined;
   return {
-    account: { kind: 'tenant', tenant },
+    account: accountOf(outgoing),
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
@@ -225,6 +230,7 @@ function upstreamRequest(
     ...(inspected && { body: inspected.body }),
     ...(forbidden && { onForbidden: (body) => forbidden.onForbidden(body) }),
     ...(onCreated && { onCreated }),
+    ...(info.addressed && { locationPrefix: info.addressed.prefix }),
   };
 }
 

@@ -13,6 +13,7 @@ import type { StatusError } from '../errors/status-error.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
+import type { Crossing } from './crossing.ts';
 
 /** One request and the way to respond to it, the same for HTTP/1.1, HTTP/2 and upgrade requests. */
 export interface Exchange {
@@ -104,6 +105,8 @@ export interface UpstreamRequest {
    * absent.
    */
   readonly servedByAPIServer?: boolean;
+  /** What a path in the response's `Location` begins with for this client, and not for the API server. */
+  readonly locationPrefix?: string;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
   /**
@@ -203,10 +206,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<
-      UpstreamRequest,
-      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'servedByAPIServer' | 'body'
-    > & {
+    request: Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,
@@ -262,6 +262,8 @@ export interface ObservedRequest {
   readonly user?: UserInfo;
   /** Who sent the request, if it impersonates another user (`kubectl --as`). */
   readonly impersonator?: UserInfo;
+  /** Present if the user has entered another tenant: then `user` is the guest. */
+  readonly crossing?: Crossing;
   /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
   readonly impersonationSent?: boolean;
   /** How the request left the pipeline. */

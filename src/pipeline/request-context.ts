@@ -13,6 +13,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
+import type { Crossing } from './crossing.ts';
 import type { Exchange, ObservedRequest, Outcome } from './ports.ts';
 
 export interface Received {
@@ -49,8 +50,10 @@ export interface Scoped extends Authenticated {
    * The user as the API server is to know them: of the credential, or the one that the request impersonates.
    */
   readonly user: UserInfo;
-  /** The user of the credential, if the request impersonates another (`kubectl --as`). */
+  /** The user of the credential, if the request impersonates another (`kubectl --as`), or is a guest's. */
   readonly impersonator?: UserInfo;
+  /** Present if the user has entered another tenant: `user` is the guest, and `tenant` stays their own. */
+  readonly crossing?: Crossing;
   /** The request's entry in the registry, if it is long-running. */
   readonly stream?: OpenStream;
 }
@@ -87,6 +90,7 @@ export class RequestContext implements Received, ObservedRequest {
   named?: UserInfo;
   user?: UserInfo;
   impersonator?: UserInfo;
+  crossing?: Crossing;
   stream?: OpenStream;
   authorized?: true;
   route?: Route | OwnAPIRoute;
@@ -154,6 +158,14 @@ export function setUser(
   const context: RequestContext = authenticated;
   context.named = named;
   context.user = user;
+}
+
+/** From here on `user` is the guest. */
+export function setCrossing(scoped: Scoped, crossing: Crossing, guest: UserInfo): void {
+  const context: RequestContext = scoped;
+  context.crossing = crossing;
+  context.impersonator = scoped.user;
+  context.user = guest;
 }
 
 /** From here on `user` is the impersonated user. */

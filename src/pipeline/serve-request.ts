@@ -31,12 +31,14 @@ import {
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const context = receive(exchange, pipeline);
   const undecided = pipeline.undecided.enter();
+  let observed = false;
   try {
     const identified = parseRequestInfo(context, pipeline);
     const authentication = authenticate(identified, pipeline);
     const authenticated = authentication instanceof Promise ? await authentication : authentication;
     const resolution = resolveTenant(authenticated, pipeline);
     const scoped = resolution instanceof Promise ? await resolution : resolution;
+    observed = true;
     pipeline.observer.requestReceived(context);
     openStream(scoped, pipeline.streams);
     const provisioning = provision(scoped, pipeline);
@@ -56,6 +58,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     context.outcome = await deliver(outgoing, pipeline, undecided);
     if (context.outcome.status === 401) forgetRefusedToken(outgoing, pipeline);
   } catch (error) {
+    if (!observed) pipeline.observer.requestReceived(context);
     refuseRequest(error, context, pipeline, undecided);
   }
   undecided.release();
@@ -68,8 +71,6 @@ function refuseRequest(
   pipeline: Pipeline,
   undecided: InFlight,
 ): void {
-  // Else it was reported after `resolveTenant`.
-  if (context.user === undefined) pipeline.observer.requestReceived(context);
   if (isRefusalOfStonegate(error)) pipeline.upstreamRights.refused();
   try {
     context.outcome = refuse(error, context, pipeline.writeStatus);

@@ -9,16 +9,19 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, runAuthenticators } from '../authentication/authenticator.ts';
 import { type Credential, credentialOf } from '../authentication/credential.ts';
+import { actingTenant } from '../authorization/acting-tenant.ts';
 import { type Authorizer, runAuthorizers } from '../authorization/authorizer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import { forbidden } from '../errors/forbidden.ts';
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Policies } from '../policy/ports.ts';
 import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { addressesOther, crossingOf, guestOf, guestRules } from './crossing.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
@@ -37,6 +40,7 @@ import {
   RequestContext,
   type Routed,
   type Scoped,
+  setCrossing,
   setIdentity,
   setImpersonatedUser,
   setRequestInfo,
@@ -110,22 +114,21 @@ function authenticated(
 
 /**
  * If the credential names no scope, the roles that count for this request are looked up here: which these are
- * depends on the tenant.
+ * depends on the tenant. Then it is decided whether the user may enter the tenant that the path addresses.
  *
- * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable
+ * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable, and as
+ *   `crossingOf` does
  */
-export function resolveTenant(
-  authenticated: Authenticated,
-  { mode, roles, upstreamRights }: Stages,
-): Promise<Scoped> | Scoped {
+export function resolveTenant(authenticated: Authenticated, stages: Stages): Promise<Scoped> | Scoped {
   const { identity, info } = authenticated;
+  const { mode, roles } = stages;
   const tenant = mode.tenantOf(identity);
   setTenant(authenticated, tenant);
   if (roles === undefined || identity.assignmentsOf === undefined)
-    return scoped(authenticated, identity, tenant, mode, upstreamRights);
+    return scoped(authenticated, identity, tenant, stages);
   return roles.inScope(identity, roleScopeOf(info, identity, tenant, mode)).then((withRoles) => {
     setRoles(authenticated, withRoles);
-    return scoped(authenticated, withRoles, tenant, mode, upstreamRights);
+    return scoped(authenticated, withRoles, tenant, stages);
   });
 }
 
@@ -134,19 +137,23 @@ function scoped(
   authenticated: Authenticated,
   identity: Identity,
   tenant: TenantName,
-  mode: TenancyMode,
-  { withheld }: UpstreamRights,
+  { mode, policies, clock, upstreamRights: { withheld } }: Stages,
 ): Scoped {
   const named = mode.userOf(identity, tenant);
   // With a client's own token, the API server itself knows the extras.
   const user = authenticated.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
   setUser(authenticated, named, user);
+  if (authenticated.info.addressed === undefined) return authenticated;
+  const options = { mode, now: clock.now(), ...(policies && { policies }) };
+  const crossing = crossingOf(authenticated, tenant, user, options);
+  if (crossing !== undefined) setCrossing(authenticated, crossing, guestOf(crossing, mode));
   return authenticated;
 }
 
 /**
  * What a request is about in Keystone's terms, for users whose roles are looked up. It follows from the one
- * parse that also decides authorization and forwarding.
+ * parse that also decides authorization and forwarding. A guest's roles are those at home, outside of any
+ * project.
  *
  * @param tenant the identity's own
  */
@@ -156,10 +163,11 @@ export function roleScopeOf(
   tenant: TenantName,
   mode: Pick<TenancyMode, 'isClusterWide'>,
 ): RoleScope {
+  const domainID = tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined;
+  if (addressesOther(info, tenant)) return { domainID, namespace: '', cluster: false };
   const named = info.isResourceRequest ? info.tenant : '';
-  const own = named === '' || named === tenant;
   return {
-    domainID: own && tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
+    domainID: named === '' || named === tenant ? domainID : undefined,
     namespace: info.isResourceRequest ? info.namespace : '',
     cluster: mode.isClusterWide(info, tenant),
   };
@@ -167,20 +175,26 @@ export function roleScopeOf(
 
 /**
  * Creates what the user's project lacks before the API server is asked about the user. If that fails, the API
- * server refuses the request.
+ * server refuses the request. A guest's project is not the entered tenant's.
  *
  * @returns undefined if nothing is provisioned on request
  */
 export function provision(
-  { identity, exchange }: Scoped,
+  { identity, exchange, crossing }: Scoped,
   { provisioning }: Stages,
 ): Promise<void> | undefined {
-  return provisioning?.ensure(identity, exchange.signal);
+  return crossing === undefined ? provisioning?.ensure(identity, exchange.signal) : undefined;
 }
 
-/** @throws StatusError as `resolveImpersonatedUser` does */
+/** @throws StatusError as `resolveImpersonatedUser` does; ImpersonationForbidden for a guest */
 export function actAs(scoped: Scoped, stages: Stages): Promise<Scoped> | Scoped {
-  return hasImpersonationHeaders(scoped.exchange.headers) ? actAsRequested(scoped, stages) : scoped;
+  if (!hasImpersonationHeaders(scoped.exchange.headers)) return scoped;
+  if (scoped.crossing !== undefined)
+    throw new StatusError(
+      'ImpersonationForbidden',
+      'impersonation is refused: a user of another tenant may not act as any user',
+    );
+  return actAsRequested(scoped, stages);
 }
 
 async function actAsRequested(
@@ -231,9 +245,13 @@ export function limit({ tenant }: Authorized, { limitTenant }: Stages): void {
  * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
  */
 export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Routed {
-  const { info, exchange, tenant, user, sender } = authorized;
-  const route =
-    ownAPI.route(info, exchange.method, tenant) ?? mode.route(info, exchange.method, tenant, user);
+  const { info, exchange, user, sender, crossing } = authorized;
+  const tenant = actingTenant(authorized);
+  const own = ownAPI.route(info, exchange.method, tenant);
+  if (own?.kind === 'own-api' && crossing !== undefined)
+    throw forbidden('AccessDenied', info, user.username, tenant);
+  const decides = crossing === undefined ? mode : guestRules(mode);
+  const route = own ?? decides.route(info, exchange.method, tenant, user);
   const asUser = route.kind === 'forward' || route.kind === 'self-review';
   if (asUser && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
     throw forbidden('PathForbidden', info, user.username, tenant);

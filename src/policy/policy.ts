@@ -44,6 +44,11 @@ export interface Policy extends PolicyReference {
 }
 
 /** Of the groups of a guest: the one that the bindings in the entered tenant name. */
-export function policyGroup({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
-  return `stonegate:policy:${form}:${name}`;
+export function policyGroup(policy: Pick<PolicyReference, 'form' | 'name'>): string {
+  return `stonegate:policy:${policyName(policy)}`;
+}
+
+/** As written in audit events and explanations. */
+export function policyName({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
+  return `${form}:${name}`;
 }

@@ -3,7 +3,9 @@
  * the first colon of their name.
  */
 import type { TenantName } from '../api/identity.ts';
-import { refusedName, StatusError } from '../errors/status-error.ts';
+import { GUEST_PREFIX } from '../api/reserved-names.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { assertNoGuestName, nameWithin, prefixOf } from './arktos-names.ts';
 import {
   CLUSTER_SCOPED,
   CLUSTER_SCOPED_GROUPS,
@@ -16,9 +18,9 @@ import {
 } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
-import { nameBelow } from './impersonation-target.ts';
+import { createGuestRules } from './guests.ts';
+import { nameBelow, reservedName } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
-import { DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
 export interface ArktosOptions {
   /** Whose users act in every tenant. */
@@ -40,10 +42,8 @@ export function createArktosMode({
   domains,
   showsOwnTenant = false,
 }: ArktosOptions): TenancyMode {
-  const resolve = createTenantResolver({
-    domains,
-    reserved: new Set(['system', EVERY_TENANT, systemTenant]),
-  });
+  const reserved = new Set(['system', EVERY_TENANT, systemTenant]);
+  const resolve = createTenantResolver({ domains, reserved });
   const isSystem = (tenant: TenantName) => tenant === systemTenant;
 
   return {
@@ -70,11 +70,14 @@ export function createArktosMode({
         );
       return tenant;
     },
-    userOf: (identity, tenant) =>
-      userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named))),
+    userOf(identity, tenant) {
+      assertNoGuestName(identity);
+      return userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named)));
+    },
+    guests: createGuestRules(reserved),
     // Service accounts are of the system tenant here, so none is a tenant's.
     impersonationTarget: (wanted, tenant) => ({
-      username: nameBelow(prefixOf(tenant, isSystem(tenant)), wanted, isSystem(tenant)),
+      username: nameInTenant(tenant, wanted, isSystem(tenant)),
       groups: [],
       extra: {},
     }),
@@ -86,32 +89,14 @@ export function createArktosMode({
   };
 }
 
+/** @throws StatusError ImpersonationForbidden or IdentityUnusable */
+function nameInTenant(tenant: TenantName, wanted: string, systemUser: boolean): string {
+  const prefix = prefixOf(tenant, systemUser);
+  const name = nameBelow(prefix, wanted, systemUser);
+  if (name.startsWith(GUEST_PREFIX, prefix.length)) throw reservedName(wanted);
+  return name;
+}
+
 function nameIn(tenant: TenantName, systemUser: boolean, identity: NamedIdentity): Addition {
   return { username: `${prefixOf(tenant, systemUser)}${nameWithin(identity)}`, systemUser };
-}
-
-/**
- * The second word of a system user's name keeps Keystone's users apart from the cluster's own `system:`
- * users.
- */
-function prefixOf(tenant: TenantName, systemUser: boolean): string {
-  return systemUser ? `${tenant}:stonegate:` : `${tenant}:`;
-}
-
-function nameWithin({ subject }: NamedIdentity): string {
-  if (subject.kind === 'claim') return claimedName(subject.name);
-  const name = nameInDomain(subject);
-  const atHome = subject.delegation !== undefined || subject.userDomain.id === subject.scopeDomain.id;
-  return atHome ? name : `${name}@${escapeNamePart(subject.userDomain.name)}`;
-}
-
-function claimedName(name: string): string {
-  const [word = ''] = name.split(':', 1);
-  if (DELEGATION_WORDS.has(word))
-    throw refusedName(
-      'IdentityReserved',
-      `this identity is refused: names under "${word}:" are reserved`,
-      name,
-    );
-  return name;
 }

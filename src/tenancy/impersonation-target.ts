@@ -41,12 +41,17 @@ const SERVICE_ACCOUNT = new RegExp(`^system:serviceaccount:(${LABEL}):(${LABEL}(
 export function nameBelow(prefix: string, wanted: string, systemUser = false): string {
   const own = wanted.startsWith(prefix) ? wanted.slice(prefix.length) : wanted;
   if (reservedPrefixOf(own) !== undefined || (prefix.startsWith(SYSTEM) && !systemUser))
-    throw new StatusError(
-      'ImpersonationForbidden',
-      `impersonation is refused: the user name ${JSON.stringify(wanted)} is reserved`,
-    );
+    throw reservedName(wanted);
   assertUsable(own, 'the name of the user to impersonate');
   return `${prefix}${own}`;
+}
+
+/** The refusal of a name that no client may ask for. */
+export function reservedName(wanted: string): StatusError {
+  return new StatusError(
+    'ImpersonationForbidden',
+    `impersonation is refused: the user name ${JSON.stringify(wanted)} is reserved`,
+  );
 }
 
 /** @returns undefined if it is not the name of a service account */

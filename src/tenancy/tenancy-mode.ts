@@ -44,6 +44,39 @@ export type Route =
 export type Reduction = 'groups' | 'group' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
 
+export interface Guest {
+  /** Their own tenant. */
+  readonly home: TenantName;
+  /** Their name within it. */
+  readonly name: string;
+  /** The tenant that they enter. */
+  readonly tenant: TenantName;
+}
+
+export interface GuestRules {
+  /** Whether any user of another tenant may ever enter it. */
+  mayBeEntered(tenant: TenantName): boolean;
+  /**
+   * The user's name within their own tenant.
+   *
+   * @returns undefined for a user who cannot be impersonated: anonymous, or with a token of the API server
+   * @throws StatusError IdentityReserved or IdentityUnusable
+   */
+  nameOf(identity: Identity): string | undefined;
+  /**
+   * @param policyGroup of the policy that lets them in
+   * @throws StatusError IdentityUnusable
+   */
+  userOf(guest: Guest, policyGroup: string): UserInfo;
+  /**
+   * Decides how a guest's request is served: as one of the entered tenant's users, but nothing is shown that
+   * only the tenant's own users see.
+   *
+   * @throws StatusError PathForbidden for what is no tenant's
+   */
+  route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
+}
+
 export interface TenancyMode {
   readonly name: string;
   /** Whether paths have a tenant segment to read. */
@@ -73,6 +106,8 @@ export interface TenancyMode {
    * @throws StatusError PathForbidden for what is no tenant's
    */
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
+  /** For users who enter other tenants; absent if tenants are not part of paths. */
+  readonly guests?: GuestRules;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;
   /**

@@ -206,7 +206,7 @@ class ToClient implements ResponseSink {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
     }
-    const { onForbidden, onCreated } = this.#request;
+    const { onForbidden, onCreated, locationPrefix } = this.#request;
     if (status === 201 && onCreated !== undefined)
       this.#response = new ObservedBody(this.#response, onCreated);
     if (status === 403 && (this.#readRefusal !== undefined || onForbidden !== undefined)) {
@@ -218,7 +218,7 @@ class ToClient implements ResponseSink {
       });
       this.#response = this.#held;
     }
-    this.#response.writeHead(status, responseHeaders(status, headers));
+    this.#response.writeHead(status, responseHeaders(status, headers, locationPrefix));
     if (this.#held === undefined) this.#hooks.onHead(status);
   }
 

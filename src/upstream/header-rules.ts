@@ -169,8 +169,14 @@ const responseHeaderRule = memoize((field: string) => {
 /**
  * The fields that the client receives: without those of the connection, single-value fields once, the first
  * wins.
+ *
+ * @param locationPrefix what paths begin with for this client; in `Location` the API server leaves it out
  */
-export function responseHeaders(status: number, received: HeaderList): HeaderField[] {
+export function responseHeaders(
+  status: number,
+  received: HeaderList,
+  locationPrefix?: string,
+): HeaderField[] {
   const named = connectionOptions(received);
   const seen: string[] = [];
   const forwarded: HeaderField[] = [];
@@ -183,9 +189,17 @@ export function responseHeaders(status: number, received: HeaderList): HeaderFie
       if (seen.includes(name)) continue;
       seen.push(name);
     }
-    forwarded.push(field);
+    forwarded.push(name === 'location' ? withPrefix(field, locationPrefix) : field);
   }
   return forwarded;
+}
+
+/** A path; `//` begins another authority (RFC 3986 §4.2). */
+const ABSOLUTE_PATH = /^\/(?![/\\])/;
+
+function withPrefix(field: HeaderField, prefix = ''): HeaderField {
+  const [name, value] = field;
+  return prefix !== '' && ABSOLUTE_PATH.test(value) ? [name, `${prefix}${value}`] : field;
 }
 
 /** The fields that `Connection` names; undefined if there are none, as usual. */

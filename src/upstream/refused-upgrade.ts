@@ -13,13 +13,15 @@ export interface RefusalOptions {
   /** Milliseconds between two chunks of the response. */
   readonly timeout: number;
   readonly signal: AbortSignal;
+  /** As in `UpstreamRequest`. */
+  readonly locationPrefix?: string | undefined;
 }
 
 export function relayRefusal(
   refusal: IncomingMessage,
   response: ResponseWriter,
   hooks: RelayHooks,
-  { clock, timeout, signal }: RefusalOptions,
+  { clock, timeout, signal, locationPrefix }: RefusalOptions,
 ): Promise<RelayResult> {
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
   const status = refusal.statusCode ?? 0;
@@ -52,7 +54,8 @@ export function relayRefusal(
       if (aborted && !response.closed) response.destroy();
       resolve({ status, aborted });
     });
-  response.writeHead(status, responseHeaders(status, fromRawHeaders(refusal.rawHeaders)));
+  const headers = fromRawHeaders(refusal.rawHeaders);
+  response.writeHead(status, responseHeaders(status, headers, locationPrefix));
   hooks.onHead(status);
   return promise;
 }

@@ -92,7 +92,8 @@ async function runTunnel(
       return { status: 0, aborted: true };
     }
     if (opened.kind === 'refused') {
-      const relayed = { clock, timeout: timeouts.response, signal };
+      const { locationPrefix } = request;
+      const relayed = { clock, timeout: timeouts.response, signal, locationPrefix };
       if (request.servedByAPIServer !== true || request.sender.kind === 'client')
         return await relayRefusal(opened.response, exchange.response, hooks, relayed);
       const { refusals } = options;

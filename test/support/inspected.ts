@@ -30,6 +30,7 @@ export function inspectedRequest(options: InspectedOptions): InspectedRequest & 
     path,
     user: { username, uid: '', groups: ['system:authenticated'], extra: {} },
     tenant: toTenantName(tenant),
+    account: { kind: 'tenant', tenant: toTenantName(tenant) },
     sender: { kind: 'stonegate' },
     signal: new AbortController().signal,
     asked,

@@ -7,6 +7,7 @@
 
 import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { Account } from '../../api/upstream-request.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
 import { firstParameter } from '../../lib/query.ts';
 import { isHealth } from '../../tenancy/discovery-paths.ts';
@@ -34,7 +35,7 @@ import {
   versionRoute,
   withBody,
 } from './discovery-document.ts';
-import { type DocumentRequest, fetchDocument } from './fetch-document.ts';
+import { type DocumentOwner, type DocumentRequest, fetchDocument } from './fetch-document.ts';
 import { SharedDiscovery } from './shared-resources.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
@@ -52,6 +53,7 @@ export interface DiscoveryDocumentsOptions {
 export interface DiscoveryDocuments {
   /**
    * @param accept one of a small, fixed number per path
+   * @param account on which it is fetched, if it is not known; the tenant's own without it
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
    */
   get(
@@ -59,6 +61,7 @@ export interface DiscoveryDocuments {
     route: DiscoveryRoute,
     accept: string,
     signal: AbortSignal,
+    account?: Account,
   ): Promise<UpstreamResponse>;
   /**
    * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
@@ -74,6 +77,7 @@ export interface DiscoveryDocuments {
     groupVersion: GroupVersion,
     name: string,
     signal: AbortSignal,
+    account?: Account,
   ): Promise<ResourceDescription | undefined>;
 }
 
@@ -98,8 +102,9 @@ class CachedDocuments implements DiscoveryDocuments {
     route: DiscoveryRoute,
     accept: string,
     signal: AbortSignal,
+    account: Account = { kind: 'tenant', tenant },
   ): Promise<UpstreamResponse> {
-    return this.#get({ tenant, route, accept }, !isHealth(route.path), signal);
+    return this.#get({ tenant, account, route, accept }, !isHealth(route.path), signal);
   }
 
   async resource(
@@ -107,11 +112,12 @@ class CachedDocuments implements DiscoveryDocuments {
     groupVersion: GroupVersion,
     name: string,
     signal: AbortSignal,
+    account: Account = { kind: 'tenant', tenant },
   ): Promise<ResourceDescription | undefined> {
     const { readsTenantFromPath } = this.#options.mode;
     const route = versionRoute(readsTenantFromPath ? tenant : undefined, groupVersion);
     if (route === undefined) return undefined;
-    const request = { tenant, route, accept: JSON_TYPE };
+    const request = { tenant, account, route, accept: JSON_TYPE };
     return (
       (await this.#describe(request, name, true, signal)) ??
       (await this.#describe(request, name, false, signal))
@@ -136,17 +142,17 @@ class CachedDocuments implements DiscoveryDocuments {
   }
 
   async #load(request: DocumentRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const { route, tenant } = request;
+    const { route } = request;
     const response = await fetchDocument(this.#options.fetcher, request, signal);
     if (route.reduce === 'resources') return this.#reduceResources(route, response, signal);
     if (route.reduce === 'none' || response.status !== 200) return response;
     return route.reduce === 'groups'
-      ? this.#reduceGroups(tenant, response, signal)
-      : this.#reduceGroup(tenant, response, signal);
+      ? this.#reduceGroups(request, response, signal)
+      : this.#reduceGroup(request, response, signal);
   }
 
   async #reduceGroups(
-    tenant: TenantName,
+    { tenant, account }: DocumentOwner,
     response: UpstreamResponse,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
@@ -154,19 +160,19 @@ class CachedDocuments implements DiscoveryDocuments {
     const list = documentOf(response, readGroupList);
     const definitions = await system.definitions(signal);
     const { groups } = reduceGroups(list, mode.hiddenGroups);
-    const own = await this.#shared.requestable(tenant, groups, definitions, signal);
+    const own = await this.#shared.requestable({ tenant, account }, groups, definitions, signal);
     return withBody(response, withOwnAPIGroup({ ...list, groups: own }));
   }
 
   async #reduceGroup(
-    tenant: TenantName,
+    { tenant, account }: DocumentOwner,
     response: UpstreamResponse,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     const group = documentOf(response, readGroup);
     const definitions = await this.#options.system.definitions(signal);
     if (definitions?.has(group.name) !== true) return response;
-    const [own] = await this.#shared.requestable(tenant, [group], definitions, signal);
+    const [own] = await this.#shared.requestable({ tenant, account }, [group], definitions, signal);
     return own === undefined ? NOT_FOUND : withBody(response, own);
   }
 

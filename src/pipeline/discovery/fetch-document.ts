@@ -1,13 +1,20 @@
 /**
- * Fetches a discovery document as Stonegate itself, on the account of the tenant for which it is.
+ * Fetches a discovery document as Stonegate itself, on the account of the tenant whose user asks.
  */
 import type { TenantName } from '../../api/identity.ts';
+import type { Account } from '../../api/upstream-request.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import { type DiscoveryRoute, refusedRights, relayedHeaders } from './discovery-document.ts';
 
-/** One form of one document. */
-export interface DocumentRequest {
+/** Whose document it is, and who asks. */
+export interface DocumentOwner {
   readonly tenant: TenantName;
+  /** The tenant's own, or that of the guests who ask. */
+  readonly account: Account;
+}
+
+/** One form of one document. */
+export interface DocumentRequest extends DocumentOwner {
   readonly route: DiscoveryRoute;
   /** One of a small, fixed number per path. */
   readonly accept: string;
@@ -16,12 +23,12 @@ export interface DocumentRequest {
 /** @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
 export async function fetchDocument(
   fetcher: UpstreamFetcher,
-  { tenant, route: { path, query }, accept }: DocumentRequest,
+  { account, route: { path, query }, accept }: DocumentRequest,
   signal: AbortSignal,
 ): Promise<UpstreamResponse> {
   const { status, headers, body } = await fetcher.fetch(
     {
-      account: { kind: 'tenant', tenant },
+      account,
       sender: { kind: 'stonegate' },
       method: 'GET',
       target: query === '' ? path : `${path}?${query}`,

@@ -2,7 +2,6 @@
  * What Arktos' system tenant shares with every tenant: the resources of its definitions that are forced on
  * all, and the versions of its groups that a tenant can request.
  */
-import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
@@ -11,7 +10,7 @@ import { type SystemDefinitions, withForced, withVersions } from '../../tenancy/
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher } from '../ports.ts';
 import { type GroupVersion, nameOf, versionRoute } from './discovery-document.ts';
-import { fetchDocument } from './fetch-document.ts';
+import { type DocumentOwner, fetchDocument } from './fetch-document.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
 /** Of one version of a group. */
@@ -62,7 +61,7 @@ export class SharedDiscovery {
    * @param definitions of the system tenant; undefined if they are not known
    */
   async requestable<T extends GroupDescription>(
-    tenant: TenantName,
+    owner: DocumentOwner,
     groups: readonly T[],
     definitions: SystemDefinitions | undefined,
     signal: AbortSignal,
@@ -72,7 +71,7 @@ export class SharedDiscovery {
       .filter(({ name }) => definitions.has(name))
       .flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, version })));
     const found = await mapWithConcurrency(doubtful, PROBES, async (one) =>
-      (await this.#hasVersion(tenant, one, signal)) ? [nameOf(one)] : [],
+      (await this.#hasVersion(owner, one, signal)) ? [nameOf(one)] : [],
     );
     const known = new Set(found.flat());
     return groups.flatMap((group) => {
@@ -83,12 +82,12 @@ export class SharedDiscovery {
   }
 
   /** A fault says nothing of the version: it stays listed. */
-  async #hasVersion(tenant: TenantName, groupVersion: GroupVersion, signal: AbortSignal): Promise<boolean> {
-    const route = versionRoute(tenant, groupVersion);
+  async #hasVersion(owner: DocumentOwner, groupVersion: GroupVersion, signal: AbortSignal): Promise<boolean> {
+    const route = versionRoute(owner.tenant, groupVersion);
     if (route === undefined) return true;
     try {
       const { fetcher } = this.#options;
-      const { status } = await fetchDocument(fetcher, { tenant, route, accept: JSON_TYPE }, signal);
+      const { status } = await fetchDocument(fetcher, { ...owner, route, accept: JSON_TYPE }, signal);
       if (status !== 404) return true;
       const shared = await this.resources(groupVersion, signal);
       return shared !== undefined && withForced(undefined, shared.document, shared.forced) !== undefined;

@@ -12,6 +12,8 @@ import { ROLES_ANNOTATION } from '../../bindings/role-lookup.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { isLastInstant, timestamp } from '../../lib/kubernetes-time.ts';
+import { policyName } from '../../policy/policy.ts';
+import type { Crossing } from '../crossing.ts';
 import type { ObservedRequest } from '../ports.ts';
 import type { Outgoing, Scoped } from '../request-context.ts';
 
@@ -49,7 +51,10 @@ function tokenWords(token: string): string {
 }
 
 export function requestWords(info: RequestInfo): string {
-  if (!info.isResourceRequest) return `${info.verb} of the path ${info.rawPath}, which names no resource`;
+  if (!info.isResourceRequest)
+    return [`${info.verb} of the path ${info.rawPath}, which names no resource`, addressedWords(info)]
+      .filter(Boolean)
+      .join(', ');
   const { verb, apiGroup, resource, subresource, name, namespace, tenant } = info;
   const kind = [apiGroup === '' ? resource : `${resource}.${apiGroup}`, subresource]
     .filter(Boolean)
@@ -59,10 +64,15 @@ export function requestWords(info: RequestInfo): string {
     name && quoted(name),
     namespace && `in the namespace ${quoted(namespace)}`,
     tenant && `of the tenant ${quoted(tenant)}, as the path says`,
+    addressedWords(info),
     info.longRunning && '(long-running)',
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+function addressedWords({ addressed }: RequestInfo): string {
+  return addressed === undefined ? '' : `below the prefix of the tenant ${quoted(addressed.tenant)}`;
 }
 
 export function identityWords({ authenticator, subject, scope, expiresAt }: Identity): string {
@@ -108,8 +118,15 @@ export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity)
   return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
 }
 
-export function actingWords({ user, impersonator }: Scoped): string {
-  if (impersonator === undefined) return 'the request is made as whom it is from';
+/** Which policy decides that the user may enter another tenant. */
+export function crossingWords(crossing: Crossing | undefined): string {
+  if (crossing === undefined) return '';
+  const { tenant, policy } = crossing;
+  return `; the policy ${policyName(policy)} (${policy.source}) lets them into the tenant ${quoted(tenant)} and allows the request`;
+}
+
+export function actingWords({ user, impersonator, crossing }: Scoped): string {
+  if (impersonator === undefined || crossing !== undefined) return 'the request is made as whom it is from';
   return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
 }
 

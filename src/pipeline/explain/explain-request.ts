@@ -28,6 +28,7 @@ import {
 import {
   actingWords,
   credentialWords,
+  crossingWords,
   deliveryWords,
   factsOf,
   identityWords,
@@ -111,8 +112,8 @@ async function walk(
     const scoped = await trail.stage(
       'resolveTenant',
       () => resolveTenant(authenticated, stages),
-      ({ identity, tenant, user }) =>
-        `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
+      ({ identity, tenant, user, crossing }) =>
+        `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}${crossingWords(crossing)}`,
     );
     const acting = await trail.stage('actAs', () => actAs(scoped, stages), actingWords);
     const authorized = await trail.stage(
@@ -156,7 +157,9 @@ async function filteredWords(
   outgoing: Outgoing,
   filteredReason: FilteredReason | undefined,
 ): Promise<string | undefined> {
-  const { info, route, exchange } = outgoing;
+  const { info, route, exchange, crossing } = outgoing;
+  // Nothing is filtered for guests.
+  if (crossing !== undefined) return undefined;
   if (filteredReason === undefined || !info.isResourceRequest || route.kind !== 'forward') return undefined;
   if (exchange.method !== 'GET' || exchange.upgrade !== undefined) return undefined;
   const { verb, apiGroup: group, apiVersion: version, resource, subresource, namespace, name } = info;

@@ -10,7 +10,13 @@ import {
   STAGES,
   type StageName,
 } from '../../api/stonegate-v1alpha1.ts';
-import { type AccessAttributes, type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import {
+  type AccessAttributes,
+  type AccessReviewer,
+  reviewOf,
+  reviewSubject,
+} from '../../authorization/access-reviewer.ts';
+import { actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { toStatus } from '../../errors/to-status.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -103,8 +109,8 @@ export async function askRBAC(
   reasonOf?: ReasonOf,
 ): Promise<void> {
   if (outgoing.route.kind !== 'forward') return;
-  const { user, sender, tenant, exchange } = outgoing;
-  const subject = { user, sender, home: mode.reviewTenant(tenant), tenant };
+  const { exchange } = outgoing;
+  const subject = reviewSubject(outgoing, mode.reviewTenant);
   const note = (decision: 'passed' | 'refused' | 'unknown', reason: string) =>
     trail.note({ name: 'accessReview', decision, reason });
   try {
@@ -124,7 +130,9 @@ export async function askRBAC(
   }
 }
 
-function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): AccessAttributes {
+function questionOf(outgoing: Outgoing, mode: TenancyMode): AccessAttributes {
+  const { info } = outgoing;
+  const tenant = actingTenant(outgoing);
   const { verb } = info;
   if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
   const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;

@@ -4,6 +4,7 @@
  */
 import { doubtAboutIndex, type RulesTrust } from '../../access/incomplete-rules.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
+import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
@@ -35,12 +36,15 @@ export function createWarnings(options: WarningsOptions): WarningsOn {
 }
 
 async function unknownResource(
-  { tenant, exchange }: Outgoing,
+  outgoing: Outgoing,
   { apiGroup: group, apiVersion: version, resource }: ResourceRequest,
   { discovered }: WarningsOptions,
 ): Promise<string | undefined> {
   try {
-    const found = await discovered.resource(tenant, { group, version }, resource, exchange.signal);
+    const groupVersion = { group, version };
+    const { signal } = outgoing.exchange;
+    const tenant = actingTenant(outgoing);
+    const found = await discovered.resource(tenant, groupVersion, resource, signal, accountOf(outgoing));
     if (found !== undefined) return undefined;
   } catch (error) {
     if (error instanceof StatusError) return undefined;
@@ -52,13 +56,13 @@ async function unknownResource(
 
 /** Only a complete index knows that there is none. */
 function missingNamespace(
-  { tenant }: Outgoing,
+  outgoing: Outgoing,
   { namespace, tenant: named }: ResourceRequest,
   { mode, trust }: WarningsOptions,
 ): string | undefined {
   if (namespace === '' || trust?.access.state() !== 'current') return undefined;
   const { index } = trust.access;
-  const inTenant = named === '' ? (mode.reviewTenant(tenant) ?? '') : named;
+  const inTenant = named === '' ? (mode.reviewTenant(actingTenant(outgoing)) ?? '') : named;
   if (index.partialOwners > 0 || index.objectsOf(inTenant).namespaces.has(namespace)) return undefined;
   return `there is no namespace ${JSON.stringify(namespace)}`;
 }
@@ -69,6 +73,8 @@ async function unusedIndex(
   { verb, apiGroup, resource, namespace, subresource }: ResourceRequest,
   { mode, subjects, trust }: WarningsOptions,
 ): Promise<string | undefined> {
+  // Nothing is filtered for guests.
+  if (outgoing.crossing !== undefined) return undefined;
   if (trust === undefined || mode.isSystem(outgoing.tenant)) return undefined;
   if ((verb !== 'list' && verb !== 'watch') || subresource !== '') return undefined;
   const isNamespaces = apiGroup === '' && resource === 'namespaces';

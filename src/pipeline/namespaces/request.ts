@@ -15,7 +15,7 @@ import { VisibleNamespacesCache } from '../../access/namespaces/visible-namespac
 import type { AccessIndex, TokenSealer } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
-import { type AccessReviewer, isAllowed } from '../../authorization/access-reviewer.ts';
+import { type AccessReviewer, isAllowed, reviewSubject } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -131,17 +131,18 @@ export function nameReviews(request: NamespacesRequest, state: NamespacesState):
 }
 
 function isReviewed(
-  { user, sender, tenant, exchange }: Outgoing,
+  outgoing: Outgoing,
   name: string,
   reviewer: AccessReviewer,
   { mode }: NamespacesState,
 ): Promise<boolean> {
-  const home = mode.reviewTenant(tenant);
+  const subject = reviewSubject(outgoing, mode.reviewTenant);
+  const { home } = subject;
   const resourceAttributes = {
     ...{ verb: 'get', resource: 'namespaces', namespace: name, name },
     ...(home !== undefined && { tenant: home }),
   };
-  return isAllowed(reviewer, { user, sender, home, tenant }, { resourceAttributes }, exchange.signal);
+  return isAllowed(reviewer, subject, { resourceAttributes }, outgoing.exchange.signal);
 }
 
 /** The user's namespaces, as the index has them. */

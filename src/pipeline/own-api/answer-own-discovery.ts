@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { accountOf } from '../../authorization/acting-tenant.ts';
 import {
   type HeaderField,
   type HeaderList,
@@ -59,6 +60,7 @@ export function createOwnDiscoveryAnswerer(options: OwnDiscoveryOptions): Answer
     openAPIHash: digestOf(openapi.body).toUpperCase(),
   });
   return {
+    servesGuests: true,
     answer(outgoing) {
       const { route, info, exchange } = outgoing;
       if (route.kind === 'own-discovery')
@@ -87,7 +89,7 @@ class ExtendedLists {
   }
 
   async get(outgoing: Outgoing, accept: string, target: string): Promise<UpstreamResponse> {
-    const { exchange, sender, tenant, upstreamHeaders } = outgoing;
+    const { exchange, sender, upstreamHeaders } = outgoing;
     const wanted = entityTags(exchange.headers);
     const known = wanted
       .filter((tag) => tag.endsWith(`${this.#mark}"`))
@@ -95,7 +97,7 @@ class ExtendedLists {
     setImpersonationSent(outgoing);
     const response = await this.#fetcher.fetch(
       {
-        account: { kind: 'tenant', tenant },
+        account: accountOf(outgoing),
         sender,
         method: 'GET',
         target,

@@ -4,6 +4,7 @@
  */
 import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Identity } from '../../api/identity.ts';
+import { actingTenant } from '../../authorization/acting-tenant.ts';
 import { type RBACUser, type SubjectByNamespace, uniformSubject } from '../../rbac/attributes.ts';
 import { withoutWithheld } from '../impersonation/impersonate.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -24,7 +25,7 @@ export interface AccessSubjects {
 }
 
 /** The user of a request, or of another credential as if it had made the request. */
-export type AskedUser = Pick<Outgoing, 'proven' | 'impersonator' | 'info' | 'tenant' | 'user'>;
+export type AskedUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
 
 export type AccessSubjectStages = Pick<Stages, 'mode' | 'roles' | 'maxHeaderBytes' | 'upstreamRights'>;
 
@@ -40,16 +41,18 @@ const OTHER = '*';
 export function createAccessSubjects(stages: AccessSubjectStages): AccessSubjects {
   const { mode, roles, upstreamRights } = stages;
 
-  function rbacUser(user: UserInfo, { tenant }: AskedUser): RBACUser {
+  function rbacUser(user: UserInfo, asked: AskedUser): RBACUser {
     const { username, groups } = user;
-    return { tenant: mode.reviewTenant(tenant) ?? '', username, groups, home: tenant };
+    const tenant = mode.reviewTenant(actingTenant(asked)) ?? '';
+    return { tenant, username, groups, home: asked.tenant };
   }
 
   /** @returns undefined if the request has the same user in every namespace */
-  function lookupFor({ proven, impersonator, info, tenant }: AskedUser): Lookup | undefined {
+  function lookupFor({ proven, impersonator, crossing, info, tenant }: AskedUser): Lookup | undefined {
     // No roles are known of an impersonated user: only the rights given to the name count.
-    if (roles === undefined || proven.assignmentsOf === undefined || impersonator !== undefined)
-      return undefined;
+    // A guest brings none.
+    if (impersonator !== undefined || crossing !== undefined) return undefined;
+    if (roles === undefined || proven.assignmentsOf === undefined) return undefined;
     if (!info.isResourceRequest) return undefined;
     const scopeIn = (namespace: string) => roleScopeOf({ ...info, namespace }, proven, tenant, mode);
     return {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
-import { type AccessReviewer, isAllowed } from '../../authorization/access-reviewer.ts';
+import { type AccessReviewer, isAllowed, reviewSubject } from '../../authorization/access-reviewer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -24,7 +24,7 @@ export interface OtherAuthorizersOptions {
 }
 
 /** The user as whom a request would be sent. */
-export type SendingUser = Pick<Outgoing, 'user' | 'sender' | 'tenant' | 'exchange'>;
+export type SendingUser = Pick<Outgoing, 'user' | 'sender' | 'tenant' | 'crossing' | 'exchange'>;
 
 export class OtherAuthorizers {
   readonly #options: OtherAuthorizersOptions;
@@ -41,21 +41,19 @@ export class OtherAuthorizers {
    * @param attributes without a tenant: the user's own
    * @throws StatusError as the reviewer does
    */
-  async allow(
-    { user, sender, tenant, exchange }: SendingUser,
-    attributes: ResourceAttributes,
-  ): Promise<boolean> {
+  async allow(request: SendingUser, attributes: ResourceAttributes): Promise<boolean> {
+    const { user, exchange } = request;
     const { reviewer, mode, access, clock } = this.#options;
     if (reviewer === undefined) return false;
-    const home = mode.reviewTenant(tenant);
+    const subject = reviewSubject(request, mode.reviewTenant);
+    const { home } = subject;
     const resourceAttributes = { ...(home !== undefined && { tenant: home }), ...attributes };
     const key = createHash('sha256')
-      .update(JSON.stringify([access.index.revision, tenant, user, resourceAttributes]))
+      .update(JSON.stringify([access.index.revision, home, request.tenant, user, resourceAttributes]))
       .digest('base64url');
     const known = this.#reviews.get(key);
     const at = clock.now();
     if (known !== undefined && known.at + TTL > at) return known.allowed;
-    const subject = { user, sender, home, tenant };
     const allowed = await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal);
     this.#store(key, { allowed, at });
     return allowed;

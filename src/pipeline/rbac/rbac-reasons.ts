@@ -4,22 +4,23 @@
 import type { AccessIndex } from '../../access/ports.ts';
 import { type KnownProjects, reasonFor } from '../../access/reasons.ts';
 import type { UserInfo } from '../../api/authentication-v1.ts';
-import type { Identity, TenantName } from '../../api/identity.ts';
+import type { Identity } from '../../api/identity.ts';
+import type { TenantOfRequest } from '../../authorization/acting-tenant.ts';
 import type { DecidedInfo } from '../../authorization/authorizer.ts';
 import type { Question } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
-export interface ReasonedRequest {
+export interface ReasonedRequest extends TenantOfRequest {
   readonly info: DecidedInfo;
   readonly user: UserInfo;
-  readonly tenant: TenantName;
   /** Absent if the names of the user's projects do not matter. */
   readonly identity?: Identity;
 }
 
 /**
  * @param allowed what the API server says
- * @returns undefined if the index says otherwise, has nothing to say, or is not current
+ * @returns undefined if the index says otherwise, has nothing to say, or is not current; and for a guest, who
+ *   is not told which roles the entered tenant has
  */
 export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
 
@@ -29,7 +30,8 @@ export function createReasonOf(
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
   isOperator = false,
 ): ReasonOf {
-  return ({ info, user, tenant, identity }, allowed) => {
+  return ({ info, user, tenant, crossing, identity }, allowed) => {
+    if (crossing !== undefined) return undefined;
     const home = mode.reviewTenant(tenant) ?? '';
     const viewer = {
       user: { tenant: home, username: user.username, groups: user.groups },

@@ -3,6 +3,7 @@
  * bounded in size, time and memory; what is forwarded is exactly what the plugins have seen.
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
+import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ByteBudget } from '../../lib/byte-budget.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -54,7 +55,7 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
       const { exchange, info, tenant } = outgoing;
       if (WITHOUT_OBJECT.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
         return undefined;
-      const concerned = admissions.filter((one) => one.concerns(info, tenant));
+      const concerned = admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
       if (concerned.length === 0) return undefined;
       const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
       if (release === undefined)
@@ -121,7 +122,7 @@ function bytesOf({ encoding }: MediaType, admissions: readonly BodyAdmission[]):
 }
 
 function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): InspectedRequest {
-  const { exchange, info, route, user, tenant, sender, upstreamHeaders } = outgoing;
+  const { exchange, info, route, user, sender, upstreamHeaders } = outgoing;
   if (!info.isResourceRequest || route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: only what is forwarded is inspected');
   return {
@@ -129,7 +130,8 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
     info,
     path: route.path,
     user,
-    tenant,
+    tenant: actingTenant(outgoing),
+    account: accountOf(outgoing),
     sender,
     get signal() {
       return exchange.signal;
@@ -138,7 +140,7 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
       const answer = await fetcher.fetch(
         {
-          account: { kind: 'tenant', tenant },
+          account: accountOf(outgoing),
           sender,
           method,
           target: path,

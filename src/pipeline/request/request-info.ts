@@ -14,6 +14,7 @@ import {
 import { StatusError } from '../../errors/status-error.ts';
 import { firstParameter, isSet } from '../../lib/query.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
+import { assertSameTenant, splitAddressed } from './addressed-tenant.ts';
 import {
   assertProxyTail,
   assertQuery,
@@ -25,7 +26,7 @@ import {
 } from './request-target.ts';
 
 export interface RequestInfoOptions {
-  /** Whether `tenants/T/` in a path names the request's tenant. */
+  /** Whether `tenants/T/` in a path names the request's tenant, and as its prefix addresses a tenant. */
   readonly readsTenantFromPath: boolean;
 }
 
@@ -59,12 +60,26 @@ interface Layout {
 /**
  * @param method as sent
  * @param target path and query as sent
- * @throws StatusError RequestMalformed for a target that two readers could read differently
+ * @throws StatusError RequestMalformed for a target that two readers could read differently; for the prefix
+ *   `/tenants/T` as `splitAddressed` and `assertSameTenant` do
  */
 export function readRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
-  const { path, query } = splitTarget(target);
+  const { path: sent, query } = splitTarget(target);
+  const { path, addressed } = splitAddressed(sent, options.readsTenantFromPath);
+  const info = readBelowPrefix(method, { path, query }, options);
+  if (addressed === undefined) return info;
+  const withPrefix = { ...info, addressed };
+  assertSameTenant(withPrefix);
+  return withPrefix;
+}
+
+function readBelowPrefix(
+  method: string,
+  { path, query }: RequestTarget,
+  { readsTenantFromPath }: RequestInfoOptions,
+): RequestInfo {
   const segments = segmentsOf(path);
-  const layout = layoutOf(segments, options.readsTenantFromPath);
+  const layout = layoutOf(segments, readsTenantFromPath);
   const decoded = isPlain(path) ? segments : decodeSegments(segments, layout);
   if (layout === undefined)
     return { isResourceRequest: false, verb: method.toLowerCase(), rawPath: path, rawQuery: query };

@@ -6,10 +6,9 @@
  */
 
 import type { RulesTrust } from '../../access/incomplete-rules.ts';
-import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../api/authorization-v1.ts';
-import type { Account } from '../../api/upstream-request.ts';
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { accountOf } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
@@ -24,6 +23,7 @@ import { relayedResponse } from '../response/relayed-response.ts';
 import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
+import { answerSubject, apiVersionOf, created } from './review-response.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
@@ -75,29 +75,6 @@ async function answerReview(
   if (filtered !== undefined) return filtered;
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
   return answerAccess(await requestAs(outgoing, namespace), route, question, options);
-}
-
-function accountOf({ tenant }: Outgoing): Account {
-  return { kind: 'tenant', tenant };
-}
-
-/** As kube-apiserver does, this kind alone says when it was made, to the second. */
-function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
-  return created({
-    kind: 'SelfSubjectReview',
-    apiVersion: apiVersionOf(outgoing),
-    metadata: { creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
-    status: { userInfo: withoutEmpty(outgoing.user) },
-  });
-}
-
-function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserInfo> {
-  return {
-    username,
-    ...(uid === '' ? {} : { uid }),
-    groups,
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-  };
 }
 
 async function answerAccess(
@@ -259,16 +236,4 @@ function askAsUser(
     },
     exchange.signal,
   );
-}
-
-function apiVersionOf({ info }: Outgoing): string {
-  return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
-}
-
-function created(body: object): UpstreamResponse {
-  return {
-    status: 201,
-    headers: [['Content-Type', 'application/json']],
-    body: Buffer.from(`${JSON.stringify(body)}\n`),
-  };
 }

@@ -27,6 +27,7 @@ const asked: InspectedRequest = {
   path: CRDS,
   user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
   tenant: tenantOf('acme'),
+  account: { kind: 'tenant', tenant: tenantOf('acme') },
   sender: { kind: 'stonegate' },
   signal: new AbortController().signal,
   ask: async () => ({ status: 500, content: undefined }),

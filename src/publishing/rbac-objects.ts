@@ -1,0 +1,129 @@
+/**
+ * Which roles and bindings may be published. A role grants no more than the provisioner may grant; a binding
+ * names a role that is published to the same tenant, or one of Stonegate's, and no subject of the cluster.
+ */
+import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
+import { TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import type { PublishedObject } from './ports.ts';
+
+type Mode = 'arktos' | 'shared';
+
+/** In every tenant (arktos) or cluster (shared); a published binding may name them. */
+const OWN_ROLES: ReadonlySet<string> = new Set([
+  'stonegate:read',
+  'stonegate:control',
+  'stonegate:edit',
+  'stonegate:manage',
+]);
+const GROUP = 'rbac.authorization.k8s.io';
+const MAX_RULES = 200;
+const AUTHENTICATED = 'system:authenticated';
+
+/** @returns why the role cannot be published; undefined if it can */
+export function roleProblem(
+  object: PublishedObject,
+  mayGrant: (rules: readonly PolicyRule[]) => boolean,
+): string | undefined {
+  if (object.aggregationRule !== undefined && object.aggregationRule !== null)
+    return "it has an aggregationRule, by which a tenant's own roles would count";
+  const rules = object.rules ?? [];
+  if (!Array.isArray(rules) || !rules.every(isRule)) return 'its rules cannot be read';
+  if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
+  const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
+  return index < 0
+    ? undefined
+    : `rules[${index}] grants more than the rules of stonegate:manage and access.grantable`;
+}
+
+/** @returns why the binding cannot be published, whatever roles there are; undefined if it can */
+export function bindingProblem(object: PublishedObject, mode: Mode): string | undefined {
+  const role = roleOf(object);
+  if (role === undefined) return 'its roleRef cannot be read';
+  if (role.kind === 'ClusterRole' && mode === 'shared' && !OWN_ROLES.has(role.name))
+    return `in shared mode it may name a Role, or a ClusterRole of Stonegate: not ${role.name}`;
+  const subjects = subjectsOf(object);
+  if (subjects === undefined) return 'its subjects cannot be read';
+  for (const [index, subject] of subjects.entries()) {
+    const problem = subjectProblem(subject, object.metadata.namespace, mode);
+    if (problem !== undefined) return `subjects[${index}]: ${problem}`;
+  }
+  return undefined;
+}
+
+/** @returns undefined if the object is no binding */
+export function roleOf({ roleRef }: PublishedObject): RoleRef | undefined {
+  if (!isJSONObject(roleRef)) return undefined;
+  const { apiGroup, kind, name } = roleRef;
+  if (apiGroup !== GROUP || (kind !== 'ClusterRole' && kind !== 'Role') || typeof name !== 'string')
+    return undefined;
+  return { apiGroup: GROUP, kind, name };
+}
+
+/** Whether every tenant has the role without its being published. */
+export function isOwnRole({ kind, name }: RoleRef): boolean {
+  return kind === 'ClusterRole' && OWN_ROLES.has(name);
+}
+
+/**
+ * Service accounts of the source's namespace are those of the copy's.
+ *
+ * @param namespace of the copy; undefined if it has none
+ */
+export function subjectsIn(object: PublishedObject, namespace: string | undefined): readonly RBACSubject[] {
+  return (subjectsOf(object) ?? []).map((subject) =>
+    subject.kind === 'ServiceAccount' && namespace !== undefined ? { ...subject, namespace } : subject,
+  );
+}
+
+function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mode): string | undefined {
+  const { kind, name, namespace } = subject;
+  if (name === '' || name === '*') return 'expected a name';
+  if (kind === 'ServiceAccount') {
+    if (namespace === undefined || namespace === '') return 'expected a namespace';
+    if (home !== undefined && namespace !== home)
+      return `expected a service account of the namespace ${home}`;
+    return namespace.startsWith('kube-') ? `${namespace} belongs to the cluster` : undefined;
+  }
+  if (kind === 'Group' && name === AUTHENTICATED)
+    return mode === 'arktos' ? undefined : 'every user of every tenant is in system:authenticated';
+  if (name.startsWith('system:')) return `${name} belongs to the cluster`;
+  if (name.startsWith('stonegate:') && !(kind === 'Group' && name.startsWith(TENANT_GROUP_PREFIX)))
+    return `${name} is reserved for Stonegate`;
+  return undefined;
+}
+
+function subjectsOf({ subjects }: PublishedObject): readonly RBACSubject[] | undefined {
+  if (subjects === undefined || subjects === null) return [];
+  return Array.isArray(subjects) && subjects.every(isSubject) ? subjects : undefined;
+}
+
+function isSubject(value: unknown): value is RBACSubject {
+  if (!isJSONObject(value)) return false;
+  const { kind, name, apiGroup, namespace } = value;
+  const isKnown = kind === 'User' || kind === 'Group' || kind === 'ServiceAccount';
+  const group = kind === 'ServiceAccount' ? '' : GROUP;
+  return (
+    isKnown &&
+    typeof name === 'string' &&
+    (apiGroup === undefined || apiGroup === group) &&
+    (namespace === undefined || typeof namespace === 'string')
+  );
+}
+
+function isRule(value: unknown): value is PolicyRule {
+  if (!isJSONObject(value) || !isTexts(value.verbs)) return false;
+  return [value.apiGroups, value.resources, value.resourceNames, value.nonResourceURLs].every(
+    (list) => list === undefined || isTexts(list),
+  );
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}
+
+/** Grants something, by name. */
+function isConcrete({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }: PolicyRule): boolean {
+  const isNamed = [apiGroups, resources, verbs].every((list) => list.length > 0 && !list.includes('*'));
+  return isNamed && nonResourceURLs.length === 0;
+}

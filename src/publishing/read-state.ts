@@ -1,0 +1,185 @@
+/**
+ * Reads what a plan is computed from. Tenants and namespaces are read completely or not at all; sources and
+ * copies kind by kind, so that a kind that cannot be read stops no other, and none of its copies is deleted.
+ */
+import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
+import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../api/published-objects.ts';
+import { reasonOf, StatusError } from '../errors/status-error.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
+import { copyKey, desiredCopies } from './desired-copies.ts';
+import { COPIES } from './marks.ts';
+import {
+  type ExistingObject,
+  NAMESPACES,
+  type NamespaceFacts,
+  type PublishingRules,
+  type PublishingState,
+  type UnreadSources,
+} from './plan.ts';
+import type { Place, PublishedObject, PublishedObjects } from './ports.ts';
+import { isTerminating, namespaceReceivers, type Receiver, tenantReceivers } from './receivers.ts';
+import { isAnnotated, type SourceObject } from './source.ts';
+
+export interface ReadOptions {
+  readonly objects: PublishedObjects;
+  readonly rules: PublishingRules;
+  readonly configuration: PublishingConfiguration;
+  readonly signal: AbortSignal;
+}
+
+const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
+const CONCURRENCY = 4;
+const ALL = '';
+/** Of one kind in one namespace: with more, none of them is published or withdrawn. */
+const MAX_SOURCES = 200;
+
+/** @throws StatusError as `PublishedObjects.list` does, if tenants or namespaces cannot be read */
+export async function readPublishing(options: ReadOptions): Promise<PublishingState> {
+  const { rules } = options;
+  const { receivers, namespaces, present } = await readReceivers(options);
+  const unread: UnreadSources[] = [];
+  const sources = await readSources(options, present, unread);
+  const copies = await readCopies(options, unread);
+  const { copies: wanted } = desiredCopies({ sources, receivers }, rules);
+  const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
+  const created = new Set(namespaces.map(({ tenant, name }) => `${tenant}/${name}`));
+  const missing = wanted.filter(
+    ({ source, place, object }) =>
+      !known.has(copyKey(source.kind, place, object.metadata.name)) &&
+      (place.tenant === undefined ||
+        place.namespace === undefined ||
+        created.has(`${place.tenant}/${place.namespace}`)),
+  );
+  const found = await mapWithConcurrency(
+    missing,
+    CONCURRENCY,
+    async ({ source: { kind }, place, object }) => {
+      // What failed once is not tried for every tenant.
+      if (unread.some((one) => one.kind === kind && one.namespace === undefined)) return [];
+      const reading = await attempt(() =>
+        options.objects.get(kind, place, object.metadata.name, options.signal),
+      );
+      if ('failure' in reading) unread.push({ kind, reason: reading.failure });
+      else if (reading.value !== undefined) return [{ kind, place, object: reading.value }];
+      return [];
+    },
+  );
+  return { sources, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
+}
+
+interface Readers {
+  readonly receivers: readonly Receiver[];
+  readonly namespaces: readonly NamespaceFacts[];
+  /** Those of `publishing.namespaces` that are there. */
+  readonly present: ReadonlySet<string>;
+}
+
+async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<Readers> {
+  const { mode, namespaces: publishing, systemTenant } = rules;
+  if (mode === 'shared') {
+    const all = await objects.list(NAMESPACES, {}, ALL, signal);
+    return { receivers: namespaceReceivers(all, publishing), namespaces: [], present: namesOf(all) };
+  }
+  const [tenants, all] = await Promise.all([
+    objects.list(TENANTS, {}, ALL, signal),
+    objects.list(NAMESPACES, { tenant: 'all' }, ALL, signal),
+  ]);
+  const ofSystem = all.filter(({ metadata }) => metadata.tenant === systemTenant);
+  return {
+    receivers: tenantReceivers(tenants, systemTenant),
+    namespaces: all.flatMap((object) => {
+      const { tenant, name } = object.metadata;
+      return tenant === undefined ? [] : [{ tenant, name, isTerminating: isTerminating(object) }];
+    }),
+    present: namesOf(ofSystem),
+  };
+}
+
+function namesOf(namespaces: readonly PublishedObject[]): ReadonlySet<string> {
+  return new Set(namespaces.filter((one) => !isTerminating(one)).map(({ metadata }) => metadata.name));
+}
+
+interface SourceScope {
+  readonly kind: PublishedKind;
+  readonly namespace?: string;
+}
+
+/** A namespace that is gone by mistake takes no copy with it. */
+async function readSources(
+  options: ReadOptions,
+  present: ReadonlySet<string>,
+  unread: UnreadSources[],
+): Promise<readonly SourceObject[]> {
+  const { objects, rules, configuration, signal } = options;
+  const tenant = rules.mode === 'arktos' ? { tenant: rules.systemTenant } : {};
+  const results = await mapWithConcurrency(scopesOf(configuration), CONCURRENCY, async (scope) => {
+    const { kind, namespace } = scope;
+    const place: Place = { ...tenant, ...(namespace !== undefined && { namespace }) };
+    const reading =
+      namespace === undefined || present.has(namespace)
+        ? await attempt(() => objects.list(kind, place, ALL, signal))
+        : { failure: `the namespace ${namespace} is not there: its copies stay` };
+    const annotated = 'failure' in reading ? [] : reading.value.filter(isAnnotated);
+    const problem =
+      'failure' in reading
+        ? reading.failure
+        : annotated.length > MAX_SOURCES
+          ? `more than ${MAX_SOURCES} are published: its copies stay as they are`
+          : undefined;
+    if (problem === undefined) return annotated.map((object) => ({ kind, object }));
+    unread.push({ ...scope, reason: problem });
+    return [];
+  });
+  return results.flat();
+}
+
+/** In the order of the configuration: the first one counts. */
+function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
+  const namespaced = namespaces.flatMap((namespace) =>
+    [...NAMESPACED_KINDS, ...kinds].map((kind) => ({ kind, namespace })),
+  );
+  return [...namespaced, ...distinctKinds(clusterScoped.map(({ kind }) => kind)).map((kind) => ({ kind }))];
+}
+
+/** Kinds of which there are copies, or were. */
+export function copiedKinds({ clusterScoped, kinds }: PublishingConfiguration): PublishedKind[] {
+  return distinctKinds([...NAMESPACED_KINDS, ...kinds, ...clusterScoped.map(({ kind }) => kind)]);
+}
+
+function distinctKinds(kinds: readonly PublishedKind[]): PublishedKind[] {
+  return [...new Map(kinds.map((kind) => [resourceName(kind), kind])).values()];
+}
+
+async function readCopies(
+  { objects, rules, configuration, signal }: ReadOptions,
+  unread: UnreadSources[],
+): Promise<readonly ExistingObject[]> {
+  const place: Place = rules.mode === 'arktos' ? { tenant: 'all' } : {};
+  const results = await mapWithConcurrency(copiedKinds(configuration), CONCURRENCY, async (kind) => {
+    const reading = await attempt(() => objects.list(kind, place, COPIES, signal));
+    if (!('failure' in reading)) return reading.value.map((object) => existing(kind, object));
+    unread.push({ kind, reason: reading.failure });
+    return [];
+  });
+  return results.flat();
+}
+
+function existing(kind: PublishedKind, object: PublishedObject): ExistingObject {
+  const { tenant, namespace } = object.metadata;
+  const place = {
+    ...(tenant !== undefined && { tenant }),
+    ...(kind.namespaced && namespace !== undefined && { namespace }),
+  };
+  return { kind, place, object };
+}
+
+async function attempt<T>(
+  read: () => Promise<T>,
+): Promise<{ readonly value: T } | { readonly failure: string }> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return { failure: reasonOf(error) };
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Users in another tenant than their own. A guest has a name that no user of the entered tenant can have,
+ * brings nothing of home but that name, and belongs to the group of the one policy that lets them in: RBAC in
+ * the entered tenant decides by that group.
+ */
+import { GUEST_PREFIX, GUESTS_GROUP } from '../api/reserved-names.ts';
+import { nameWithin } from './arktos-names.ts';
+import { tenantRoute } from './arktos-route.ts';
+import type { GuestRules } from './tenancy-mode.ts';
+import { assertUsable } from './user-name.ts';
+
+/** @param closed the tenants that cannot be entered */
+export function createGuestRules(closed: ReadonlySet<string>): GuestRules {
+  return {
+    mayBeEntered: (tenant) => !closed.has(tenant),
+    nameOf(identity) {
+      const { subject } = identity;
+      if (subject.kind === 'upstream' || subject.kind === 'anonymous') return undefined;
+      return nameWithin({ ...identity, subject });
+    },
+    userOf({ home, name, tenant }, policyGroup) {
+      const username = `${tenant}:${GUEST_PREFIX}${home}:${name}`;
+      assertUsable(username, 'the user name');
+      return {
+        username,
+        uid: '',
+        groups: [GUESTS_GROUP, `${GUESTS_GROUP}:${home}`, policyGroup],
+        // Extras hold roles of home, which an authorizer of the API server could go by.
+        extra: {},
+      };
+    },
+    route: tenantRoute,
+  };
+}
