@@ -1,6 +1,6 @@
 /**
- * Validating webhooks as the stand-in calls them, held to what was recorded on a running Arktos: what is sent,
- * and what the client is told of a refusal and of a webhook that cannot be reached.
+ * Validating webhooks as the stand-in calls them, held to what was recorded on a running Arktos: what is
+ * sent, and what the client is told of a refusal and of a webhook that cannot be reached.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

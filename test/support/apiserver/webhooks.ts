@@ -1,6 +1,6 @@
 /**
- * Calls the validating webhooks that are registered, after everything else has admitted a write. Selectors and
- * `matchConditions` are not supported: a registration that has them is an error of the test.
+ * Calls the validating webhooks that are registered, after everything else has admitted a write. A
+ * registration with selectors or `matchConditions` is an error of the test: they are not supported.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { randomUUID } from 'node:crypto';
