@@ -2,17 +2,19 @@
  * What a process serves with one configuration: the value of a generation.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { MembershipLog } from '../audit/membership-log.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
 import type { Drops } from '../flowcontrol/ports.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
 import { createConfiguredAdmission } from './admission.ts';
-import type { Build } from './build.ts';
+import { type Build, counted } from './build.ts';
 import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
+import { createPolicies } from './policies.ts';
+import { createPolicyController } from './policy-controller.ts';
 import { createConfiguredPortal, type PortalState } from './portal.ts';
 import { createServedProvisioning } from './provisioning.ts';
 import { createIndexReadiness } from './rbac-index.ts';
@@ -33,9 +35,12 @@ export interface ServingProcess {
   /** Whether the process was started with a webhook. */
   readonly hasWebhook: boolean;
   readonly inForce: () => InForce;
+  readonly memberships: MembershipLog;
+  /** Whether what Stonegate made for a feature stays if the configuration does not have it any more. */
+  readonly keep: boolean;
 }
 
-export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'clear'>, InForce {
+export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permit' | 'clear'>, InForce {
   readonly serve: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
@@ -53,17 +58,21 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const { configuration } = build.loaded;
   const { inFlight } = build.generation;
   const provisioning = createServedProvisioning(build);
-  const pipeline = createPipeline(build, { ...process, provisioning });
+  const policies = createPolicies(build);
+  const { memberships, keep } = process;
+  createPolicyController(build, { policies, keep, memberships });
+  const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = pipeline;
   const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);
   const webhook = process.hasWebhook
     ? createConfiguredWebhook(build, stages.mode, process.inForce)
     : undefined;
-  const admission = createConfiguredAdmission(build);
+  const admission = createConfiguredAdmission(build, createOwnUpstream(build));
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     serve: pipeline.serve,
     recheck: pipeline.recheck,
+    permit: pipeline.permit,
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
@@ -77,18 +86,6 @@ export function createServing(build: Build, process: ServingProcess): Serving {
     syncRules: webhook?.syncRules,
     drops: createShared(build).drops,
     warnings: warningsOf(configuration, webhook !== undefined),
-  };
-}
-
-/** The pipeline counts its own requests: they are in flight until they are forwarded. */
-function counted(serve: Serve, inFlight: InFlightCounter): Serve {
-  return async (exchange) => {
-    const request = inFlight.enter();
-    try {
-      await serve(exchange);
-    } finally {
-      request.release();
-    }
   };
 }
 

@@ -4,11 +4,13 @@
  */
 import type {
   AdmissionConfiguration,
+  AdmissionProcessConfiguration,
   CredentialFiles,
   KeystoneConfiguration,
   PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
+  UpstreamConfiguration,
   WebhookConfiguration,
   WebhookSource,
 } from '../api/config-v1alpha1.ts';
@@ -19,6 +21,7 @@ export type ContentKind =
   | 'authentication-configuration'
   | 'static-users'
   | 'webhook-rules'
+  | 'abac-policies'
   | 'certificate'
   | 'key'
   | 'ca'
@@ -42,15 +45,15 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, bindings, cache, portal, webhook, admission } = configuration;
+  const { server, upstream, authentication, authorization, bindings, cache, portal, webhook, admission } =
+    configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
       keyFile: [server.tls.keyFile, 'key'],
       clientCAFile: [server.tls.clientCAFile, 'ca'],
     }),
-    ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
-    ...files(['upstream', 'credential'], credentialFiles(upstream.credential)),
+    ...upstreamReferences(upstream),
     ...(bindings.credential === undefined
       ? []
       : files(['bindings', 'credential'], credentialFiles(bindings.credential))),
@@ -68,6 +71,7 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
     ),
+    ...files(['authorization'], { abacPolicyFile: [authorization.abacPolicyFile, 'abac-policies'] }),
     ...files(['cache', 'redis'], { caFile: [cache.redis?.caFile, 'ca'] }),
     ...(cache.redis === undefined ? [] : [secret(['cache', 'redis', 'url'], cache.redis.url, 'redis-url')]),
     ...cache.sealingKeys.map((source, index) =>
@@ -87,11 +91,10 @@ export function pairsOf({
   webhook,
   admission,
 }: StonegateConfiguration): Pair[] {
-  const { credential } = upstream;
   const provisioner = bindings.credential;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
-    ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+    ...upstreamPairs(upstream),
     ...(provisioner !== undefined && 'certFile' in provisioner
       ? [{ path: ['bindings', 'credential', 'keyFile'], ...provisioner }]
       : []),
@@ -101,11 +104,35 @@ export function pairsOf({
   ];
 }
 
-export function admissionPair({ tls }: AdmissionConfiguration): Pair {
+function upstreamPairs({ credential }: UpstreamConfiguration): Pair[] {
+  return 'certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : [];
+}
+
+function upstreamReferences({ caFile, credential }: UpstreamConfiguration): Reference[] {
+  return [
+    ...files(['upstream'], { caFile: [caFile, 'ca'] }),
+    ...files(['upstream', 'credential'], credentialFiles(credential)),
+  ];
+}
+
+function admissionPair({ tls }: AdmissionConfiguration): Pair {
   return { path: ['admission', 'tls', 'keyFile'], certFile: tls.certFile, keyFile: tls.keyFile };
 }
 
-export function admissionReferences({ tls }: AdmissionConfiguration): Reference[] {
+/** Of a process that serves only the admission webhook. */
+export function admissionProcessPairs({ admission, upstream }: AdmissionProcessConfiguration): Pair[] {
+  return [admissionPair(admission), ...(upstream === undefined ? [] : upstreamPairs(upstream))];
+}
+
+/** Of a process that serves only the admission webhook. */
+export function admissionProcessReferences({
+  admission,
+  upstream,
+}: AdmissionProcessConfiguration): Reference[] {
+  return [...admissionReferences(admission), ...(upstream === undefined ? [] : upstreamReferences(upstream))];
+}
+
+function admissionReferences({ tls }: AdmissionConfiguration): Reference[] {
   return files(['admission', 'tls'], {
     certFile: [tls.certFile, 'certificate'],
     keyFile: [tls.keyFile, 'key'],
