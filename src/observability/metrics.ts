@@ -20,6 +20,7 @@ import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
+import { createPublishingMetrics } from './publishing-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -144,6 +145,7 @@ export function createMetrics(now: () => number): Metrics {
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     admissionReview: (result) => admissions.inc({ result }),
     provisioned: provisioning,
+    published: createPublishingMetrics(registers, now),
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
     ...createProcessMetrics(registers),

@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly objects: PublishedObjects;
   readonly rules: PublishingRules;
   readonly configuration: PublishingConfiguration;
+  /** Whether nothing is published any more: every copy is to be deleted. */
+  readonly withdraw?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +40,7 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   const { rules } = options;
   const { receivers, namespaces, present } = await readReceivers(options);
   const unread: UnreadSources[] = [];
-  const sources = await readSources(options, present, unread);
+  const sources = options.withdraw === true ? [] : await readSources(options, present, unread);
   const copies = await readCopies(options, unread);
   const { copies: wanted } = desiredCopies({ sources, receivers }, rules);
   const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
