@@ -3,7 +3,13 @@
  * what is not understood is an error, which the API server treats as its failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
-import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from '../api/admission-v1.ts';
+import type {
+  AdmissionOperation,
+  AdmissionRequest,
+  AdmissionResponse,
+  AdmissionUser,
+} from '../api/admission-v1.ts';
+import type { Extra } from '../api/authentication-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject, ownValue } from '../lib/json-object.ts';
 import { type JSONLimits, parseStrictJSON } from '../lib/strict-json.ts';
@@ -85,11 +91,28 @@ function nameOfResource(resource: JSONObject): string {
   return name;
 }
 
-function userOf(userInfo: JSONObject): AdmissionRequest['user'] {
-  const groups = ownValue(userInfo, 'groups') ?? [];
-  if (!Array.isArray(groups) || !groups.every((group) => typeof group === 'string'))
-    throw malformed('request.userInfo.groups is no list of strings');
-  return { username: text(userInfo, 'username'), groups };
+function userOf(userInfo: JSONObject): AdmissionUser {
+  const uid = text(userInfo, 'uid');
+  const extra = extraOf(ownValue(userInfo, 'extra') ?? undefined);
+  return {
+    username: text(userInfo, 'username'),
+    groups: texts(ownValue(userInfo, 'groups') ?? [], 'request.userInfo.groups'),
+    ...(uid !== '' && { uid }),
+    ...(extra !== undefined && { extra }),
+  };
+}
+
+function extraOf(value: unknown): Extra | undefined {
+  if (value === undefined) return undefined;
+  const entries = Object.entries(objectOf(value, 'request.userInfo.extra'));
+  return Object.fromEntries(
+    entries.map(([key, values]) => [key, texts(values ?? [], 'a value of request.userInfo.extra')]),
+  );
+}
+
+function texts(value: unknown, what: string): readonly string[] {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw malformed(`${what} is no list of strings`);
 }
 
 /** What is stored anew has to be there; otherwise nothing could be judged. */

@@ -46,6 +46,20 @@ export function verdictOf(
   };
 }
 
+export function isRefused({ violations, security }: ReviewDecision): boolean {
+  return violations.length > 0 || security?.refused === true;
+}
+
+/** @param why the user's rights could not be reviewed */
+export function uncheckedVerdict({ uid }: Pick<AdmissionRequest, 'uid'>, why: string): AdmissionResponse {
+  const message = cut(`the rights of the user could not be reviewed: ${why}`, MAX_MESSAGE);
+  return {
+    uid,
+    allowed: false,
+    status: { status: 'Failure', code: 503, reason: 'ServiceUnavailable', message },
+  };
+}
+
 /** The messages of the standards name containers and volumes, but no fields. */
 function fieldsOf(violations: readonly Violation[]): string {
   const paths = [...new Set(violations.map(({ path }) => path))];

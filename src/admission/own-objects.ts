@@ -1,17 +1,20 @@
 /**
- * What Stonegate writes at the API server belongs to Stonegate: its roles and bindings, and the labels and
- * annotations by which it recognizes namespaces. A tenant's user may not make, change or remove them.
+ * What Stonegate writes at the API server belongs to Stonegate: its roles and bindings, copies of published
+ * objects, and the labels and annotations by which it recognizes its objects. A tenant's user may not make,
+ * change or remove them.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { isEqual } from './changed-fields.ts';
 import { ObjectReader } from './object-reader.ts';
 import { keyPath, type Violation } from './violation.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
+const NAMESPACES = '/namespaces';
 /** As `group/resource`. */
 const OWN_KINDS: ReadonlySet<string> = new Set([
-  '/namespaces',
+  NAMESPACES,
   `${RBAC}/roles`,
   `${RBAC}/clusterroles`,
   `${RBAC}/rolebindings`,
@@ -33,25 +36,36 @@ const NEUTRAL_METADATA: ReadonlySet<string> = new Set([
 ]);
 const RULE = 'ownObjects';
 
-/** @param request of a tenant's user */
-export function ownObjectViolations(request: AdmissionRequest): Violation[] {
+/**
+ * @param request of a tenant's user
+ * @param publishedKinds further kinds of which Stonegate makes objects in tenants, as `group/resource`
+ */
+export function ownObjectViolations(
+  request: AdmissionRequest,
+  publishedKinds: ReadonlySet<string>,
+): Violation[] {
   const { group, resource, operation, oldObject } = request;
-  if (!OWN_KINDS.has(`${group}/${resource}`) || operation === 'CONNECT') return [];
-  if (operation === 'DELETE') return deletionViolations(request);
+  const kind = `${group}/${resource}`;
+  if ((!OWN_KINDS.has(kind) && !publishedKinds.has(kind)) || operation === 'CONNECT') return [];
+  if (operation === 'DELETE') return kind === NAMESPACES ? [] : deletionViolations(request);
   const before = objectAt(oldObject);
   const after = objectAt(request.object);
   const marks = [...markChanges('labels', before, after), ...markChanges('annotations', before, after)];
-  if (group !== RBAC) return marks;
-  if (operation === 'CREATE') return [...marks, ...nameViolations(after)];
-  return isOwn(before) && marks.length === 0 ? firstChange(before, after) : marks;
+  if (kind === NAMESPACES || marks.length > 0) return marks;
+  if (operation === 'CREATE') return group === RBAC ? nameViolations(after) : [];
+  return isOwn(before, group) ? firstChange(before, after, isStatusOfController(request)) : [];
+}
+
+/** Controllers write the status of every object of their kind: how much of a quota is used. */
+function isStatusOfController({ subresource, user }: AdmissionRequest): boolean {
+  return subresource === 'status' && user.username.startsWith(`${SERVICE_ACCOUNT_PREFIX}kube-system:`);
 }
 
 function deletionViolations({ group, oldObject }: AdmissionRequest): Violation[] {
-  if (group !== RBAC) return [];
   if (oldObject === undefined)
-    return [refusal('metadata.name', undefined, 'a tenant may delete roles and bindings only one by one')];
+    return [refusal('metadata.name', undefined, 'a tenant may delete objects of this kind only one by one')];
   const old = objectAt(oldObject);
-  return isOwn(old)
+  return isOwn(old, group)
     ? [refusal('metadata.name', old.metadata.value('name'), 'the object is managed by Stonegate')]
     : [];
 }
@@ -66,9 +80,10 @@ function objectAt(value: unknown): OwnedObject {
   return { fields: object.fields, metadata: object.object('metadata') };
 }
 
-function isOwn({ metadata }: OwnedObject): boolean {
+function isOwn({ metadata }: OwnedObject, group: string): boolean {
   const marks = ['labels', 'annotations'].flatMap((field) => [...metadata.textMap(field).keys()]);
-  return OWN_NAME.test(metadata.text('name') ?? '') || marks.some((key) => key.startsWith(OWN_KEY));
+  const isNamed = group === RBAC && OWN_NAME.test(metadata.text('name') ?? '');
+  return isNamed || marks.some((key) => key.startsWith(OWN_KEY));
 }
 
 function nameViolations({ metadata }: OwnedObject): Violation[] {
@@ -93,13 +108,13 @@ function markChanges(field: 'labels' | 'annotations', before: OwnedObject, after
 }
 
 /** The first field that differs, apart from what the API server sets. */
-function firstChange(before: OwnedObject, after: OwnedObject): Violation[] {
+function firstChange(before: OwnedObject, after: OwnedObject, mayChangeStatus: boolean): Violation[] {
   const changed = [
     ...changedFields(before.metadata.fields, after.metadata.fields)
       .filter((field) => !NEUTRAL_METADATA.has(field))
       .map((field) => ({ path: `metadata.${field}`, value: after.metadata.value(field) })),
     ...changedFields(before.fields, after.fields)
-      .filter((field) => field !== 'metadata')
+      .filter((field) => field !== 'metadata' && !(field === 'status' && mayChangeStatus))
       .map((field) => ({ path: field, value: after.fields[field] })),
   ];
   return changed

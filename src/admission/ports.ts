@@ -1,7 +1,10 @@
 /**
- * What admission needs from outside: whose an object is. The tenancy modes implement it.
+ * What admission needs from outside: whose an object is, which the tenancy modes know, and what users may do,
+ * which the API server knows.
  */
-import type { AdmissionRequest } from '../api/admission-v1.ts';
+import type { AdmissionRequest, AdmissionUser } from '../api/admission-v1.ts';
+import type { ResourceAttributes } from '../api/authorization-v1.ts';
+import type { TenantName } from '../api/identity.ts';
 
 export interface ReviewedTenant {
   /** Whether the object belongs to a tenant; then the rules about its content hold. */
@@ -12,8 +15,32 @@ export interface ReviewedTenant {
   readonly tenant: string | undefined;
 }
 
+/** Of an access review. */
+export interface ReviewPlace {
+  /** The tenant that the review names; undefined if the API server has no tenants. */
+  readonly tenant: TenantName | undefined;
+}
+
 export interface AdmissionTenants {
   reviewedTenant(request: AdmissionRequest): ReviewedTenant;
   /** Whether it is a namespace of the cluster, which tenants' users may not create or change. */
   isSystemNamespace(name: string): boolean;
+  /**
+   * Where the rights of the request's user are reviewed.
+   *
+   * @returns undefined if a review by name could be about another user of the same name
+   */
+  reviewPlace(request: AdmissionRequest): ReviewPlace | undefined;
+}
+
+/** What a user needs to be allowed. Without a name: every object of the kind. */
+export type Right = Omit<ResourceAttributes, 'tenant'>;
+
+/** An access review is an external call: the API server answers it with all its authorizers. */
+export interface AccessReview {
+  /**
+   * @param signal ends the wait
+   * @throws StatusError if it cannot be told
+   */
+  isAllowed(user: AdmissionUser, right: Right, place: ReviewPlace, signal: AbortSignal): Promise<boolean>;
 }

@@ -1,10 +1,13 @@
 /**
  * What tenants may create, decided for one request that an API server asks about. Pure: the decision depends
- * on the review and the configuration alone, so that the webhook needs no other server.
+ * on the review and the configuration alone. For a few kinds it says what the user must hold besides, which
+ * `reviewer.ts` has reviewed.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { arktosFieldViolations } from './arktos-pod-fields.ts';
+import { isBinding, requiredToBind } from './binding-rights.ts';
 import { newViolations } from './changed-fields.ts';
+import { isCrossTenantPolicy, judgePolicy } from './cross-tenant-policies.ts';
 import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
 import { bindingViolations, isNodeBinding, nodeSelectionViolations } from './node-selection.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -20,6 +23,8 @@ import {
 } from './pod-security/evaluate.ts';
 import type { PodSecurityRule } from './pod-security-rules.ts';
 import type { AdmissionTenants, ReviewedTenant } from './ports.ts';
+import { requiredToPublish } from './published-objects.ts';
+import type { RequiredAccess } from './required-access.ts';
 import { createSystemKinds } from './system-kinds.ts';
 import type { Violation } from './violation.ts';
 
@@ -31,14 +36,18 @@ export interface ReviewDecisionOptions {
   readonly nodeLabels: readonly string[];
   /** At least one rule; all are of one mode. */
   readonly podSecurity: (tenant: string | undefined) => readonly PodSecurityRule[];
-  /** Whether pods have the fields that only Arktos knows. */
-  readonly arktosFields: boolean;
+  /** Arktos: pods have more fields, and bindings are not compared with the roles of the tenant. */
+  readonly isArktos: boolean;
+  /** Kinds whose objects are published to tenants, as `group/resource`. */
+  readonly publishedKinds: ReadonlySet<string>;
 }
 
 export interface ReviewDecision {
   readonly tenant: string | undefined;
   /** Why the request is refused; empty if it is allowed. */
   readonly violations: readonly Violation[];
+  /** What the user must hold; empty if there are violations. */
+  readonly required: readonly RequiredAccess[];
   /** In the words of the Pod Security Standards, if they are violated, with the fields. */
   readonly security: SecurityVerdict | undefined;
 }
@@ -60,19 +69,45 @@ export function createReviewDecision(
   const systemKinds = createSystemKinds(options.systemKinds);
   return (request) => {
     const reviewed = options.tenants.reviewedTenant(request);
+    const access = accessJudgement(request, reviewed, options);
     const violations = [
       ...systemKinds(request, reviewed),
-      ...(reviewed.byTenant ? userViolations(request, options.tenants) : []),
+      ...(reviewed.byTenant ? userViolations(request, options) : []),
+      ...access.violations,
     ];
-    const none = { tenant: reviewed.tenant, violations, security: undefined };
+    const required = violations.length > 0 ? [] : access.required;
+    const none = { tenant: reviewed.tenant, violations, required, security: undefined };
     const isStored = request.operation === 'CREATE' || request.operation === 'UPDATE';
     if (!reviewed.isTenants || !isStored || violations.length > 0) return none;
-    return contentDecision(request, reviewed, options);
+    return { ...none, ...contentDecision(request, reviewed, options) };
+  };
+}
+
+/** What grants rights or publishes, for which the user must hold rights. */
+function accessJudgement(
+  request: AdmissionRequest,
+  reviewed: ReviewedTenant,
+  { isArktos, publishedKinds }: ReviewDecisionOptions,
+): Pick<ReviewDecision, 'violations' | 'required'> {
+  const { group, resource } = request;
+  if (isCrossTenantPolicy(request)) return judgePolicy(request, reviewed);
+  const bound =
+    isArktos && reviewed.byTenant && isBinding(group, resource)
+      ? requiredToBind(request)
+      : { violations: [], required: [] };
+  // Arktos' tenants publish nothing: only objects of the system tenant are copied.
+  const publishes = publishedKinds.has(`${group}/${resource}`) && !(isArktos && reviewed.isTenants);
+  return {
+    violations: bound.violations,
+    required: [...bound.required, ...(publishes ? requiredToPublish(request) : [])],
   };
 }
 
 /** What depends on the user. */
-function userViolations(request: AdmissionRequest, { isSystemNamespace }: AdmissionTenants): Violation[] {
+function userViolations(
+  request: AdmissionRequest,
+  { tenants: { isSystemNamespace }, publishedKinds }: ReviewDecisionOptions,
+): Violation[] {
   const { group, resource, subresource, operation, object } = request;
   if (operation === 'CREATE' && isNodeBinding(group, resource, subresource)) return bindingViolations(object);
   if (group === '' && resource === 'namespaces' && isSystemNamespace(nameOf(request))) {
@@ -80,7 +115,7 @@ function userViolations(request: AdmissionRequest, { isSystemNamespace }: Admiss
     const message = `${path}: tenants may not create or change a namespace of the system`;
     return [{ rule: 'systemNamespaces', path, value: nameOf(request), message }];
   }
-  return ownObjectViolations(request);
+  return ownObjectViolations(request, publishedKinds);
 }
 
 /** The API server leaves the name out of a request that creates. Before it makes one, its prefix is there. */
@@ -94,10 +129,10 @@ function nameOf({ name, object }: AdmissionRequest): string {
 function contentDecision(
   request: AdmissionRequest,
   { tenant }: ReviewedTenant,
-  { nodeLabels, podSecurity, arktosFields }: ReviewDecisionOptions,
-): ReviewDecision {
+  { nodeLabels, podSecurity, isArktos }: ReviewDecisionOptions,
+): Pick<ReviewDecision, 'violations' | 'security'> {
   const { group, resource, subresource, object, oldObject } = request;
-  const allowed = { tenant, violations: [], security: undefined };
+  const allowed = { violations: [], security: undefined };
   if (isDefinition(group, resource)) {
     if (subresource !== '') return allowed;
     return { ...allowed, violations: newViolations(definitionScopeViolations, object, oldObject) };
@@ -105,7 +140,7 @@ function contentDecision(
   const rules = podSecurity(tenant);
   if (group === '' && resource === 'persistentvolumes') {
     const security = rules.map((rule) => {
-      const evaluate = (one: unknown) => persistentVolumeViolations(one, rule.level, arktosFields);
+      const evaluate = (one: unknown) => persistentVolumeViolations(one, rule.level, isArktos);
       return securityVerdict(rule, [], newViolations(evaluate, object, oldObject));
     });
     return { ...allowed, security: combined(security) };
@@ -128,14 +163,14 @@ function contentDecision(
   const selection = inPod((part) => nodeSelectionViolations(part, { allowedLabels: nodeLabels }));
   const security = rules.map((rule) => {
     const standard = inPod((part) => podSecurityViolations(part, rule));
-    const own = inPod((part) => (arktosFields ? arktosFieldViolations(part, rule.level) : []));
+    const own = inPod((part) => (isArktos ? arktosFieldViolations(part, rule.level) : []));
     return securityVerdict(
       rule,
       newViolations(standard, object, oldObject),
       newViolations(own, object, oldObject),
     );
   });
-  return { tenant, violations: newViolations(selection, object, oldObject), security: combined(security) };
+  return { violations: newViolations(selection, object, oldObject), security: combined(security) };
 }
 
 function tooLarge(why: string): Violation {

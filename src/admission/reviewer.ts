@@ -1,35 +1,79 @@
 /**
- * From the body of a posted AdmissionReview to the body of the response, with what the log says of it.
+ * From the body of a posted AdmissionReview to the body of the response, with what the log says of it. Most
+ * requests are decided at once; for some the user's rights are reviewed first.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { foreignText } from '../lib/untrusted-text.ts';
-import { encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
-import { verdictOf } from './admission-verdict.ts';
+import { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
+import { isRefused, uncheckedVerdict, verdictOf } from './admission-verdict.ts';
+import type { AccessReview, AdmissionTenants } from './ports.ts';
+import { decideAccess } from './required-access.ts';
 import type { ReviewDecision } from './review-decision.ts';
 
 export interface Reviewed {
   readonly body: string;
-  readonly result: 'allowed' | 'warned' | 'denied';
+  /** `error`: the user's rights could not be reviewed. */
+  readonly result: 'allowed' | 'warned' | 'denied' | 'error';
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 const MAX_TEXT = 256;
 const MAX_PLACES = 10;
 
+/** A review that needs an answer of the API server. */
+export interface PendingReview {
+  /** @param signal ends the reviews of rights; then the request is refused */
+  complete(signal: AbortSignal): Promise<Reviewed>;
+}
+
+export interface AdmissionReviewerOptions {
+  readonly decide: (request: AdmissionRequest) => ReviewDecision;
+  readonly tenants: Pick<AdmissionTenants, 'reviewPlace'>;
+  readonly access: AccessReview;
+}
+
 /** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
 export function createAdmissionReviewer(
-  decide: (request: AdmissionRequest) => ReviewDecision,
-): (body: Uint8Array) => Reviewed {
+  options: AdmissionReviewerOptions,
+): (body: Uint8Array) => Reviewed | PendingReview {
   return (body) => {
-    const { apiVersion, request } = readAdmissionReview(body);
-    const decision = decide(request);
-    const response = verdictOf(request, decision);
-    const result = response.allowed ? (response.warnings === undefined ? 'allowed' : 'warned') : 'denied';
-    return {
-      body: encodeAdmissionReview({ apiVersion }, response),
-      result,
-      fields: { ...describe(request), ...(result !== 'allowed' && reasonsOf(decision)) },
-    };
+    const review = readAdmissionReview(body);
+    const decision = options.decide(review.request);
+    if (decision.required.length === 0 || isRefused(decision)) return reviewed(review, decision);
+    return { complete: (signal) => reviewRights(review, decision, options, signal) };
+  };
+}
+
+function reviewed(review: AdmissionReview, decision: ReviewDecision): Reviewed {
+  const response = verdictOf(review.request, decision);
+  const result = response.allowed ? (response.warnings === undefined ? 'allowed' : 'warned') : 'denied';
+  return {
+    body: encodeAdmissionReview(review, response),
+    result,
+    fields: { ...describe(review.request), ...(result !== 'allowed' && reasonsOf(decision)) },
+  };
+}
+
+const PLACE_UNKNOWN = 'the rights of a service account cannot be reviewed: its name does not tell its tenant';
+
+async function reviewRights(
+  review: AdmissionReview,
+  decision: ReviewDecision,
+  { tenants, access }: AdmissionReviewerOptions,
+  signal: AbortSignal,
+): Promise<Reviewed> {
+  const { request } = review;
+  const place = tenants.reviewPlace(request);
+  if (place === undefined) {
+    const violation = { rule: 'rights', path: '', value: undefined, message: PLACE_UNKNOWN };
+    return reviewed(review, { ...decision, violations: [violation] });
+  }
+  const { violations, unknown } = await decideAccess(decision.required, request.user, place, access, signal);
+  if (unknown === undefined) return reviewed(review, { ...decision, violations });
+  return {
+    body: encodeAdmissionReview(review, uncheckedVerdict(request, unknown)),
+    result: 'error',
+    fields: { ...describe(request), reason: foreignText(unknown, MAX_TEXT) },
   };
 }
 

@@ -10,6 +10,14 @@ import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import {
+  type BindRight,
+  bindRight,
+  type GivenRole,
+  isBinding,
+  RBAC_GROUP,
+  roleRefOf,
+} from './binding-rights.ts';
 import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
 import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 import { covers, type HeldRule } from './rule-cover.ts';
@@ -20,26 +28,10 @@ export interface RoleBindingsOptions {
   /** Asks what the user of the request may do. */
   readonly review: (
     request: InspectedRequest,
-    attributes: BindAttributes,
+    attributes: BindRight,
   ) => Promise<Pick<SubjectAccessReviewStatus, 'allowed' | 'denied'>>;
 }
 
-export interface BindAttributes {
-  readonly verb: 'bind';
-  readonly group: typeof GROUP;
-  readonly version: string;
-  readonly resource: 'roles' | 'clusterroles';
-  readonly name: string;
-  readonly namespace?: string;
-}
-
-interface RoleRef {
-  readonly kind: 'Role' | 'ClusterRole';
-  readonly name: string;
-}
-
-const GROUP = 'rbac.authorization.k8s.io';
-const RESOURCES: ReadonlySet<string> = new Set(['rolebindings', 'clusterrolebindings']);
 const RULE_FIELDS: ReadonlySet<string> = new Set(['verbs', 'apiGroups', 'resources', 'resourceNames']);
 const MAX_BYTES = 1024 * 1024;
 
@@ -48,8 +40,7 @@ export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyA
     name: 'role-bindings',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
-    concerns: ({ apiGroup, resource }, tenant) =>
-      apiGroup === GROUP && RESOURCES.has(resource) && options.isConfined(tenant),
+    concerns: ({ apiGroup, resource }, tenant) => isBinding(apiGroup, resource) && options.isConfined(tenant),
     async admit(body, request) {
       if (body.format === 'object') {
         await assertMayBind(roleRefOf(objectOf(body.content, 'the body')), request, options);
@@ -66,37 +57,14 @@ export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyA
   };
 }
 
-/** @throws StatusError BodyMalformed if it could be read as another role, or as none */
-function roleRefOf(binding: JSONObject): RoleRef {
-  const reference = objectOf(fieldOf(binding, 'roleRef'), 'roleRef');
-  const [kind, name] = [textOf(reference, 'kind'), textOf(reference, 'name')];
-  const group = textOf(reference, 'apiGroup');
-  if (group !== GROUP && group !== '') throw malformed(`roleRef.apiGroup is not ${GROUP}`);
-  if (kind !== 'Role' && kind !== 'ClusterRole')
-    throw malformed('roleRef.kind is neither Role nor ClusterRole');
-  if (!isRoleName(name)) throw malformed('roleRef.name is no name of a role');
-  return { kind, name };
-}
-
-/** What may be one segment of a path, as RBAC demands of names. */
-function isRoleName(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name);
-}
-
 async function assertMayBind(
-  role: RoleRef,
+  role: GivenRole,
   request: InspectedRequest,
   options: RoleBindingsOptions,
 ): Promise<void> {
   const { info } = request;
-  const { allowed, denied = false } = await options.review(request, {
-    verb: 'bind',
-    group: GROUP,
-    version: info.apiVersion,
-    resource: role.kind === 'Role' ? 'roles' : 'clusterroles',
-    name: role.name,
-    ...(info.namespace !== '' && { namespace: info.namespace }),
-  });
+  const right = bindRight(role, info.apiVersion, info.namespace);
+  const { allowed, denied = false } = await options.review(request, right);
   if (allowed && !denied) return;
   if (role.kind === 'Role' && info.namespace !== '' && (await holdsRole(role.name, request))) return;
   throw bodyForbidden(request, `the user may not bind the ${role.kind} ${JSON.stringify(role.name)}`);
@@ -110,7 +78,7 @@ async function holdsRole(name: string, { ask, info, tenant }: InspectedRequest):
   const namespace = encodeURIComponent(info.namespace);
   const role = await ask(
     'GET',
-    `/apis/${GROUP}/v1/tenants/${tenant}/namespaces/${namespace}/roles/${encodeURIComponent(name)}`,
+    `/apis/${RBAC_GROUP}/v1/tenants/${tenant}/namespaces/${namespace}/roles/${encodeURIComponent(name)}`,
   );
   const wanted = role.status === 200 && isJSONObject(role.content) ? rulesOf(role.content.rules) : undefined;
   if (wanted === undefined) return false;
@@ -153,8 +121,8 @@ function isTexts(value: unknown): value is string[] {
  *
  * @throws StatusError BodyMalformed if the patch is about the role itself, which cannot be changed
  */
-function withRoleRef({ format, content }: InspectedBody, { kind, name }: RoleRef): unknown {
-  const roleRef = { apiGroup: GROUP, kind, name };
+function withRoleRef({ format, content }: InspectedBody, { kind, name }: GivenRole): unknown {
+  const roleRef = { apiGroup: RBAC_GROUP, kind, name };
   if (format === 'json-patch') {
     if (!Array.isArray(content)) throw malformed('a JSON patch is no list');
     for (const operation of content) assertLeavesRole(objectOf(operation, 'an operation'));
@@ -176,7 +144,7 @@ function assertLeavesRole(operation: JSONObject): void {
 }
 
 function notFound({ resource, name }: ResourceRequest): StatusError {
-  return new StatusError('NotFound', `${resource}.${GROUP} ${JSON.stringify(name)} not found`, {
-    details: { name, group: GROUP, kind: resource },
+  return new StatusError('NotFound', `${resource}.${RBAC_GROUP} ${JSON.stringify(name)} not found`, {
+    details: { name, group: RBAC_GROUP, kind: resource },
   });
 }

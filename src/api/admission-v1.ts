@@ -3,12 +3,20 @@
  * object, and the verdict. Only the fields that Stonegate reads or sends.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+import type { Extra } from './authentication-v1.ts';
 import type { StatusCause } from './meta-v1.ts';
 
 /** The newest version of the Pod Security Standards that is known: v1.36. */
 export const NEWEST_POD_SECURITY_MINOR = 36;
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionUser {
+  readonly username: string;
+  readonly groups: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Extra;
+}
 
 export interface AdmissionRequest {
   readonly uid: string;
@@ -22,7 +30,7 @@ export interface AdmissionRequest {
   readonly name: string;
   /** Empty if the resource has no namespace; the object's own name for a namespace. */
   readonly namespace: string;
-  readonly user: { readonly username: string; readonly groups: readonly string[] };
+  readonly user: AdmissionUser;
   /** Untrusted, except that it has the kind's fields. Undefined if something is deleted. */
   readonly object: unknown;
   /** As it is stored. Undefined if something is created. */

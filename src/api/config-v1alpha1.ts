@@ -266,8 +266,10 @@ export interface WebhookConfiguration {
   readonly configMapInterval: Milliseconds;
 }
 
-/** All that a process needs which serves only the admission webhook: no credential and no other server. */
+/** All that a process needs which serves only the admission webhook. */
 export interface AdmissionProcessConfiguration
-  extends Pick<StonegateConfiguration, 'tenancy' | 'admin' | 'log'> {
+  extends Pick<StonegateConfiguration, 'tenancy' | 'admin' | 'log' | 'publishing'> {
   readonly admission: AdmissionConfiguration;
+  /** Absent: no rights can be reviewed, and what needs a review is refused. */
+  readonly upstream?: UpstreamConfiguration;
 }

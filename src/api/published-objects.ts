@@ -83,6 +83,25 @@ export function kindProblem({ group, resource }: Pick<PublishedKind, 'group' | '
   return undefined;
 }
 
+/**
+ * All kinds of which there may be published objects and copies, whichever are configured by name.
+ *
+ * @param publishing undefined if nothing is published
+ */
+export function publishedKindsOf(
+  publishing:
+    | {
+        readonly kinds: readonly PublishedKind[];
+        readonly clusterScoped: readonly { readonly kind: PublishedKind }[];
+      }
+    | undefined,
+): readonly PublishedKind[] {
+  if (publishing === undefined) return [];
+  const { kinds, clusterScoped } = publishing;
+  const all = [...NAMESPACED_KINDS, ...TENANT_KINDS, ...kinds, ...clusterScoped.map(({ kind }) => kind)];
+  return [...new Map(all.map((kind) => [resourceName(kind), kind])).values()];
+}
+
 /** @returns as kubectl names a resource: `secrets`, `roles.rbac.authorization.k8s.io` */
 export function resourceName({ group, resource }: Pick<PublishedKind, 'group' | 'resource'>): string {
   return group === '' ? resource : `${resource}.${group}`;

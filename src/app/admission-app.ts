@@ -1,12 +1,12 @@
 /**
- * A process that serves the admission webhook and nothing else: it has no credential, asks no other server,
- * and so is there before the API server is. Its start, its reloads and its end.
+ * A process that serves the admission webhook and nothing else. It waits for no other server, and so is there
+ * before the API server is. Its start, its reloads and its end.
  */
 import type { AddressInfo } from 'node:net';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load-admission.ts';
-import { admissionReferences } from '../config/references.ts';
+import { admissionProcessReferences } from '../config/references.ts';
 import { createReloader } from '../config/reload.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -17,8 +17,9 @@ import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import { ADMISSION_LISTENER, admissionTLS, createConfiguredAdmission } from './admission.ts';
-import type { RuntimeDependencies } from './build.ts';
+import { counted, type RuntimeDependencies } from './build.ts';
 import { Generations } from './generation.ts';
+import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions {
   readonly file: string;
@@ -61,13 +62,15 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   const generations = new Generations<(exchange: Exchange) => Promise<void>>(logger);
 
   function replaceGeneration(next: LoadedAdmission): void {
-    generations.replace((generation) =>
-      required(createConfiguredAdmission({ loaded: next, runtime, generation })),
-    );
+    generations.replace((generation) => {
+      const build = { loaded: next, runtime, generation };
+      const serve = createConfiguredAdmission(build, createAdmissionUpstream(build));
+      return counted(required(serve), generation.inFlight);
+    });
   }
 
   replaceGeneration(loaded);
-  reportCertificates(admissionReferences(loaded.configuration.admission), loaded, runtime);
+  reportCertificates(admissionProcessReferences(loaded.configuration), loaded, runtime);
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
@@ -91,7 +94,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       logger.setLevel(next.configuration.log.level);
       if (next.configuration.admission.bind !== bind)
         logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
-      reportCertificates(admissionReferences(next.configuration.admission), next, runtime);
+      reportCertificates(admissionProcessReferences(next.configuration), next, runtime);
     },
   });
   const shutdown = createShutdown({

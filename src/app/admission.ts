@@ -1,9 +1,11 @@
 /**
- * The admission webhook of a configuration. It asks no other server, so it is ready as soon as it listens,
- * whatever the state of the proxy.
+ * The admission webhook of a configuration. It is ready as soon as it listens, whatever the state of the
+ * proxy and of the API server: without the API server only what needs a review of rights is refused.
  */
+
 import { podSecurityVersion } from '../admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../admission/pod-security-rules.ts';
+import type { AccessReview } from '../admission/ports.ts';
 import { createReviewDecision } from '../admission/review-decision.ts';
 import { createAdmissionReviewer } from '../admission/reviewer.ts';
 import type {
@@ -12,11 +14,15 @@ import type {
   StonegateConfiguration,
   TenancyConfiguration,
 } from '../api/config-v1alpha1.ts';
+import { publishedKindsOf } from '../api/published-objects.ts';
+import { createAdmissionAccess, noAdmissionAccess } from '../clients/admission-access.ts';
+import { createAccessReviewer } from '../clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createReviewLimits, type ReviewLimits } from '../flowcontrol/review-limits.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import type { ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { createAdmissionWebhook } from '../webhook/admission.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
@@ -24,7 +30,7 @@ import { createTenantAdmission } from './tenancy-mode.ts';
 
 /** What is read of a configuration; a process that serves nothing else has no more. */
 export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
-  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission'>;
+  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission' | 'publishing'>;
 }
 
 export interface AdmissionBuild extends Omit<Build, 'loaded'> {
@@ -40,27 +46,58 @@ export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'l
   limits: { headerBytes: 16_384 },
 };
 
-/** @returns undefined if no admission webhook is configured */
-export function createConfiguredAdmission({
-  loaded,
-  generation,
-  runtime,
-}: AdmissionBuild): ((exchange: Exchange) => Promise<void>) | undefined {
-  const { admission, tenancy } = loaded.configuration;
+/**
+ * @param upstream where the rights of users are reviewed; undefined if no API server is configured
+ * @returns undefined if no admission webhook is configured
+ */
+export function createConfiguredAdmission(
+  { loaded, generation, runtime }: AdmissionBuild,
+  upstream: Upstream | undefined,
+): ((exchange: Exchange) => Promise<void>) | undefined {
+  const { admission, tenancy, publishing } = loaded.configuration;
   if (admission === undefined) return undefined;
   const { systemUsers, systemNamespaces, systemKinds, nodeLabels } = admission;
   const limits = generation.component(LIMITS, {
     fingerprint: [admission.limits],
     create: () => createReviewLimits({ ...admission.limits, ...runtime }),
   });
+  const tenants = createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces });
   const decide = createReviewDecision({
-    tenants: createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces }),
+    tenants,
     systemKinds,
     nodeLabels,
     podSecurity: podSecurityRulesOf(rulesOf(admission, tenancy)),
-    arktosFields: tenancy.mode === 'arktos',
+    isArktos: tenancy.mode === 'arktos',
+    publishedKinds: new Set(
+      publishedKindsOf(publishing).map(({ group, resource }) => `${group}/${resource}`),
+    ),
   });
-  return createAdmissionWebhook({ ...runtime, review: createAdmissionReviewer(decide), limits });
+  const access = upstream === undefined ? noAdmissionAccess : createAccess({ generation, runtime }, upstream);
+  const review = createAdmissionReviewer({ decide, tenants, access });
+  return createAdmissionWebhook({ ...runtime, review, limits });
+}
+
+const ACCESS = new ComponentType<AccessReview>('access reviews of the admission webhook', {});
+
+/**
+ * Posted to the short path: Arktos judges the tenant that the review names, and nothing of an object under
+ * admission is in a path.
+ */
+function createAccess(
+  { generation, runtime }: Pick<AdmissionBuild, 'generation' | 'runtime'>,
+  fetcher: Upstream,
+): AccessReview {
+  return generation.component(ACCESS, {
+    fingerprint: [],
+    uses: [fetcher],
+    create: () => {
+      const reviewer = createAccessReviewer({
+        fetcher,
+        path: (_tenant, resource) => `/apis/authorization.k8s.io/v1/${resource}`,
+      });
+      return createAdmissionAccess({ ...runtime, reviewer });
+    },
+  });
 }
 
 /** @returns undefined if no admission webhook is configured */

@@ -3,9 +3,11 @@
  */
 import type { LoadedConfiguration } from '../config/load.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { noTelemetry, type Telemetry } from '../lib/telemetry.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import type { GenerationBuilder } from './generation.ts';
 
 /** What every component is given. */
@@ -25,4 +27,22 @@ export interface Build {
 /** For a command that ends by itself. It prints its errors, so by default nothing is logged. */
 export function commandRuntime(logger: Logger = silentLogger): RuntimeDependencies {
   return { clock: systemClock, random: systemRandom, logger, telemetry: noTelemetry };
+}
+
+/**
+ * Counts requests of a generation while they are served, so that what they use is not disposed. The pipeline
+ * counts its own: they are in flight until they are forwarded.
+ */
+export function counted(
+  serve: (exchange: Exchange) => Promise<void>,
+  inFlight: InFlightCounter,
+): (exchange: Exchange) => Promise<void> {
+  return async (exchange) => {
+    const request = inFlight.enter();
+    try {
+      await serve(exchange);
+    } finally {
+      request.release();
+    }
+  };
 }

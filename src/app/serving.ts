@@ -6,11 +6,10 @@ import { USERS_WARNING } from '../bindings/grants.ts';
 import type { Drops } from '../flowcontrol/ports.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
 import { createConfiguredAdmission } from './admission.ts';
-import type { Build } from './build.ts';
+import { type Build, counted } from './build.ts';
 import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
 import { createConfiguredPortal, type PortalState } from './portal.ts';
@@ -59,7 +58,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const webhook = process.hasWebhook
     ? createConfiguredWebhook(build, stages.mode, process.inForce)
     : undefined;
-  const admission = createConfiguredAdmission(build);
+  const admission = createConfiguredAdmission(build, createOwnUpstream(build));
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     serve: pipeline.serve,
@@ -77,18 +76,6 @@ export function createServing(build: Build, process: ServingProcess): Serving {
     syncRules: webhook?.syncRules,
     drops: createShared(build).drops,
     warnings: warningsOf(configuration, webhook !== undefined),
-  };
-}
-
-/** The pipeline counts its own requests: they are in flight until they are forwarded. */
-function counted(serve: Serve, inFlight: InFlightCounter): Serve {
-  return async (exchange) => {
-    const request = inFlight.enter();
-    try {
-      await serve(exchange);
-    } finally {
-      request.release();
-    }
   };
 }
 

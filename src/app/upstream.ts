@@ -4,6 +4,7 @@
 import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
+import type { LoadedAdmission } from '../config/load-admission.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -48,8 +49,38 @@ function upstreamOptions(
   };
 }
 
+/** Of a process that serves only the admission webhook: its requests are short reviews. */
+const ADMISSION_UPSTREAM = {
+  passThrough: false,
+  maxBodyBytes: 1024 * 1024,
+  limits: { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 1 },
+};
+/** Milliseconds; without a body that is streamed it is never used. */
+const BODY_TIMEOUT = 60_000;
+
+/** @returns undefined if the configuration has no section `upstream` */
+export function createAdmissionUpstream({
+  generation,
+  loaded,
+  runtime,
+}: Omit<Build, 'loaded'> & { readonly loaded: LoadedAdmission }): Upstream | undefined {
+  const { upstream } = loaded.configuration;
+  if (upstream === undefined) return undefined;
+  const options = {
+    ...ADMISSION_UPSTREAM,
+    server: upstream.server,
+    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    credential: credentialOf(loaded, upstream.credential),
+    timeouts: { ...upstream.timeouts, body: BODY_TIMEOUT },
+  };
+  return generation.component(OWN_UPSTREAM, {
+    fingerprint: [upstream, options],
+    create: () => createUpstream({ ...runtime, ...options }),
+  });
+}
+
 function credentialOf(
-  loaded: LoadedConfiguration,
+  loaded: Pick<LoadedConfiguration, 'file'>,
   credential: UpstreamConfiguration['credential'],
 ): UpstreamCredential {
   return 'tokenFile' in credential

@@ -1,6 +1,6 @@
 /**
  * Loads the part of a configuration that `stonegate serve --only admission` uses. The other sections may be
- * absent, and the files and secrets that they name are not read: the process needs no credential.
+ * absent, and the files and secrets that they name are not read.
  */
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import {
 } from './load.ts';
 import { locator } from './parse.ts';
 import { type Finding, type Problem, problemsOfIssue } from './problem.ts';
-import { admissionPair, admissionReferences } from './references.ts';
+import { admissionProcessPairs, admissionProcessReferences } from './references.ts';
 import { configurationSchema } from './schema.ts';
 import { validateAdmission } from './validate-admission.ts';
 
@@ -56,12 +56,12 @@ export async function loadAdmission(
   const locate = locator(document.lineOf);
   if (!parsed.ok) return { ok: false, problems: locate(parsed.findings), watched: watched() };
   const { configuration } = parsed;
-  const references = admissionReferences(configuration.admission);
+  const references = admissionProcessReferences(configuration);
   for (const { source } of references) if ('fromFile' in source) await read(source.fromFile);
   const findings = [
     ...validateAdmission(configuration),
     ...references.flatMap((reference) => checkReference(reference, { contents, failures, env: {} })),
-    ...checkPairs([admissionPair(configuration.admission)], contents),
+    ...checkPairs(admissionProcessPairs(configuration), contents),
   ];
   if (findings.length > 0) return { ok: false, problems: locate(findings), watched: watched() };
   return {
@@ -113,8 +113,12 @@ type ParsedPart =
 /** Sections that are not used may hold anything; a section that does not exist is a mistake. */
 function parse(data: unknown, folder: string): ParsedPart {
   const { shape } = configurationSchema((name) => resolve(folder, name));
-  const { apiVersion, kind, tenancy, admin, log, admission } = shape;
-  const schema = z.object({ apiVersion, kind, tenancy, admin, log, admission: admission.unwrap() });
+  const { apiVersion, kind, tenancy, admin, log, admission, upstream, publishing } = shape;
+  const schema = z.object({
+    ...{ apiVersion, kind, tenancy, admin, log, publishing },
+    admission: admission.unwrap(),
+    upstream: upstream.exactOptional(),
+  });
   const unknown = isJSONObject(data) ? Object.keys(data).filter((key) => !(key in shape)) : [];
   const findings: Finding[] = unknown.map((key) => ({ path: [key], message: 'is no known key' }));
   const result = schema.safeParse(data, { reportInput: true });

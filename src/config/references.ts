@@ -4,11 +4,13 @@
  */
 import type {
   AdmissionConfiguration,
+  AdmissionProcessConfiguration,
   CredentialFiles,
   KeystoneConfiguration,
   PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
+  UpstreamConfiguration,
   WebhookConfiguration,
   WebhookSource,
 } from '../api/config-v1alpha1.ts';
@@ -49,8 +51,7 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
       keyFile: [server.tls.keyFile, 'key'],
       clientCAFile: [server.tls.clientCAFile, 'ca'],
     }),
-    ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
-    ...files(['upstream', 'credential'], credentialFiles(upstream.credential)),
+    ...upstreamReferences(upstream),
     ...(bindings.credential === undefined
       ? []
       : files(['bindings', 'credential'], credentialFiles(bindings.credential))),
@@ -87,11 +88,10 @@ export function pairsOf({
   webhook,
   admission,
 }: StonegateConfiguration): Pair[] {
-  const { credential } = upstream;
   const provisioner = bindings.credential;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
-    ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+    ...upstreamPairs(upstream),
     ...(provisioner !== undefined && 'certFile' in provisioner
       ? [{ path: ['bindings', 'credential', 'keyFile'], ...provisioner }]
       : []),
@@ -101,11 +101,35 @@ export function pairsOf({
   ];
 }
 
-export function admissionPair({ tls }: AdmissionConfiguration): Pair {
+function upstreamPairs({ credential }: UpstreamConfiguration): Pair[] {
+  return 'certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : [];
+}
+
+function upstreamReferences({ caFile, credential }: UpstreamConfiguration): Reference[] {
+  return [
+    ...files(['upstream'], { caFile: [caFile, 'ca'] }),
+    ...files(['upstream', 'credential'], credentialFiles(credential)),
+  ];
+}
+
+function admissionPair({ tls }: AdmissionConfiguration): Pair {
   return { path: ['admission', 'tls', 'keyFile'], certFile: tls.certFile, keyFile: tls.keyFile };
 }
 
-export function admissionReferences({ tls }: AdmissionConfiguration): Reference[] {
+/** Of a process that serves only the admission webhook. */
+export function admissionProcessPairs({ admission, upstream }: AdmissionProcessConfiguration): Pair[] {
+  return [admissionPair(admission), ...(upstream === undefined ? [] : upstreamPairs(upstream))];
+}
+
+/** Of a process that serves only the admission webhook. */
+export function admissionProcessReferences({
+  admission,
+  upstream,
+}: AdmissionProcessConfiguration): Reference[] {
+  return [...admissionReferences(admission), ...(upstream === undefined ? [] : upstreamReferences(upstream))];
+}
+
+function admissionReferences({ tls }: AdmissionConfiguration): Reference[] {
   return files(['admission', 'tls'], {
     certFile: [tls.certFile, 'certificate'],
     keyFile: [tls.keyFile, 'key'],

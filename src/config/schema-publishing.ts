@@ -28,7 +28,7 @@ const tenantScoped = z.strictObject({
     ),
   names: z
     .string()
-    .regex(/^(?=.)[A-Za-z0-9:.-]*\*?[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
+    .regex(/^(?:[A-Za-z0-9:.-]+\*?|\*)[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
     .describe('The names that may be published; one `*` stands for any text.'),
 });
 

@@ -4,9 +4,11 @@
  * shared mode only users and service accounts belong to tenants.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
+import type { TenantName } from '../api/identity.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject, ownValue } from '../lib/json-object.ts';
 import { CLUSTER_SCOPED } from './arktos-route.ts';
+import { isTenantName } from './tenant-name.ts';
 
 /** Users and namespaces of the cluster besides those that are known by their names. */
 export interface SystemAccounts {
@@ -24,6 +26,12 @@ interface Reviewed {
 export interface TenantAdmission {
   reviewedTenant(request: AdmissionRequest): Reviewed;
   isSystemNamespace(name: string): boolean;
+  /**
+   * The tenant that a review of the user's rights names.
+   *
+   * @returns undefined if the review could be about another user of the same name
+   */
+  reviewPlace(request: AdmissionRequest): { readonly tenant: TenantName | undefined } | undefined;
 }
 
 /** Of the cluster itself and of Stonegate, in shared mode. */
@@ -43,6 +51,7 @@ export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAd
   const isSystemNamespace = (name: string) => SYSTEM_NAMESPACE.test(name) || systemNamespaces.has(name);
   return {
     isSystemNamespace,
+    reviewPlace: () => ({ tenant: undefined }),
     reviewedTenant({ user: { username, groups } }) {
       const group = groups.find((name) => name.startsWith(TENANT_GROUP_PREFIX));
       const namespace = serviceAccountNamespaceOf(username);
@@ -72,20 +81,29 @@ export function arktosAdmission(systemTenant: string, { users }: SystemAccounts)
     return !(home === 'kube-system' && isOfNoTenant(request));
   }
 
+  function reviewedTenant(request: AdmissionRequest): Reviewed {
+    const { object, oldObject, user } = request;
+    // A field that the API server does not check there proves nothing.
+    const objects = isOfNoTenant(request) ? [] : [object, oldObject];
+    const tenants = objects.map(tenantIn).filter((name) => name !== undefined);
+    const tenant = tenants.find((name) => name !== systemTenant);
+    const byTenant = isTenantsUser(request);
+    if (tenant !== undefined) return { isTenants: true, byTenant, tenant };
+    const ofUser = byTenant ? prefixOf(user.username) : undefined;
+    const isSystems = tenants.length > 0 && hasCheckedTenant(request) && ofUser === undefined;
+    if (isSystems) return { isTenants: false, byTenant: false, tenant: systemTenant };
+    return { isTenants: byTenant, byTenant, tenant: ofUser };
+  }
+
   return {
     isSystemNamespace: () => false,
-    reviewedTenant(request) {
-      const { object, oldObject, user } = request;
-      // A field that the API server does not check there proves nothing.
-      const objects = isOfNoTenant(request) ? [] : [object, oldObject];
-      const tenants = objects.map(tenantIn).filter((name) => name !== undefined);
-      const tenant = tenants.find((name) => name !== systemTenant);
-      const byTenant = isTenantsUser(request);
-      if (tenant !== undefined) return { isTenants: true, byTenant, tenant };
-      const ofUser = byTenant ? prefixOf(user.username) : undefined;
-      const isSystems = tenants.length > 0 && hasCheckedTenant(request) && ofUser === undefined;
-      if (isSystems) return { isTenants: false, byTenant: false, tenant: systemTenant };
-      return { isTenants: byTenant, byTenant, tenant: ofUser };
+    reviewedTenant,
+    reviewPlace(request) {
+      const { isTenants, tenant } = reviewedTenant(request);
+      // No tenant's service account reaches the system tenant; elsewhere it may have the name of a system's.
+      if (isTenants && serviceAccountNamespaceOf(request.user.username) !== undefined) return undefined;
+      const place = isTenants ? tenant : systemTenant;
+      return place !== undefined && isTenantName(place) ? { tenant: place } : undefined;
     },
   };
 }

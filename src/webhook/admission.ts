@@ -18,6 +18,8 @@ const ADMISSION_PATH = '/admission';
 const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 /** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
 const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
+/** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
+const TIMEOUT = 4_000;
 
 export interface AdmissionWebhookOptions {
   readonly review: AdmissionReviewer;
@@ -33,16 +35,36 @@ export function createAdmissionWebhook(
   options: AdmissionWebhookOptions,
 ): (exchange: Exchange) => Promise<void> {
   const { review, limits, clock, random, logger, telemetry } = options;
+
+  /** @param until milliseconds since the epoch; then, or when `gone` is, the signal is aborted */
+  async function within<T>(
+    until: number,
+    gone: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const deadline = new AbortController();
+    const timer = clock.after(Math.max(0, until - clock.now()), () => deadline.abort());
+    try {
+      return await work(AbortSignal.any([deadline.signal, gone]));
+    } finally {
+      timer.cancel();
+    }
+  }
+
   return async (exchange) => {
     if (isHealthCheck(exchange)) {
       sendOK(exchange);
       return;
     }
     assertPosted(exchange, ADMISSION_PATH);
+    const begun = clock.now();
     await limits.enter(exchange.peerAddress ?? '', async ({ onSize, inTurn }) => {
       try {
         const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
-        const { body, result, fields } = await inTurn(() => review(posted));
+        const judged = await inTurn(() => review(posted));
+        // While the API server is asked, other bodies are judged.
+        const { body, result, fields } =
+          'complete' in judged ? await within(begun + TIMEOUT, exchange.signal, judged.complete) : judged;
         telemetry.admissionReview(result);
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](

@@ -41,13 +41,20 @@ export interface ProjectSync {
 export interface ReviewedAdmission {
   /** The response, as JSON. */
   readonly body: string;
-  readonly result: 'allowed' | 'warned' | 'denied';
+  /** `error`: the user's rights could not be reviewed, and the request is refused. */
+  readonly result: 'allowed' | 'warned' | 'denied' | 'error';
   /** For the log: nothing of the object but its name. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** A review for which the API server is asked. */
+export interface PendingAdmission {
+  /** @param signal ends the questions; the request is refused then */
+  complete(signal: AbortSignal): Promise<ReviewedAdmission>;
+}
+
 /** @throws StatusError BodyMalformed for what is no AdmissionReview */
-export type AdmissionReviewer = (body: Uint8Array) => ReviewedAdmission;
+export type AdmissionReviewer = (body: Uint8Array) => ReviewedAdmission | PendingAdmission;
 
 export interface AdmittedReview {
   /**

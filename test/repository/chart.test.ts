@@ -1,5 +1,6 @@
 /** What the chart takes from the code is up to date, and its versions are those of the package. */
 import { readFileSync } from 'node:fs';
+import { RE2JS } from 're2js';
 import t from 'tap';
 import { parse } from 'yaml';
 import { CHART_RBAC, chartRBAC } from '../../scripts/chart-rbac.ts';
@@ -12,6 +13,14 @@ const read = (file: string) => readFileSync(file, 'utf8');
 
 t.test("the schema of the chart's values is fresh (npm run schema)", async (t) => {
   t.ok(read(CHART_SCHEMA) === chartSchema());
+});
+
+t.test("Helm can read every pattern of that schema: Go's expressions have no look-ahead", async (t) => {
+  const patterns = [...chartSchema().matchAll(/"pattern": ("(?:[^"\\\\]|\\\\.)*")/g)].map(
+    ([, quoted = '']): string => JSON.parse(quoted),
+  );
+  t.ok(patterns.length > 5);
+  for (const pattern of patterns) t.doesNotThrow(() => RE2JS.compile(pattern), pattern);
 });
 
 t.test("docs/kubernetes.md has a fresh table of the chart's values (npm run schema)", async (t) => {

@@ -2,8 +2,11 @@
 
 import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';
+import type { AdmissionTenants, Right } from '../../src/admission/ports.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
-import type { AdmissionRequest } from '../../src/api/admission-v1.ts';
+import { createAdmissionReviewer } from '../../src/admission/reviewer.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission-v1.ts';
+import { publishedKindsOf } from '../../src/api/published-objects.ts';
 import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
 
 export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };
@@ -55,6 +58,7 @@ interface DecisionOptions {
   readonly nodeLabels?: readonly string[];
   readonly systemUsers?: readonly string[];
   readonly systemNamespaces?: readonly string[];
+  readonly publishing?: Parameters<typeof publishedKindsOf>[0];
 }
 
 export function versionNamed(name: string): PodSecurityVersion {
@@ -63,11 +67,15 @@ export function versionNamed(name: string): PodSecurityVersion {
   return version;
 }
 
-/** With the defaults of the configuration. */
-export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
-  const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
+function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): AdmissionTenants {
   const users = options.systemUsers ?? ['stonegate', 'stonegate-provisioner'];
   const accounts = { users, namespaces: options.systemNamespaces ?? [] };
+  return mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts);
+}
+
+/** With the defaults of the configuration, and publishing. */
+export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
+  const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
   const version = versionNamed(mode === 'arktos' ? 'v1.15' : 'v1.36');
   const level = mode === 'arktos' ? 'baseline' : 'privileged';
   const general: PodSecurityRule = { level, mode: 'enforce', version, ...options.rule };
@@ -75,12 +83,51 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     ([tenant, rule]) => [tenant, { ...general, ...rule }] as const,
   );
   return createReviewDecision({
-    tenants: mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts),
+    tenants: tenantsOf(options),
     systemKinds,
     nodeLabels,
     podSecurity: podSecurityRulesOf({ general, exceptions: new Map(exceptions) }),
-    arktosFields: mode === 'arktos',
+    isArktos: mode === 'arktos',
+    publishedKinds: new Set(
+      publishedKindsOf(options.publishing ?? { kinds: [], clusterScoped: [] }).map(
+        ({ group, resource }) => `${group}/${resource}`,
+      ),
+    ),
   });
+}
+
+export interface ReviewerOptions extends DecisionOptions {
+  /** Whether the user has the right; rejects if it cannot be told. Without it nothing is held. */
+  readonly holds?: (asked: AskedRight, signal: AbortSignal) => boolean | Promise<boolean>;
+}
+
+export interface AskedRight extends Right {
+  readonly user: string;
+  readonly tenant: string | undefined;
+}
+
+/** Reads posted bodies and decides, as the webhook does. */
+export function reviewerOf(options: ReviewerOptions = {}) {
+  return createAdmissionReviewer({
+    decide: decisionOf(options),
+    tenants: tenantsOf(options),
+    access: {
+      async isAllowed({ username }, right, { tenant }, signal) {
+        return options.holds?.({ ...right, user: username, tenant }, signal) ?? false;
+      },
+    },
+  });
+}
+
+/** The response to a request, whether or not rights are reviewed for it. */
+export async function verdictOn(
+  request: AdmissionRequest,
+  options: ReviewerOptions = {},
+): Promise<AdmissionResponse> {
+  const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
+  const { body } = 'complete' in judged ? await judged.complete(new AbortController().signal) : judged;
+  const { response }: { response: AdmissionResponse } = JSON.parse(body);
+  return response;
 }
 
 /** The fields of all violations that refuse the request. */

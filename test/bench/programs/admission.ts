@@ -2,8 +2,7 @@
  * Admission reviews per second on one core: reading, deciding and writing, as the webhook does it for each
  * posted body. Run: `node test/bench/programs/admission.ts [seconds]`.
  */
-import { createAdmissionReviewer } from '../../../src/admission/reviewer.ts';
-import { admissionRequest, admissionReview, decisionOf } from '../../support/admission-reviews.ts';
+import { admissionRequest, admissionReview, reviewerOf } from '../../support/admission-reviews.ts';
 
 const seconds = Number(process.argv[2] ?? 2);
 
@@ -28,7 +27,7 @@ function pod(containers: number): object {
   };
 }
 
-const review = createAdmissionReviewer(decisionOf({ rule: { level: 'restricted' } }));
+const review = reviewerOf({ rule: { level: 'restricted' } });
 const cases = {
   'create a pod of one container': admissionRequest({ object: pod(1) }),
   'update a pod of ten containers': admissionRequest({

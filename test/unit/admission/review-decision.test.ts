@@ -291,7 +291,7 @@ t.test('what Stonegate writes', async (t) => {
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: annotated }), [
       'metadata.annotations[stonegate.dev/purpose]',
     ]);
-    t.same(paths({ resource: 'configmaps', object: marked('p') }), [], 'other kinds are the tenant’s');
+    t.same(paths({ resource: 'services', object: marked('p') }), [], 'other kinds are the tenant’s');
   });
 
   await t.test('D234 shared: namespaces of the system are not touched at all', async (t) => {
@@ -310,23 +310,20 @@ t.test('what Stonegate writes', async (t) => {
 
   await t.test('its bindings and roles are not changed or deleted', async (t) => {
     const name = `stonegate-${'a'.repeat(40)}`;
+    const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'r' };
     const binding = { group: RBAC, resource: 'rolebindings' };
     const subjects = [{ kind: 'Group', name: 'g' }];
-    const own = of('acme', { roleRef: { name: 'r' }, subjects }, { name, resourceVersion: '1' });
+    const own = of('acme', { roleRef, subjects }, { name, resourceVersion: '1' });
     const update = { ...binding, operation: 'UPDATE', oldObject: own } as const;
     t.same(paths({ ...update, object: { ...own, subjects: [] } }), ['subjects']);
     t.same(
       paths({
         ...update,
-        object: of('acme', { roleRef: { name: 'r' }, subjects }, { name, labels: { a: 'b' } }),
+        object: of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } }),
       }),
       ['metadata.labels'],
     );
-    const later = of(
-      'acme',
-      { roleRef: { name: 'r' }, subjects },
-      { name, resourceVersion: '2', managedFields: [] },
-    );
+    const later = of('acme', { roleRef, subjects }, { name, resourceVersion: '2', managedFields: [] });
     t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
     t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), ['metadata.name']);
     t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
@@ -339,7 +336,8 @@ t.test('what Stonegate writes', async (t) => {
 
   await t.test('bindings of the tenant’s own are the tenant’s', async (t) => {
     const binding = { group: RBAC, resource: 'rolebindings' };
-    const own = of('acme', { subjects: [] }, { name: 'mine' });
+    const roleRef = { apiGroup: RBAC, kind: 'Role', name: 'r' };
+    const own = of('acme', { roleRef, subjects: [] }, { name: 'mine' });
     t.same(paths({ ...binding, object: own }), []);
     t.same(
       paths({ ...binding, operation: 'UPDATE', object: { ...own, subjects: [{}] }, oldObject: own }),

@@ -1,6 +1,7 @@
 import t from 'tap';
+import type { BindRight } from '../../../src/admission/binding-rights.ts';
 import type { BodyFormat, UserAnswer } from '../../../src/admission/body-admission.ts';
-import { type BindAttributes, createRoleBindingsAdmission } from '../../../src/admission/role-bindings.ts';
+import { createRoleBindingsAdmission } from '../../../src/admission/role-bindings.ts';
 import { covers } from '../../../src/admission/rule-cover.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { type Asked, inspectedRequest } from '../../support/inspected.ts';
@@ -25,7 +26,7 @@ interface Options {
 
 async function admit(content: unknown, options: Options = {}) {
   const { path = BINDINGS, format = 'object', allowed = false } = options;
-  const reviewed: BindAttributes[] = [];
+  const reviewed: BindRight[] = [];
   const admission = createRoleBindingsAdmission({
     isConfined: () => true,
     async review(_, attributes) {

@@ -1,21 +1,27 @@
 import t from 'tap';
-import { createAdmissionReviewer } from '../../../src/admission/reviewer.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createAdmissionWebhook } from '../../../src/webhook/admission.ts';
-import { admissionRequest, admissionReview, decisionOf } from '../../support/admission-reviews.ts';
+import {
+  admissionRequest,
+  admissionReview,
+  type ReviewerOptions,
+  reviewerOf,
+} from '../../support/admission-reviews.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 
-function webhook() {
+function webhook(options: ReviewerOptions = {}) {
+  const clock = createFakeClock();
   const results: string[] = [];
   const logged: object[] = [];
   const log = (fields: object) => void logged.push(fields);
   const serve = createAdmissionWebhook({
-    review: createAdmissionReviewer(decisionOf()),
+    review: reviewerOf(options),
     limits: { enter: (_source, work) => work({ onSize() {}, inTurn: async (judge) => judge() }) },
-    clock: createFakeClock(),
+    clock,
     random: systemRandom,
     logger: { ...silentLogger, info: log, debug: log },
     telemetry: { ...noTelemetry, admissionReview: (result) => void results.push(result) },
@@ -25,7 +31,7 @@ function webhook() {
     await serve(exchange);
     return exchange.response;
   };
-  return { ask, results, logged };
+  return { ask, results, logged, clock };
 }
 
 const object = (spec: object) => ({ metadata: { name: 'p', tenant: 'acme' }, spec });
@@ -105,4 +111,47 @@ t.test('very many violations make a short response', async (t) => {
   const text = JSON.stringify(response.json());
   t.ok(text.length < 8_000);
   t.match(text, /and 4890 more/);
+});
+
+t.test(
+  'rights are reviewed within the time that API servers wait; then the request is refused',
+  async (t) => {
+    const asked = Promise.withResolvers<void>();
+    const { ask, results, logged, clock } = webhook({
+      holds: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          asked.resolve();
+          signal.addEventListener('abort', () =>
+            reject(new StatusError('UpstreamUnavailable', 'it is gone')),
+          );
+        }),
+    });
+    const policy = {
+      metadata: { name: 'p', tenant: 'acme' },
+      spec: { namespaces: ['*'], rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
+    };
+    const kind = { group: 'tenancy.stonegate.dev', resource: 'crosstenantpolicies', namespace: '' };
+    const response = ask(JSON.stringify(admissionReview(admissionRequest({ ...kind, object: policy }))));
+    await asked.promise;
+    clock.advance(4_000);
+    t.match((await response).json(), {
+      response: { allowed: false, status: { code: 503, message: /could not be reviewed: it is gone$/ } },
+    });
+    t.same(results, ['error']);
+    t.match(logged, [{ user: 'acme:alice', reason: 'it is gone' }]);
+  },
+);
+
+t.test('while the API server is asked for one request, others are judged', async (t) => {
+  const held = Promise.withResolvers<boolean>();
+  const { ask } = webhook({ holds: () => held.promise });
+  const published = {
+    metadata: { name: 'c', tenant: 'system', annotations: { 'multi-tenancy.k8s.io/published': 'all' } },
+  };
+  const user = { username: 'system:stonegate:dora', groups: [] };
+  const bodyOf = (changes: object) => JSON.stringify(admissionReview(admissionRequest(changes)));
+  const waiting = ask(bodyOf({ resource: 'configmaps', object: published, user }));
+  t.match((await ask(bodyOf({ object: object({}) }))).json(), { response: { allowed: true } });
+  held.resolve(true);
+  t.match((await waiting).json(), { response: { allowed: true } });
 });
