@@ -3,16 +3,23 @@
  * what is published where, on tenants and namespaces.
  */
 import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
+import { grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { NAMESPACED_KINDS } from '../api/published-objects.ts';
 
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'delete'];
 
-/** @returns rules without `escalate` and `bind`: published roles must be held, or named otherwise */
+export interface PublishingNeeds {
+  readonly configuration: PublishingConfiguration;
+  /** `access.grantable`: published roles contain no other rules than these and those of `stonegate:manage`. */
+  readonly grantable: readonly PolicyRule[];
+}
+
+/** @returns rules without `escalate` and `bind`: the publisher holds what published roles grant */
 export function publishingRules(
   mode: 'arktos' | 'shared',
-  { namespaces, clusterScoped, kinds }: PublishingConfiguration,
+  { configuration: { namespaces, clusterScoped, kinds }, grantable }: PublishingNeeds,
 ): PolicyRule[] {
   const namespaced = namespaces.length === 0 ? [] : [...NAMESPACED_KINDS, ...kinds];
   const all = [...namespaced, ...clusterScoped.map(({ kind }) => kind)];
@@ -26,5 +33,8 @@ export function publishingRules(
       resources: [...new Set(members.map(({ resource }) => resource))].sort(),
       verbs: [...READ, ...WRITE],
     })),
+    // By which replicas agree on one of them.
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+    ...grantableRules(grantable),
   ];
 }

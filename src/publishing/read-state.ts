@@ -29,7 +29,7 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
+export const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
 const CONCURRENCY = 4;
 const ALL = '';
 /** Of one kind in one namespace: with more, none of them is published or withdrawn. */
@@ -136,7 +136,7 @@ async function readSources(
 }
 
 /** In the order of the configuration: the first one counts. */
-function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
+export function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
   const namespaced = namespaces.flatMap((namespace) =>
     [...NAMESPACED_KINDS, ...kinds].map((kind) => ({ kind, namespace })),
   );
