@@ -7,6 +7,7 @@ import { TENANT_KINDS } from '../api/published-objects.ts';
 import { createPublishedChanges, type PublishedChanges } from '../clients/published-changes.ts';
 import { createPublishedObjects } from '../clients/published-objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import { createRulesCheck } from '../policy/granted-rules.ts';
 import { InvalidPolicy } from '../policy/invalid-policy.ts';
@@ -22,21 +23,22 @@ import { createControllerLease } from './controller-lease.ts';
 import { createServedProvisioningUpstream } from './provisioning.ts';
 
 interface Publishing {
-  readonly controller: PublishingController;
+  start(): void;
+  stop(): Promise<void>;
   /** Undefined if copies are only deleted. */
   readonly changes: PublishedChanges | undefined;
 }
 
 const PUBLISHING = new ComponentType<Publishing>('publishing', {
-  start({ controller, changes }) {
-    controller.start();
-    changes?.start();
-  },
-  async stop({ controller, changes }) {
-    await Promise.all([controller.stop(), changes?.stop()]);
-  },
+  start: (publishing) => publishing.start(),
+  stop: (publishing) => publishing.stop(),
 });
 
+/**
+ * Milliseconds after the start of a process without the section: nothing waits for the deletion of copies that
+ * a former configuration has left.
+ */
+const REMOVAL_DELAY = 30_000;
 /** Milliseconds between two looks for copies that nothing asks for, without the section. */
 const REMOVAL_INTERVAL = 86_400_000;
 
@@ -50,7 +52,7 @@ export function createServedPublishing(build: Build, keep: boolean): void {
   generation.component(PUBLISHING, {
     fingerprint: [publishing ?? 'none', access.grantable, tenancy],
     uses: [upstream, ...uses.filter((used) => used !== upstream)],
-    create() {
+    create(previous) {
       const options = publishingOptions(loaded, upstream, publishing === undefined);
       const controller = createPublishingController({
         ...runtime,
@@ -70,9 +72,32 @@ export function createServedPublishing(build: Build, keep: boolean): void {
           watched: watchedObjects(publishing, options.rules),
           onChange: () => controller.wake(),
         });
-      return { controller, changes };
+      const wasPublishing = previous.some((one) => one.changes !== undefined);
+      const delay = publishing === undefined && !wasPublishing ? REMOVAL_DELAY : 0;
+      return createPublishing(controller, changes, delay, runtime.clock);
     },
   });
+}
+
+function createPublishing(
+  controller: PublishingController,
+  changes: PublishedChanges | undefined,
+  delay: number,
+  clock: Clock,
+): Publishing {
+  let timer: Timer | undefined;
+  return {
+    changes,
+    start() {
+      changes?.start();
+      if (delay > 0) timer = clock.after(delay, () => controller.start());
+      else controller.start();
+    },
+    async stop() {
+      timer?.cancel();
+      await Promise.all([controller.stop(), changes?.stop()]);
+    },
+  };
 }
 
 /**

@@ -123,14 +123,15 @@ t.test('a serving Stonegate publishes soon after a change', async (t) => {
   await eventually(() => site.secret('acme') === undefined && site.secret('initech') === undefined);
 });
 
-t.test('without the section the copies are deleted, and stay with --keep', async (t) => {
+t.test('if the section is removed the copies are deleted', async (t) => {
   const site = await setUp(t);
-  site.put('v1/secrets', 'registry', SECRET);
-  await site.publish();
-  await site.configurePublishing(undefined);
   const stonegate = await serveTestbed(site);
   t.teardown(() => stonegate.close());
-  await eventually(() => site.secret('acme') === undefined);
+  site.put('v1/secrets', 'registry', SECRET);
+  await eventually(() => site.secret('acme') !== undefined);
+  await site.configurePublishing(undefined);
+  await stonegate.app.reload();
+  await eventually(() => site.secret('acme') === undefined && site.secret('globex') === undefined);
   t.ok(site.secret('system'), 'the source stays');
 });
 
