@@ -1,6 +1,6 @@
 /**
- * Cross-tenant policies and administrations as components. What is known of the API server and the policies in
- * force outlive reloads; how policies follow from it is built anew with the configuration.
+ * Cross-tenant policies and administrations as components. What is known of the API server and the policies
+ * in force outlive reloads; how policies follow from it is built anew with the configuration.
  */
 import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import { PolicySources } from '../clients/policy-sources.ts';

@@ -41,7 +41,7 @@ export interface ServingProcess {
   readonly keep: boolean;
 }
 
-export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'clear'>, InForce {
+export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permit' | 'clear'>, InForce {
   readonly serve: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
@@ -74,6 +74,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   return {
     serve: pipeline.serve,
     recheck: pipeline.recheck,
+    permit: pipeline.permit,
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),

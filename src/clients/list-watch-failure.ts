@@ -51,7 +51,7 @@ const REFUSED_CREDENTIAL = "the API server refuses Stonegate's credential";
 interface FailureLogOptions {
   readonly resource: string;
   readonly apiGroup: string;
-  /** What is kept current by the list and watch: a noun for messages. */
+  /** What follows the API server: a noun for messages. */
   readonly follower: string;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,7 +4,7 @@
  */
 
 /** An object as it was read, and where it is. */
-export interface KeptObject {
+export interface ReadObject {
   /** Empty for objects of the whole cluster. */
   readonly tenant: string;
   /** Unique among the objects of the resource. */
@@ -36,8 +36,8 @@ export class ObjectSet<T> {
     this.#bounds = bounds;
   }
 
-  /** @param value undefined if the object is not to be kept */
-  put(object: KeptObject, value: T | undefined): void {
+  /** @param value undefined if the object is left out */
+  put(object: ReadObject, value: T | undefined): void {
     const { tenant, key, bytes } = object;
     this.delete(object);
     if (value === undefined || this.#leftOut.has(tenant)) return;
@@ -51,7 +51,7 @@ export class ObjectSet<T> {
     this.#untold.push(tenant);
   }
 
-  delete({ tenant, key }: Pick<KeptObject, 'tenant' | 'key'>): void {
+  delete({ tenant, key }: Pick<ReadObject, 'tenant' | 'key'>): void {
     const own = this.#tenants.get(tenant);
     const found = own?.objects.get(key);
     if (own === undefined || found === undefined) return;

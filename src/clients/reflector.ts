@@ -1,7 +1,7 @@
 /**
- * Keeps the objects of one resource current: a list, then a watch, and a list again after a minute at the
- * latest. A list proves what a watch cannot: an API server may send no bookmarks, and a restored backup leaves
- * a watch silent. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ * Follows the objects of one resource: a list, then a watch, and a list again after a minute at the latest. A
+ * list proves what a watch cannot: an API server may send no bookmarks, and a restored backup leaves a watch
+ * silent. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { Backoff } from '../lib/backoff.ts';
@@ -13,7 +13,7 @@ import type { IndexFailure } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { listPages, UnexpectedStatus } from './list-pages.ts';
 import { FailureLog, failureOf } from './list-watch-failure.ts';
-import { type KeptObject, ObjectSet, type ObjectSetBounds } from './object-set.ts';
+import { ObjectSet, type ObjectSetBounds, type ReadObject } from './object-set.ts';
 import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
 import { readEvent, readLines, type WatchEvent } from './watch-events.ts';
 import { Watchdog } from './watchdog.ts';
@@ -29,7 +29,7 @@ export interface ReflectorOptions<T> {
   readonly resource: string;
   /** Of the list, without a query. */
   readonly path: string;
-  /** What is kept current: a noun for messages. */
+  /** What follows the API server: a noun for messages. */
   readonly follower: string;
   /**
    * Never throws.
@@ -69,7 +69,7 @@ export class Reflector<T> {
     return this.#set.values();
   }
 
-  /** When the last complete list was requested, in milliseconds since the epoch; undefined before the first. */
+  /** When the last complete list was requested, in milliseconds since the epoch; undefined before it. */
   get provenAt(): number | undefined {
     return this.#provenAt;
   }
@@ -153,7 +153,7 @@ export class Reflector<T> {
         this.#put(this.#set, event.object);
         break;
       case 'delete':
-        this.#set.delete(keptObject(event.object));
+        this.#set.delete(readObject(event.object));
         break;
       case 'expired':
         throw new UnexpectedStatus(410);
@@ -168,9 +168,9 @@ export class Reflector<T> {
   }
 
   #put(set: ObjectSet<T>, written: WrittenObject): void {
-    let object: KeptObject;
+    let object: ReadObject;
     try {
-      object = keptObject(written);
+      object = readObject(written);
     } catch (error) {
       if (!(error instanceof MalformedObject)) throw error;
       // It cannot be told from others: another list would contain it too.
@@ -192,7 +192,7 @@ export class Reflector<T> {
   }
 }
 
-function keptObject({ value, text }: WrittenObject): KeptObject {
+function readObject({ value, text }: WrittenObject): ReadObject {
   const metadata = isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
   const { name, tenant = '', namespace = '', resourceVersion } = metadata;
   if (typeof name !== 'string' || name === '') throw new MalformedObject('an object has no name');

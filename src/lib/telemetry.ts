@@ -17,6 +17,7 @@ export const STREAM_END_REASONS = [
   'dropped',
   'unverified',
   'max-age',
+  'policy',
 ] as const;
 export type StreamEndReason = (typeof STREAM_END_REASONS)[number];
 

@@ -1,7 +1,7 @@
 /**
  * Makes the roles and bindings in tenants what the policies in force say, and tells the authors of policies
- * by the conditions of their objects. What fails or has changed meanwhile is left to the next run, which reads
- * everything again.
+ * by the conditions of their objects. What fails or has changed meanwhile is left to the next run, which
+ * reads everything again.
  */
 import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -56,7 +56,7 @@ export interface PolicyControllerOptions {
 }
 
 /** Whether there is anything that Stonegate made from policies. @throws StatusError */
-export async function existingPolicyObjects(
+async function existingPolicyObjects(
   objects: PolicyObjects,
   signal: AbortSignal,
 ): Promise<readonly PolicyObject[]> {

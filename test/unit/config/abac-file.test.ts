@@ -46,14 +46,14 @@ t.test('a line that is not read-only gives eight verbs and no other', async (t) 
 });
 
 t.test('D302 user *, group * and neither let no user in who has no tenant, or another one', async (t) => {
-  const { user: _, ...nobody } = ALICE_READS_PODS;
-  for (const spec of [events, { ...nobody, group: '*' }]) {
+  const { user: _, ...withoutUser } = ALICE_READS_PODS;
+  for (const spec of [events, { ...withoutUser, group: '*' }]) {
     const may = permitted(spec);
     t.ok(may(entry('chuck'), 'get', spec.resource));
-    const stranger = entry('system:anonymous', { home: 'initech', groups: ['system:unauthenticated'] });
-    t.notOk(may(stranger, 'get', spec.resource));
+    const other = entry('system:anonymous', { home: 'initech', groups: ['system:unauthenticated'] });
+    t.notOk(may(other, 'get', spec.resource));
   }
-  t.not(readAbacFile(abacLine(nobody)).problems.length, 0);
+  t.not(readAbacFile(abacLine(withoutUser)).problems.length, 0);
 });
 
 t.test('D303 a user is matched by the whole name in the same case', async (t) => {
