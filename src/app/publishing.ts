@@ -35,8 +35,8 @@ const PUBLISHING = new ComponentType<Publishing>('publishing', {
 });
 
 /**
- * Milliseconds after the start of a process without the section: nothing waits for the deletion of copies that
- * a former configuration has left.
+ * Milliseconds after the start of a process without the section: nothing waits for the deletion of copies
+ * that a former configuration has left.
  */
 const REMOVAL_DELAY = 30_000;
 /** Milliseconds between two looks for copies that nothing asks for, without the section. */

@@ -12,11 +12,11 @@ const WRITE = ['create', 'update', 'delete'];
 
 export interface PublishingNeeds {
   readonly configuration: PublishingConfiguration;
-  /** `access.grantable`: published roles contain no other rules than these and those of `stonegate:manage`. */
+  /** `access.grantable`: what published roles may grant beside the rules of `stonegate:manage`. */
   readonly grantable: readonly PolicyRule[];
 }
 
-/** @returns rules without `escalate` and `bind`: the publisher holds what published roles grant */
+/** @returns rules without `escalate` and `bind`: the publisher holds what published roles grant. */
 export function publishingRules(
   mode: 'arktos' | 'shared',
   { configuration: { namespaces, clusterScoped, kinds }, grantable }: PublishingNeeds,
