@@ -1,6 +1,6 @@
 /**
- * Whatever a policy allows, the RBAC objects made of it allow; and nothing that can be written in a policy goes
- * beyond what policies may grant, reaches the system tenant or survives the removal of what wrote it.
+ * Whatever a policy allows, the RBAC objects made of it allow. Nothing that can be written in a policy goes
+ * beyond what policies may grant, reaches the system tenant, or outlives its removal.
  */
 import fc from 'fast-check';
 import t from 'tap';
