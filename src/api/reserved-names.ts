@@ -76,6 +76,34 @@ export function labelProblem(name: string): string | undefined {
   return undefined;
 }
 
+/** To Arktos the union of all tenants: no tenant has this name. */
+export const ALL_TENANTS = 'all';
+/** Arktos' own name of the system tenant. */
+const SYSTEM_TENANT = 'system';
+
+/** Whether it can be the name of one tenant. */
+export function isOneTenant(name: string): boolean {
+  return name !== ALL_TENANTS && labelProblem(name) === undefined;
+}
+
+/** Whether a policy may let users of other tenants into it. */
+export function isEnterable(tenant: string, systemTenant: string): boolean {
+  return isOneTenant(tenant) && tenant !== systemTenant && tenant !== SYSTEM_TENANT;
+}
+
+/**
+ * @returns the prefix for which no policy may name the user of a tenant, a name within that tenant; undefined
+ *   if there is none
+ */
+export function reservedUserPrefix(name: string): string | undefined {
+  return name.startsWith(GUEST_PREFIX) ? GUEST_PREFIX : reservedPrefixOf(name);
+}
+
+/** @returns the prefix for which no policy may name the group, since no user brings one; undefined if none */
+export function reservedGroupPrefix(name: string): string | undefined {
+  return ['system:', 'stonegate:'].find((prefix) => name.startsWith(prefix));
+}
+
 /** Namespaces of the cluster, and those in which Stonegate itself may run. */
 function isReservedNamespace(name: string): boolean {
   return name === 'default' || /^kube-/.test(name) || /^stonegate(?:-|$)/.test(name);

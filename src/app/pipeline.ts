@@ -7,6 +7,7 @@ import type { TenantName } from '../api/identity.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
+import type { StreamPermit } from '../flowcontrol/guest-streams.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
@@ -23,7 +24,7 @@ import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
 import { type AccessSubjects, createAccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { createReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
-import { recheckStreams } from '../pipeline/request/open-stream.ts';
+import { permitStream, recheckStreams } from '../pipeline/request/open-stream.ts';
 import { createGuestReviewAnswerer } from '../pipeline/self-review/answer-guest-review.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
@@ -38,6 +39,7 @@ import { createAuthentication } from './authenticators.ts';
 import { bodyAdmissions } from './body-admissions.ts';
 import type { Build } from './build.ts';
 import { createDiscovery, type Discovery } from './discovery.ts';
+import { followPolicies } from './guest-streams.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createStages } from './stages.ts';
@@ -49,6 +51,8 @@ export interface ConfiguredPipeline {
   serve(exchange: Exchange): Promise<void>;
   /** Validates a credential of open streams again; see `recheckStreams`. */
   recheck(credential: StreamCredential): Promise<void>;
+  /** Whether the policies in force permit a guest's stream. */
+  readonly permit: StreamPermit;
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
@@ -84,7 +88,8 @@ export interface PipelineOptions {
 }
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
-  const { provisioning, policies, responseMemory } = options;
+  const { provisioning, policies, responseMemory, streams } = options;
+  if (policies) followPolicies(build, policies, streams);
   const mode = memoizedMode(createTenancyMode(build.loaded.configuration));
   const upstream = createOwnUpstream(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
@@ -122,6 +127,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         inFlight.release();
       }
     },
+    permit: (stream, now) => permitStream(stream, policies, now),
     authentication: credentials.readiness,
     stages,
     explain,

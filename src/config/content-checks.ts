@@ -22,6 +22,8 @@ const CHECKS: Readonly<Record<ContentKind, Check>> = {
   'static-users': () => undefined,
   // Checked by `keystone-auth/sync-file.ts`.
   'webhook-rules': () => undefined,
+  // Checked by `abac-file.ts`.
+  'abac-policies': () => undefined,
   secret: (content) => (secretText(content) === '' ? 'expected a secret, found nothing' : undefined),
   'sealing-key': (content) =>
     Buffer.from(secretText(content), 'base64').length === 32 && /^[\w+/-]+=*$/.test(secretText(content))

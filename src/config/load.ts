@@ -8,6 +8,7 @@ import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { reasonOf, tellable } from '../lib/file-errors.ts';
+import { checkAbacFile } from './abac-file.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
 import { parseWithAuthenticationFile } from './parse.ts';
@@ -107,6 +108,7 @@ export async function loadConfiguration(
     ...checkPairs(pairsOf(readable), contents),
     ...checkStaticUsers(readable, contents),
     ...checkWebhookFiles(readable, (file) => contents.get(file)),
+    ...checkAbacFile(readable, (file) => contents.get(file)),
   ];
   if (configuration === undefined || problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };

@@ -21,6 +21,7 @@ export type ContentKind =
   | 'authentication-configuration'
   | 'static-users'
   | 'webhook-rules'
+  | 'abac-policies'
   | 'certificate'
   | 'key'
   | 'ca'
@@ -44,7 +45,8 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, bindings, cache, portal, webhook, admission } = configuration;
+  const { server, upstream, authentication, authorization, bindings, cache, portal, webhook, admission } =
+    configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -69,6 +71,7 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
     ),
+    ...files(['authorization'], { abacPolicyFile: [authorization.abacPolicyFile, 'abac-policies'] }),
     ...files(['cache', 'redis'], { caFile: [cache.redis?.caFile, 'ca'] }),
     ...(cache.redis === undefined ? [] : [secret(['cache', 'redis', 'url'], cache.redis.url, 'redis-url')]),
     ...cache.sealingKeys.map((source, index) =>

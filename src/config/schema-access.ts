@@ -3,6 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-flags
  */
 import { z } from 'zod';
+import { ESCALATING_VERBS } from '../api/grantable-rules.ts';
 import { type FileField, instant, label, text } from './fields.ts';
 
 export const DEFAULT_VERIFY_ONE_IN = 1_000;
@@ -67,13 +68,21 @@ const indexLimits = z.strictObject({
     .describe('In shared mode, since a tenant there is not known to the API server.'),
 });
 
-const names = (what: string) => z.array(text.refine((name) => name !== '*', { error: `${what}: no \`*\`` }));
+const names = (what: string) =>
+  z.array(text.refine((name) => !name.includes('*'), { error: `${what} by its name: no \`*\`` }));
 
 const grantedRule = z.strictObject({
   apiGroups: z.array(apiGroup).min(1).describe('API groups; empty for the core group.'),
   resources: names('a resource').min(1).describe('Resources in the plural, subresources as `pods/log`.'),
   resourceNames: names('a name').min(1).exactOptional().describe('Only objects of these names.'),
-  verbs: names('a verb').min(1).describe('Verbs.'),
+  verbs: z
+    .array(
+      ruleName('a verb such as get; no `*`').refine((verb) => !ESCALATING_VERBS.has(verb), {
+        error: 'a verb that gives no more than the rule itself: not bind, escalate or impersonate',
+      }),
+    )
+    .min(1)
+    .describe('Verbs.'),
 });
 
 export const accessSchema = z.strictObject({
@@ -129,6 +138,7 @@ const tenantSelection = z
     names: z.array(text).min(1).exactOptional().describe("Names of tenants; `['*']` is every tenant."),
     matchLabels: z
       .record(text, z.string())
+      .refine((labels) => Object.keys(labels).length > 0, { error: 'at least one label' })
       .exactOptional()
       .describe('Labels of the Tenant object; only the system tenant can set them.'),
     domains: z.array(text).min(1).exactOptional().describe('Names of Keystone domains.'),

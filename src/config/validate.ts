@@ -6,6 +6,7 @@ import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
 import { validateAccess } from './validate-access.ts';
 import { validateAdmission } from './validate-admission.ts';
+import { validateAuthorization } from './validate-authorization.ts';
 import { validateBindings } from './validate-bindings.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validateAdmissionAddress, validatePortal, validateWebhook } from './validate-listeners.ts';
@@ -24,6 +25,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateTokenReview(configuration),
     ...validateBindings(configuration),
     ...validateAccess(configuration),
+    ...validateAuthorization(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
     ...validateWebhook(configuration),

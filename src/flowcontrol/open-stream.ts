@@ -12,6 +12,17 @@ import { ListNode } from '../lib/linked-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { DropWatch } from './ports.ts';
 
+/** As in a request for another tenant than the user's own. */
+export interface StreamEntry {
+  /** The user's own tenant. */
+  readonly home: TenantName;
+  /** The user's name within it. */
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** The entered tenant. */
+  readonly tenant: TenantName;
+}
+
 export interface StreamFacts {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
@@ -28,6 +39,8 @@ export interface StreamFacts {
   readonly source: string;
   /** When the request was received, before it was authenticated; in milliseconds since the epoch. */
   readonly receivedAt: number;
+  /** Present if the user has entered another tenant. */
+  readonly entry?: StreamEntry;
 }
 
 /** One credential of one user, with all streams that were opened with it. */
@@ -99,11 +112,13 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly openedAt: number;
   /** Uniform in [0, 1): spreads the ends of streams that end for the same reason. */
   readonly fraction: number;
+  /** Present if it is a guest's. */
+  readonly entry: StreamEntry | undefined;
   #reason: StreamEndReason | undefined;
   #callback: (() => void) | undefined;
 
   constructor(
-    { info, kind, user, receivedAt }: StreamFacts,
+    { info, kind, user, receivedAt, entry }: StreamFacts,
     opener: StreamCredential,
     openedAt: number,
     fraction: number,
@@ -116,6 +131,7 @@ export class OpenStream extends ListNode implements Cancellation {
     this.receivedAt = receivedAt;
     this.openedAt = openedAt;
     this.fraction = fraction;
+    this.entry = entry;
     this.insertBefore(opener.list);
   }
 

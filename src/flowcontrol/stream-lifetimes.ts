@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { UNBOUNDED } from '../lib/semaphore.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
+import { GuestStreams, type StreamPermit } from './guest-streams.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { Drops } from './ports.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -32,6 +33,8 @@ export interface StreamLifetimesOptions {
    * it cannot be validated now.
    */
   readonly recheck: (credential: StreamCredential) => Promise<void>;
+  /** Whether the policies in force permit a guest's stream. */
+  readonly permit: StreamPermit;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   readonly logger: Logger;
@@ -62,6 +65,7 @@ export class StreamLifetimes {
   #changedAt = Number.NEGATIVE_INFINITY;
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;
+  readonly #guests: GuestStreams;
   #timer: Timer | undefined;
 
   constructor(options: StreamLifetimesOptions) {
@@ -77,7 +81,10 @@ export class StreamLifetimes {
       queuePerKey: UNBOUNDED,
       refusal: () => STOPPED,
     });
-    options.registry.onOpen = (stream) => this.#begin(stream);
+    const { registry } = options;
+    this.#guests = new GuestStreams(registry.guests, options.permit);
+    registry.onOpen = (stream) => this.#begin(stream);
+    registry.onPoliciesChange = () => this.#guests.policiesChanged();
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
@@ -87,6 +94,7 @@ export class StreamLifetimes {
     this.#drops = drops;
     if (replaced) this.#learned = drops.learned;
     this.#changedAt = this.#options.clock.now();
+    this.#guests.policiesChanged();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
       credential.lookAt = 0;
@@ -131,6 +139,7 @@ export class StreamLifetimes {
     const heard = learned !== this.#learned;
     this.#learned = learned;
     if (heard) this.#changedAt = now;
+    this.#guests.look(now);
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
       if (credential.lookAt <= now) this.#endDue(credential, now);

@@ -26,16 +26,24 @@ export interface StreamRegistryOptions {
   readonly telemetry: Pick<Telemetry, 'streamEnded'>;
 }
 
+/** How much of a tenant's streams all of its users in other tenants may have together. */
+const GUESTS_SHARE = 1 / 4;
+
 export class StreamRegistry {
   /** Of the configuration in force. Streams beyond a lowered limit go on. */
   limits: StreamLimits;
   /** Called with each that is opened. */
   onOpen: (stream: OpenStream) => void = () => {};
+  /** Called when other policies are in force. */
+  onPoliciesChange: () => void = () => {};
   readonly #options: StreamRegistryOptions;
   readonly #credentials = new Map<string, StreamCredential>();
   /** By tenant and name. */
   readonly #users = new Map<string, number>();
   readonly #tenants = new Map<string, number>();
+  readonly #guests = new Set<OpenStream>();
+  /** Of guests, by their own tenant. */
+  readonly #guestsOf = new Map<string, number>();
   #size = 0;
 
   constructor(options: StreamRegistryOptions) {
@@ -45,12 +53,15 @@ export class StreamRegistry {
 
   /** @throws StatusError StreamLimitExceeded if the user or the tenant has as many as it may */
   open(facts: StreamFacts): OpenStream {
-    const { tenant, user, credential } = facts;
+    const { tenant, user, credential, entry } = facts;
     const userKey = userKeyOf(tenant, user.username);
     const ofUser = this.#users.get(userKey) ?? 0;
     const ofTenant = this.#tenants.get(tenant) ?? 0;
     if (ofUser >= this.limits.perUser) throw tooMany('the user', user.username, ofUser);
     if (ofTenant >= this.limits.perTenant) throw tooMany('the tenant', tenant, ofTenant);
+    const ofGuests = this.#guestsOf.get(tenant) ?? 0;
+    if (entry !== undefined && ofGuests >= GUESTS_SHARE * this.limits.perTenant)
+      throw tooMany('in other tenants, the tenant', tenant, ofGuests);
     const key = `${userKey}\n${digestOfCredential(credential)}`;
     const { clock, random } = this.#options;
     const opener = this.#credentials.get(key) ?? new StreamCredential(key, facts);
@@ -59,6 +70,10 @@ export class StreamRegistry {
     this.#tenants.set(tenant, ofTenant + 1);
     this.#size += 1;
     const stream = new OpenStream(facts, opener, clock.now(), random.fraction());
+    if (entry !== undefined) {
+      this.#guests.add(stream);
+      this.#guestsOf.set(tenant, ofGuests + 1);
+    }
     this.onOpen(stream);
     return stream;
   }
@@ -70,8 +85,14 @@ export class StreamRegistry {
     if (!opener.list.linked) this.#credentials.delete(opener.key);
     decrement(this.#users, userKeyOf(opener.tenant, opener.username));
     decrement(this.#tenants, opener.tenant);
+    if (this.#guests.delete(stream)) decrement(this.#guestsOf, opener.tenant);
     this.#size -= 1;
     if (reason !== undefined) this.#options.telemetry.streamEnded(kind, reason);
+  }
+
+  /** The streams of guests. */
+  get guests(): Iterable<OpenStream> {
+    return this.#guests;
   }
 
   get size(): number {

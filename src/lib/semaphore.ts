@@ -4,8 +4,9 @@
  */
 import type { Clock, Timer } from './clock.ts';
 import { ListNode } from './linked-list.ts';
-import { TimeoutEntry, TimeoutQueue } from './timeout-queue.ts';
+import { TimeoutQueue } from './timeout-queue.ts';
 import { type Rate, TokenBucket } from './token-bucket.ts';
+import { type QueuedWaiter, QueueEntry, type Waiter } from './waiter.ts';
 
 export interface QueueBounds {
   readonly requests: number;
@@ -34,18 +35,6 @@ export interface SemaphoreOptions {
   readonly refusal: (reason: 'full' | 'timeout', key: string) => Error;
 }
 
-/** Exactly one of the two is called, once; neither after `cancel`. */
-export interface Waiter {
-  /** The waiter has a permit from now on, and releases it. Must not throw. */
-  onAcquired(): void;
-  onRefused(error: Error): void;
-}
-
-export interface QueuedWaiter {
-  /** Idempotent. */
-  cancel(): void;
-}
-
 /** The keyed semaphore, as the semaphore of one key sees it. */
 export interface SharedPermits {
   readonly options: SemaphoreOptions;
@@ -65,9 +54,19 @@ export interface SharedPermits {
   onQueueChange(key: Semaphore, requests: number, bytes: number): void;
 }
 
+/** Of a part of a key's permits. */
+interface Part {
+  /** Its permits are the key's too. */
+  readonly whole: Semaphore;
+  readonly permits: number;
+}
+
 export class Semaphore extends ListNode {
   readonly #shared: SharedPermits;
   readonly #key: string;
+  readonly #permits: number;
+  readonly #whole: Semaphore | undefined;
+  #part: Semaphore | undefined;
   readonly #queue: TimeoutQueue;
   readonly #releases: TokenBucket | undefined;
   #inUse = 0;
@@ -77,10 +76,12 @@ export class Semaphore extends ListNode {
   #queuedRequests = 0;
   #queuedBytes = 0;
 
-  constructor(shared: SharedPermits, key: string) {
+  constructor(shared: SharedPermits, key: string, part?: Part) {
     super();
     this.#shared = shared;
     this.#key = key;
+    this.#permits = part?.permits ?? shared.options.permitsPerKey;
+    this.#whole = part?.whole;
     const { clock, queueTimeout = Number.POSITIVE_INFINITY, delayedRelease } = shared.options;
     this.#queue = new TimeoutQueue(clock, queueTimeout);
     this.#releases = delayedRelease && new TokenBucket(delayedRelease, clock.now());
@@ -97,14 +98,24 @@ export class Semaphore extends ListNode {
   /** Whether a new semaphore would behave in the same way. */
   get unused(): boolean {
     const isFull = this.#releases?.isFull(this.#shared.options.clock.now()) ?? true;
-    return this.#inUse === 0 && this.#queue.empty && isFull;
+    return this.#inUse === 0 && this.#queue.empty && isFull && (this.#part?.unused ?? true);
+  }
+
+  /**
+   * The same semaphore for some of the key's callers: it has its own queue, and its permits are taken from
+   * the key's.
+   *
+   * @param permits at most, of the key's; of the first call
+   */
+  part(permits: number): Semaphore {
+    this.#part ??= new Semaphore(this.#shared, this.#key, { whole: this, permits });
+    return this.#part;
   }
 
   /** @returns whether the caller has a permit, which it releases; it has none before those who wait */
   tryAcquire(): boolean {
     if (!this.#available || !this.#queue.empty || !this.#shared.available) return false;
-    this.#inUse += 1;
-    this.#shared.take();
+    this.#take();
     return true;
   }
 
@@ -154,8 +165,7 @@ export class Semaphore extends ListNode {
   }
 
   release(): void {
-    this.#inUse -= 1;
-    this.#enlist();
+    this.#giveBack();
     this.#shared.giveBack();
   }
 
@@ -179,8 +189,7 @@ export class Semaphore extends ListNode {
     const { first } = this.#queue;
     if (!(first instanceof QueueEntry) || !this.#available) return;
     first.cancel();
-    this.#inUse += 1;
-    this.#shared.take();
+    this.#take();
     this.#enlist();
     first.waiter.onAcquired();
   }
@@ -210,7 +219,24 @@ export class Semaphore extends ListNode {
   }
 
   get #available(): boolean {
-    return this.#inUse < this.#shared.options.permitsPerKey;
+    return this.#inUse < this.#permits && (this.#whole === undefined || this.#whole.#available);
+  }
+
+  #take(): void {
+    this.#inUse += 1;
+    if (this.#whole !== undefined) this.#whole.#inUse += 1;
+    this.#shared.take();
+  }
+
+  /** But for the permit of all keys together. */
+  #giveBack(): void {
+    this.#inUse -= 1;
+    if (this.#whole !== undefined) {
+      this.#whole.#inUse -= 1;
+      this.#whole.#enlist();
+    }
+    this.#enlist();
+    if (this.#part !== undefined) this.#part.#enlist();
   }
 
   #enlist(): void {
@@ -231,47 +257,9 @@ export class Semaphore extends ListNode {
       // The time was for this permit: it adds no token.
       releases.restart(clock.now());
       this.#delayed -= 1;
-      this.#inUse -= 1;
       if (this.#delayed > 0) this.#scheduleRelease(releases);
-      this.#enlist();
+      this.#giveBack();
       this.#shared.serve();
     });
-  }
-}
-
-class QueueEntry extends TimeoutEntry implements QueuedWaiter {
-  readonly waiter: Waiter;
-  readonly #queue: TimeoutQueue;
-  readonly #bytes: number;
-  readonly #semaphore: Semaphore;
-  readonly #deadline: number;
-  #cancelled = false;
-
-  constructor(queue: TimeoutQueue, waiter: Waiter, bytes: number, semaphore: Semaphore) {
-    super();
-    this.waiter = waiter;
-    this.#queue = queue;
-    this.#bytes = bytes;
-    this.#semaphore = semaphore;
-    this.#deadline = queue.clock.now() + queue.timeout;
-  }
-
-  cancel(): void {
-    if (this.#cancelled) return;
-    this.#cancelled = true;
-    this.unlink();
-    this.#semaphore.onLeft(this.#bytes);
-  }
-
-  refuse(error: Error): void {
-    this.cancel();
-    this.waiter.onRefused(error);
-  }
-
-  check(now: number): number {
-    const remaining = this.#deadline - now;
-    if (remaining > 0) return remaining;
-    this.#semaphore.onTimeout(this);
-    return this.#queue.timeout;
   }
 }

@@ -7,12 +7,13 @@ import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { AdministrationConfiguration } from '../api/config-access-v1alpha1.ts';
 import { withoutEscalation } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { isEnterable } from '../api/reserved-names.ts';
 import type { TenantAdministration, TenantSelection } from '../api/tenancy-v1alpha1.ts';
 import { ownValue } from '../lib/json-object.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
-import { checkEnd, checkGroup, checkLength, checkName, endOf, isNoTenant } from './policy-fields.ts';
+import { checkEnd, checkGroup, checkLength, checkName, endOf } from './policy-fields.ts';
 import { isTenantAdministrationSpec } from './policy-specs.ts';
 import type { TenantFacts } from './ports.ts';
 
@@ -95,9 +96,8 @@ function selectedTenants(
   const byDomain = domains && new Set(domains.map(tenantOfDomain));
   const selected = tenants.filter(
     (tenant) =>
-      tenant.name !== systemTenant &&
+      isEnterable(tenant.name, systemTenant) &&
       tenant.name !== home &&
-      !isNoTenant(tenant.name) &&
       byName?.has(tenant.name) !== false &&
       byDomain?.has(tenant.name) !== false &&
       labels.every(([key, value]) => ownValue(tenant.labels, key) === value),
@@ -113,8 +113,7 @@ function checkTenantNames(names: readonly string[], systemTenant: string, home: 
     return;
   }
   names.forEach((name, at) => {
-    if (name === systemTenant) throw invalid(`${field}[${at}] is the system tenant, which no user may enter`);
-    if (isNoTenant(name)) throw invalid(`${field}[${at}] is not the name of a tenant`);
+    if (!isEnterable(name, systemTenant)) throw invalid(`${field}[${at}] is no tenant that users may enter`);
     if (name === home) throw invalid(`${field}[${at}] is the tenant of the groups, who are no guests there`);
   });
 }

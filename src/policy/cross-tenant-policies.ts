@@ -3,24 +3,17 @@
  * compared it with what its author holds: otherwise who may write the object could grant anything.
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { isEnterable } from '../api/reserved-names.ts';
 import type { CrossTenantPolicy } from '../api/tenancy-v1alpha1.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { InvalidPolicy, invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
-import {
-  checkEnd,
-  checkLength,
-  checkName,
-  endOf,
-  isNoTenant,
-  namespacesOf,
-  subjectOf,
-} from './policy-fields.ts';
+import { checkEnd, checkLength, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
 import { isCrossTenantPolicySpec } from './policy-specs.ts';
 import type { WebhookRegistration } from './ports.ts';
 
-/** Of one tenant; with more, each change of one would take long. */
-export const MAX_POLICIES_PER_TENANT = 200;
+/** Of one tenant: a guest's request may be compared with all of them. */
+export const MAX_POLICIES_PER_TENANT = 100;
 
 export interface CrossTenantPolicyRules {
   readonly systemTenant: string;
@@ -40,8 +33,7 @@ export function crossTenantPolicy(
   { systemTenant, webhook, checkRules, now }: CrossTenantPolicyRules,
 ): Policy {
   const { name, creationTimestamp } = metadata;
-  if (tenant === systemTenant) throw invalid('no policy lets users into the system tenant');
-  if (isNoTenant(tenant)) throw invalid('it belongs to no tenant');
+  if (!isEnterable(tenant, systemTenant)) throw invalid('no policy lets users into this tenant');
   checkName(name);
   if (!isCrossTenantPolicySpec(spec)) throw invalid('spec has a field that is missing, wrong or not known');
   checkLength(spec.subjects, 'spec.subjects');

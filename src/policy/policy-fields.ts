@@ -2,7 +2,7 @@
  * Checks of the fields that the forms of policies share: names, subjects, namespaces and the end. A missing
  * field means nothing, never everything: `*` must be written.
  */
-import { labelProblem, reservedPrefixOf } from '../api/reserved-names.ts';
+import { isOneTenant, labelProblem, reservedGroupPrefix, reservedUserPrefix } from '../api/reserved-names.ts';
 import type { CrossTenantSubject } from '../api/tenancy-v1alpha1.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
@@ -10,13 +10,9 @@ import { InvalidPolicy, invalid } from './invalid-policy.ts';
 import type { Policy, PolicySubject } from './policy.ts';
 
 const EVERY = '*';
-/** To Arktos the union of all tenants. */
-const ALL_TENANTS = 'all';
 /** Of subjects, namespaces, rules or the texts of a rule: more would cost time on each request. */
 export const MAX_ITEMS = 100;
 const MAX_NAME_LENGTH = 253;
-/** Prefix of the names of guests, who enter no further tenant. */
-const GUEST_PREFIX = 'guest:';
 
 /** @throws InvalidPolicy if it cannot be the name of a policy, of which roles and groups are made */
 export function checkName(name: string): void {
@@ -36,11 +32,6 @@ export function lengthProblem({ length }: readonly unknown[]): string | undefine
   return length > MAX_ITEMS ? `has more than ${MAX_ITEMS} items` : undefined;
 }
 
-/** Whether it is no name of one tenant. */
-export function isNoTenant(tenant: string): boolean {
-  return tenant === ALL_TENANTS || labelProblem(tenant) !== undefined;
-}
-
 /**
  * @param entered the tenant that the policy lets users into
  * @throws InvalidPolicy
@@ -50,7 +41,7 @@ export function subjectOf(
   entered: string,
   field: string,
 ): PolicySubject {
-  if (isNoTenant(tenant)) throw invalid(`${field}.tenant is not the name of a tenant`);
+  if (!isOneTenant(tenant)) throw invalid(`${field}.tenant is not the name of a tenant`);
   if (tenant === entered) throw invalid(`${field}.tenant is this tenant, whose users are not guests here`);
   if (kind === 'Group') {
     checkGroup(name, `${field}.name`);
@@ -62,7 +53,7 @@ export function subjectOf(
 
 function checkUser(name: string, field: string): void {
   checkText(name, field);
-  const prefix = name.startsWith(GUEST_PREFIX) ? GUEST_PREFIX : reservedPrefixOf(name);
+  const prefix = reservedUserPrefix(name);
   if (prefix !== undefined) throw invalid(`${field} begins with ${prefix}, as no user within a tenant does`);
 }
 
@@ -70,7 +61,7 @@ function checkUser(name: string, field: string): void {
 export function checkGroup(name: string, field: string): void {
   if (name === EVERY) throw invalid(`${field} is *: every user of a tenant is the user *`);
   checkText(name, field);
-  const prefix = ['system:', 'stonegate:'].find((reserved) => name.startsWith(reserved));
+  const prefix = reservedGroupPrefix(name);
   if (prefix !== undefined) throw invalid(`${field} begins with ${prefix}: such groups are not a tenant's`);
 }
 

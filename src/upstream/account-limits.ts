@@ -19,6 +19,8 @@ import { timedOut, unavailable } from './failure.ts';
 export const MAX_CONNECTIONS = 256;
 /** The other connections are always for other tenants. */
 const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
+/** Of all users of a tenant who have entered others, out of the tenant's. */
+const CONNECTIONS_OF_GUESTS = CONNECTIONS_PER_TENANT / 4;
 /** For probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
@@ -104,7 +106,9 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     connectionsOf(account) {
       switch (account.kind) {
         case 'tenant':
-          return connections.tenant.of(account.tenant);
+          return account.guests
+            ? connections.tenant.of(account.tenant).part(CONNECTIONS_OF_GUESTS)
+            : connections.tenant.of(account.tenant);
         case 'source':
           return connections.source.of(sourceKey(account.address));
         case 'stonegate':

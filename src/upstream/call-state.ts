@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
 import type { PendingRequest } from '../http1/pending-request.ts';
-import type { QueuedWaiter } from '../lib/semaphore.ts';
+import type { QueuedWaiter } from '../lib/waiter.ts';
 import type { CallRequest } from './call-request.ts';
 
 /** The request is in the pool or on a connection. */

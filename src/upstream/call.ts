@@ -8,8 +8,8 @@ import type { ConnectionPool } from '../http1/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Waiter } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
+import type { Waiter } from '../lib/waiter.ts';
 import {
   type CallRequest,
   type CallResult,

@@ -8,6 +8,8 @@ import { runAuthenticators } from '../../authentication/authenticator.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { OpenStream, StreamCredential } from '../../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
+import type { Permit, Policies } from '../../policy/ports.ts';
+import { permitOf } from '../crossing.ts';
 import { type Scoped, setStream } from '../request-context.ts';
 import { roleScopeOf, type Stages } from '../stages.ts';
 
@@ -19,11 +21,26 @@ type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess'
  * @throws StatusError StreamLimitExceeded
  */
 export function openStream(scoped: Scoped, streams: StreamRegistry): void {
-  const { info, tenant, named: user, proven: identity, credential, sourceIPs, receivedAt } = scoped;
+  const { info, tenant, named: user, proven: identity, credential, sourceIPs, receivedAt, crossing } = scoped;
   if (info.longRunning === undefined) return;
   const [source] = sourceIPs;
   const kind = info.longRunning;
-  setStream(scoped, streams.open({ info, kind, tenant, user, identity, credential, source, receivedAt }));
+  const entry = crossing && { entry: crossing.entry };
+  const facts = { info, kind, tenant, user, identity, credential, source, receivedAt, ...entry };
+  setStream(scoped, streams.open(facts));
+}
+
+/**
+ * Whether a new request for a guest's stream would be permitted now.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function permitStream(
+  { entry, info }: Pick<OpenStream, 'entry' | 'info'>,
+  policies: Policies | undefined,
+  now: number,
+): Permit | undefined {
+  return entry && policies && permitOf(entry, info, policies, now);
 }
 
 /**

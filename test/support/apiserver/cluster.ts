@@ -5,7 +5,7 @@
  */
 import { fillIn } from './defaults.ts';
 import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
-import { builtInKinds, customKind, type Flavour, groupsOf, type Kind } from './kinds.ts';
+import { builtInKinds, customKind, type Flavour, groupsOf, type Kind, type PrinterColumn } from './kinds.ts';
 import { createPods, type Pods } from './pods.ts';
 import { createRbac, type Rbac } from './rbac.ts';
 import { type Location, newHashKey, ObjectStore } from './store.ts';
@@ -182,6 +182,16 @@ function removeInstances(store: ObjectStore, location: Location, flavour: Flavou
   for (const { location: instance } of store.list({ group, resource, tenant })) store.delete(instance);
 }
 
+/** Of the first version. */
+function printerColumnsOf(spec: JsonObject): PrinterColumn[] {
+  return objectsAt(objectsAt(spec, 'versions')[0] ?? spec, 'additionalPrinterColumns').map((column) => ({
+    name: textAt(column, 'name'),
+    type: textAt(column, 'type'),
+    jsonPath: textAt(column, 'jsonPath'),
+    priority: Number(column.priority ?? 0),
+  }));
+}
+
 function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
   const spec = objectAt(definition, 'spec');
   const names = objectAt(spec, 'names');
@@ -196,6 +206,7 @@ function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
     shortNames: textsAt(names, 'shortNames'),
     scope: textAt(spec, 'scope'),
     flavour,
+    printerColumns: printerColumnsOf(spec),
     hasStatus:
       'status' in objectAt(spec, 'subresources') ||
       versions.some((one) => 'status' in objectAt(one, 'subresources')),

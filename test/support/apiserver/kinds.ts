@@ -37,6 +37,16 @@ export interface Kind {
    * tenants.
    */
   readonly shared: boolean;
+  /** Of a custom resource. */
+  readonly printerColumns?: readonly PrinterColumn[];
+}
+
+/** https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/ */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly priority: number;
 }
 
 interface Group {
@@ -330,6 +340,7 @@ export function customKind(definition: {
   readonly scope: string;
   readonly hasStatus: boolean;
   readonly flavour: Flavour;
+  readonly printerColumns?: readonly PrinterColumn[];
 }): Kind {
   const { group, versions, plural, singular, kind, scope, flavour } = definition;
   return {
@@ -347,5 +358,6 @@ export function customKind(definition: {
     custom: true,
     tenanted: scope !== 'Cluster',
     shared: flavour === 'arktos' && scope === 'Cluster',
+    ...(definition.printerColumns && { printerColumns: definition.printerColumns }),
   };
 }

@@ -17,6 +17,7 @@ import { alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from 
 import type { Location, Selection } from './store.ts';
 import { tableOf, tableWanted } from './tables.ts';
 import { selectorOf, serveWatch } from './watches.ts';
+import { callWebhooks } from './webhooks.ts';
 
 /** Answers a request for objects of a kind, its `status` and `finalize` subresources included. */
 export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void> {
@@ -175,7 +176,7 @@ function get(exchange: Exchange, kind: Kind): void {
     );
 }
 
-function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
+async function create(exchange: Exchange, kind: Kind, object: JsonObject): Promise<void> {
   const { cluster, response, tenant, path } = exchange;
   const metadata = ensureObject(object, 'metadata');
   if (textAt(metadata, 'name') === '' && textAt(metadata, 'generateName') !== '')
@@ -185,6 +186,7 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
   admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: true });
   admitRights(exchange, kind, object);
   const location = locationOf(exchange, kind, name);
+  await callWebhooks(exchange, kind, { operation: 'CREATE', object });
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
   if (kind.kind === 'Pod' && cluster.schedulesPods) ensureObject(object, 'spec').nodeName ??= 'n1';
   for (const key of ['uid', 'resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
@@ -192,7 +194,7 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
   sendJSON(response, 201, present(exchange, stored));
 }
 
-function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
+async function update(exchange: Exchange, kind: Kind, object: JsonObject): Promise<void> {
   const { path, cluster, tenant } = exchange;
   refuseOverwriting(exchange, kind, path.name, 'change');
   const before = existing(exchange, kind);
@@ -206,22 +208,24 @@ function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
     throw conflict(kind.group, kind.resource, path.name);
   admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: false });
   admitRights(exchange, kind, object, before.object);
+  await callWebhooks(exchange, kind, { operation: 'UPDATE', object, oldObject: before.object });
   replace(exchange, kind, before, object);
 }
 
-function patch(exchange: Exchange, kind: Kind, contentType: string, body: string): void {
+async function patch(exchange: Exchange, kind: Kind, contentType: string, body: string): Promise<void> {
   const { cluster, tenant, path } = exchange;
   refuseOverwriting(exchange, kind, path.name, 'change');
   const isApply = contentType.startsWith('application/apply-patch');
   const location = locationOf(exchange, kind);
   if (isApply && cluster.store.get(location) === undefined) {
-    create(exchange, kind, applyPatch(contentType, {}, body));
+    await create(exchange, kind, applyPatch(contentType, {}, body));
     return;
   }
   const before = existing(exchange, kind);
   const object = applyPatch(contentType, present(exchange, before.object), body);
   admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: false });
   admitRights(exchange, kind, object, before.object);
+  await callWebhooks(exchange, kind, { operation: 'UPDATE', object, oldObject: before.object });
   replace(exchange, kind, before, object);
 }
 
@@ -233,6 +237,9 @@ function replace(
   object: JsonObject,
 ): void {
   const { cluster, path, response } = exchange;
+  // A webhook was asked meanwhile.
+  if (cluster.store.get(before.location) !== before.object)
+    throw conflict(kind.group, kind.resource, path.name);
   const hasStatus = kind.subresources.some(({ name }) => name === 'status');
   const next =
     path.subresource === 'status'
@@ -257,6 +264,7 @@ async function remove(exchange: Exchange, kind: Kind): Promise<void> {
   const { location, object } = existing(exchange, kind);
   admitDeletion(kind, location);
   await checkPreconditions(request, kind, object);
+  await callWebhooks(exchange, kind, { operation: 'DELETE', oldObject: object });
   if (!path.query.has('dryRun')) cluster.remove(location);
   if (kind.resource === 'pods' || kind.resource === 'namespaces') {
     sendJSON(response, 200, present(exchange, object));
@@ -268,13 +276,16 @@ async function remove(exchange: Exchange, kind: Kind): Promise<void> {
   sendJSON(response, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
-function removeMany(exchange: Exchange, kind: Kind): void {
+async function removeMany(exchange: Exchange, kind: Kind): Promise<void> {
   const { cluster, path, response } = exchange;
   const selects = selectorOf(path.query);
   const found = cluster.store
     .list({ ...selectionOf(exchange, kind), ...(kind.shared ? { tenant: '' } : {}) })
     .filter(({ object }) => selects(object));
-  for (const { location } of found) admitDeletion(kind, location);
+  for (const { location, object } of found) {
+    admitDeletion(kind, location);
+    await callWebhooks(exchange, kind, { operation: 'DELETE', oldObject: object });
+  }
   for (const { location } of found) cluster.remove(location);
   sendJSON(response, 200, {
     kind: `${kind.kind}List`,

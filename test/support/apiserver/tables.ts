@@ -2,8 +2,8 @@
  * Lists as tables, which is what `kubectl get` asks for. Columns and cells are those of the real servers, in
  * Arktos with its own columns (hash key, tenant); the descriptions are short ones of our own.
  */
-import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
-import type { Flavour, Kind } from './kinds.ts';
+import { isObject, type Json, type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
+import type { Flavour, Kind, PrinterColumn } from './kinds.ts';
 
 type Cell = string | number;
 
@@ -70,8 +70,44 @@ function columnsOf(kind: Kind, flavour: Flavour): Column[] {
         AGE,
       ];
     default:
-      return [NAME, AGE];
+      return kind.printerColumns?.length ? [NAME, ...kind.printerColumns.map(definedColumn)] : [NAME, AGE];
   }
+}
+
+/** Of a custom resource: dates are shown as ages, and what is not there as nothing. */
+function definedColumn({ name, type, jsonPath, priority }: PrinterColumn): Column {
+  return {
+    name,
+    type: type === 'integer' ? 'integer' : 'string',
+    priority: priority === 0 ? 0 : 1,
+    cell(object) {
+      const value = valuesAt(object, jsonPath)[0];
+      if (value === undefined) return '';
+      if (type === 'date') return age(String(value));
+      return typeof value === 'number' ? value : typeof value === 'string' ? value : JSON.stringify(value);
+    },
+  };
+}
+
+/** `.a.b`, and `.list[?(@.key=="value")].b`. */
+const STEP = /\.([\w-]+)(?:\[\?\(@\.(\w+)==["'](\w+)["']\)\])?/y;
+
+function valuesAt(object: JsonObject, jsonPath: string): Json[] {
+  STEP.lastIndex = 0;
+  let found: Json[] = [object];
+  while (STEP.lastIndex < jsonPath.length) {
+    const step = STEP.exec(jsonPath);
+    if (step === null) throw new Error(`the stand-in does not read the path ${jsonPath}`);
+    const [, member = '', key, value] = step;
+    found = found
+      .filter(isObject)
+      .map((parent) => parent[member])
+      .filter((child) => child !== undefined);
+    if (key === undefined) continue;
+    found = found.flatMap((list) => (Array.isArray(list) ? list : []));
+    found = found.filter((item) => isObject(item) && item[key] === value);
+  }
+  return found;
 }
 
 /**

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import { generate } from 'selfsigned';
 import t from 'tap';
+import { abacPoliciesOf } from '../../../src/config/abac-file.ts';
 import { type LoadResult, type LoadSources, loadConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { ALICE_READS_PODS, abacLine } from '../../support/policies.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const authority = await createAuthority();
@@ -255,3 +257,26 @@ jwt:
     ]);
   },
 );
+
+t.test('D315 a broken line of the policy file is told with file, line and reason', async (t) => {
+  const configuration = `${CONFIGURATION}authorization: { abacPolicyFile: policies.jsonl }
+bindings: { credential: { tokenFile: provisioner } }
+`;
+  const loadWith = (text: string | undefined) =>
+    load({ 'stonegate.yaml': configuration, provisioner: 'abc', 'policies.jsonl': text });
+  const good = await loadWith(`${abacLine()}\n`);
+  t.same(problemsOf(good), []);
+  t.ok(good.watched.has('/etc/stonegate/policies.jsonl'));
+  if (good.ok) t.equal(abacPoliciesOf(good.loaded.configuration, good.loaded.file).policies.length, 1);
+  const lines = [...Array(6).fill('# comment'), '{"apiVersion":', abacLine()];
+  t.same(problemsOf(await loadWith(lines.join('\n'))), [
+    'policies.jsonl: the file (line 7): expected one JSON object: it is not JSON',
+  ]);
+  t.same(problemsOf(await loadWith(abacLine({ ...ALICE_READS_PODS, space: 'system' }))), [
+    'policies.jsonl: spec.space (line 1): expected the name of one tenant that users of others may enter, found "system"',
+  ]);
+  t.match(problemsOf(await loadWith(undefined)), [
+    /^authorization.abacPolicyFile \(line 13\): expected a file that can be read, found no such file/,
+  ]);
+  t.same((await loadWith('')).ok, true, 'an empty file is no policy');
+});

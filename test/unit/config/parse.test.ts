@@ -179,7 +179,8 @@ access:
   selfReviews: all
   maxNamespaces: { list: 3, watch: 2 }
   namedSets: [{ name: managed, verb: create, apiGroup: g, resource: views, subresource: status }]
-authorization: { hideForbidden: true }
+  grantable: [{ apiGroups: [g], resources: [views], resourceNames: [one], verbs: [use] }]
+authorization: { hideForbidden: true, administrationsMustEnd: true }
 audit: { file: /audit.log }
 log: { level: debug }
 `;
@@ -196,8 +197,16 @@ log: { level: debug }
       namedSets: [
         { name: 'managed', verb: 'create', apiGroup: 'g', resource: 'views', subresource: 'status' },
       ],
+      grantable: [{ apiGroups: ['g'], resources: ['views'], resourceNames: ['one'], verbs: ['use'] }],
     },
-    authorization: { hideForbidden: true },
+    // The other fields are for arktos mode: see validate-authorization.test.ts.
+    authorization: {
+      hideForbidden: true,
+      crossTenantPolicies: false,
+      tenantAdministrations: false,
+      administrations: [],
+      administrationsMustEnd: true,
+    },
     server: {
       bind: '[::1]:1',
       tls: { certFile: '/c', keyFile: '/k', clientCAFile: '/ca' },

@@ -7,6 +7,7 @@ import { createReloader } from '../../../src/config/reload.ts';
 import { watchFiles } from '../../../src/config/watch.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { abacLine } from '../../support/policies.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const authority = await createAuthority();
@@ -124,6 +125,30 @@ t.test('C234 a bad file keeps the last good configuration, and each problem is s
   await tick();
   t.equal(applied[0]?.configuration.tenancy.mode, 'shared');
   t.same(results, ['error', 'ok']);
+});
+
+t.test('D315 a broken policy file at a reload keeps the last good policies', async (t) => {
+  const { tick, file, folder, applied, errors, results } = await start(t);
+  const policies = join(folder, 'policies.jsonl');
+  writeFileSync(policies, abacLine());
+  writeFileSync(join(folder, 'provisioner'), 'def');
+  writeFileSync(
+    file,
+    `${CONFIGURATION}authorization: { abacPolicyFile: policies.jsonl }
+bindings: { credential: { tokenFile: provisioner } }
+`,
+  );
+  await tick();
+  t.equal(applied.length, 1);
+  writeFileSync(policies, `${abacLine()}\n{"user":"bob"}`);
+  await tick();
+  await tick();
+  t.equal(applied.length, 1);
+  t.match(errors, [/^policies.jsonl: the file \(line 2\): expected apiVersion/, NOT_USED]);
+  writeFileSync(policies, '');
+  await tick();
+  t.equal(applied.length, 2);
+  t.same(results, ['ok', 'error', 'ok']);
 });
 
 t.test('a problem that returns after a good state is logged again', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { unauthorized } from '../../../src/errors/status-error.ts';
+import type { StreamPermit } from '../../../src/flowcontrol/guest-streams.ts';
 import type { StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
 import type { Drops } from '../../../src/flowcontrol/ports.ts';
 import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
@@ -39,7 +40,8 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
     },
   };
   const checked: StreamCredential[] = [];
-  const check = { now: async (_: StreamCredential): Promise<void> => {} };
+  const permit: StreamPermit = () => ({});
+  const check = { now: async (_: StreamCredential): Promise<void> => {}, permit };
   const lifetimes = new StreamLifetimes({
     registry,
     settings,
@@ -48,6 +50,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
       checked.push(credential);
       return check.now(credential);
     },
+    permit: (stream, now) => check.permit(stream, now),
     clock,
     random,
     logger: silentLogger,

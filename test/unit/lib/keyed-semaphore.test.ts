@@ -4,7 +4,8 @@
  */
 import t from 'tap';
 import { KeyedSemaphore } from '../../../src/lib/keyed-semaphore.ts';
-import type { SemaphoreOptions, Waiter } from '../../../src/lib/semaphore.ts';
+import type { SemaphoreOptions } from '../../../src/lib/semaphore.ts';
+import type { Waiter } from '../../../src/lib/waiter.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const TIMEOUT = 20_000;
@@ -209,4 +210,52 @@ t.test('tenants without any request are forgotten if there are very many, and no
   clock.advance(100);
   for (let tenant = 0; tenant < 25_000; tenant += 1) all.of(`u${tenant}`);
   t.not(all.of('busy'), busy);
+});
+
+t.test('a part of a key has at most its share, out of the permits of the key', async (t) => {
+  const { all } = setUp({ permitsPerKey: 4 });
+  const acme = all.of('acme');
+  const guests = all.of('acme').part(2);
+  t.ok(guests.tryAcquire());
+  t.ok(guests.tryAcquire());
+  t.notOk(guests.tryAcquire(), 'its share is in use');
+  t.ok(acme.tryAcquire());
+  t.ok(acme.tryAcquire());
+  t.notOk(acme.tryAcquire(), 'what the part uses is not there twice');
+  t.equal(acme.inUse, 4);
+});
+
+t.test('a waiter of a part is served once both the part and the key have a permit', async (t) => {
+  const { all, told, waiter } = setUp({ permitsPerKey: 2 });
+  const acme = all.of('acme');
+  const guests = acme.part(1);
+  acme.tryAcquire();
+  acme.tryAcquire();
+  guests.enqueue(waiter('guest'), 1);
+  guests.enqueue(waiter('second guest'), 1);
+  acme.enqueue(waiter('local'), 1);
+  t.same(told, []);
+  acme.release();
+  acme.release();
+  t.same([...told].sort(), ['guest runs', 'local runs'], 'the second guest is beyond the share');
+  guests.release();
+  t.ok(told.includes('second guest runs'));
+  guests.release();
+  acme.release();
+  t.equal(acme.inUse, 0);
+  t.ok(acme.unused);
+});
+
+t.test('a permit of a part that is released late serves the key then', async (t) => {
+  const { all, told, waiter, clock } = setUp({ delayedRelease: { burst: 1, perSecond: 10 } });
+  const acme = all.of('acme');
+  const guests = acme.part(1);
+  guests.tryAcquire();
+  guests.releaseDelayed();
+  guests.tryAcquire();
+  guests.releaseDelayed();
+  acme.enqueue(waiter('local'), 1);
+  t.same(told, []);
+  clock.advance(100);
+  t.same(told, ['local runs']);
 });

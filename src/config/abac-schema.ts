@@ -1,0 +1,64 @@
+/**
+ * The schema of one line of the ABAC policy file. Every `error` text continues "expected …".
+ * https://pkg.go.dev/k8s.io/kubernetes/pkg/apis/abac/v1beta1#PolicySpec
+ */
+import { z } from 'zod';
+import { ABAC_API_VERSION } from '../api/abac-v1beta1.ts';
+import { labelProblem, reservedGroupPrefix, reservedUserPrefix } from '../api/reserved-names.ts';
+import { formIssue, label, text } from './fields.ts';
+
+const EVERY = '*';
+const MAX_NAME_LENGTH = 253;
+
+/** @param prefixOf returns a prefix that no name may have */
+function subjectName(prefixOf: (name: string) => string | undefined) {
+  return text
+    .max(MAX_NAME_LENGTH, { error: `a name of at most ${MAX_NAME_LENGTH} characters, or *` })
+    .superRefine((name, context) => {
+      const prefix = prefixOf(name);
+      if (prefix === undefined) return;
+      const message = `a name within the tenant, or *; no user or group of one begins with ${prefix}`;
+      context.addIssue({ code: 'custom', message });
+    });
+}
+
+const NAMESPACE = 'the name of a namespace, or * for all and for what has no namespace';
+
+const spec = z
+  .strictObject({
+    name: label({ missing: 'a name for the audit log and the roles' }),
+    tenant: text,
+    space: text,
+    user: subjectName(reservedUserPrefix).exactOptional(),
+    group: subjectName(reservedGroupPrefix).exactOptional(),
+    namespace: z.string().refine((name) => name === EVERY || labelProblem(name) === undefined, {
+      error: NAMESPACE,
+    }),
+    apiGroup: z.string().regex(/^(?:\*|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?$/, {
+      error: 'an API group, empty for the core group, or * for all',
+    }),
+    resource: z.string().regex(/^(?:\*|[a-z0-9][a-z0-9.-]*(?:\/[a-z0-9-]+)?)$/, {
+      error: 'a resource in the plural, a subresource such as pods/log, or * for all',
+    }),
+    readonly: z.boolean(),
+    nonResourcePath: z.never({ error: 'no paths: a policy grants resources' }).optional(),
+  })
+  .superRefine(({ user, group, nonResourcePath: _, ...rest }, context) => {
+    const forms = 'user, group, or both without *';
+    const isSwallowed = user !== undefined && group !== undefined && (user === EVERY || group === EVERY);
+    if (isSwallowed)
+      context.addIssue({
+        code: 'custom',
+        message: 'user or group alone if it is *, which would disable the other condition',
+        params: { found: 'both' },
+      });
+    if (user === undefined && group === undefined) context.addIssue(formIssue(forms, rest));
+  });
+
+export const abacLineSchema = z.strictObject({
+  apiVersion: z.literal(ABAC_API_VERSION),
+  kind: z.literal('Policy'),
+  spec,
+});
+
+export type AbacLine = z.output<typeof abacLineSchema>;

@@ -1,0 +1,128 @@
+/**
+ * Calls the validating webhooks that are registered, after everything else has admitted a write. A
+ * registration with selectors or `matchConditions` is an error of the test: they are not supported.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+import { randomUUID } from 'node:crypto';
+import { Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { Exchange } from './exchange.ts';
+import { isObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
+import type { Kind } from './kinds.ts';
+import { ApiError } from './statuses.ts';
+
+type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
+
+interface Write {
+  readonly operation: Operation;
+  readonly object?: JsonObject;
+  readonly oldObject?: JsonObject;
+}
+
+const UNSUPPORTED = ['namespaceSelector', 'objectSelector', 'matchConditions'];
+
+/** @throws ApiError as the webhook refuses; 500 if it cannot be asked and its failure policy is `Fail` */
+export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write): Promise<void> {
+  const group = 'admissionregistration.k8s.io';
+  const resource = 'validatingwebhookconfigurations';
+  for (const { object } of exchange.cluster.store.list({ group, resource })) {
+    for (const webhook of objectsAt(object, 'webhooks')) {
+      if (!objectsAt(webhook, 'rules').some((rule) => concerns(rule, exchange, kind, write.operation)))
+        continue;
+      const unsupported = UNSUPPORTED.find((field) => Object.keys(objectAt(webhook, field)).length > 0);
+      if (unsupported !== undefined) throw new Error(`the stand-in does not support ${unsupported}`);
+      await call(webhook, reviewOf(exchange, kind, write));
+    }
+  }
+}
+
+function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: Operation): boolean {
+  const has = (field: string, value: string) =>
+    textsAt(rule, field).some((each) => each === '*' || each === value);
+  const resource = path.subresource === '' ? kind.resource : `${kind.resource}/${path.subresource}`;
+  return (
+    has('operations', operation) &&
+    has('apiGroups', kind.group) &&
+    has('apiVersions', path.version) &&
+    has('resources', resource)
+  );
+}
+
+function reviewOf(exchange: Exchange, kind: Kind, { operation, object, oldObject }: Write): JsonObject {
+  const { path, tenant, user } = exchange;
+  const { group, resource } = kind;
+  const { version, namespace, subresource } = path;
+  const ofTenant = (given: JsonObject | undefined): JsonObject | null =>
+    given === undefined
+      ? null
+      : {
+          ...given,
+          kind: kind.kind,
+          apiVersion: group === '' ? version : `${group}/${version}`,
+          metadata: {
+            ...objectAt(given, 'metadata'),
+            ...(exchange.cluster.flavour === 'arktos' && kind.scope !== 'cluster' && { tenant }),
+            ...(namespace !== '' && { namespace }),
+          },
+        };
+  const named = { group, version, kind: kind.kind };
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: 'admission.k8s.io/v1',
+    request: {
+      uid: randomUUID(),
+      kind: named,
+      resource: { group, version, resource },
+      requestKind: named,
+      requestResource: { group, version, resource },
+      ...(subresource !== '' && { subResource: subresource, requestSubResource: subresource }),
+      ...(operation !== 'CREATE' && { name: path.name }),
+      ...(namespace !== '' && { namespace }),
+      operation,
+      userInfo: { username: user.username, groups: [...user.groups] },
+      object: ofTenant(object),
+      oldObject: ofTenant(oldObject),
+      dryRun: path.query.has('dryRun'),
+    },
+  };
+}
+
+async function call(webhook: JsonObject, review: JsonObject): Promise<void> {
+  const name = textAt(webhook, 'name');
+  const client = objectAt(webhook, 'clientConfig');
+  let verdict: JsonObject;
+  try {
+    verdict = await post(textAt(client, 'url'), textAt(client, 'caBundle'), review);
+  } catch (error) {
+    if (textAt(webhook, 'failurePolicy') === 'Ignore') return;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `failed calling webhook "${name}": Post "${textAt(client, 'url')}": ${reason}`;
+    throw new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, {
+      causes: [{ message }],
+    });
+  }
+  if (verdict.allowed === true) return;
+  const status = objectAt(verdict, 'status');
+  const code = typeof status.code === 'number' ? status.code : 400;
+  const because = textAt(status, 'message') === '' ? '' : `: ${textAt(status, 'message')}`;
+  const message = `admission webhook "${name}" denied the request${because}`;
+  throw new ApiError(code, textAt(status, 'reason') || undefined, message);
+}
+
+/** @returns the review's `response` */
+async function post(url: string, caBundle: string, review: JsonObject): Promise<JsonObject> {
+  const agent = new Agent({ ca: Buffer.from(caBundle, 'base64') });
+  const head = { method: 'POST', agent, headers: { 'content-type': 'application/json' } };
+  try {
+    const answer = await new Promise<string>((resolve, reject) => {
+      httpsRequest(`${url}?timeout=5s`, head, (response) => text(response).then(resolve, reject))
+        .on('error', reject)
+        .end(JSON.stringify(review));
+    });
+    const parsed: unknown = JSON.parse(answer);
+    if (!isObject(parsed)) throw new TypeError('its response is no object');
+    return objectAt(parsed, 'response');
+  } finally {
+    agent.destroy();
+  }
+}

@@ -1,0 +1,143 @@
+/** Policies, the facts and settings from which they follow, and requests of guests. */
+import type { AbacPolicy } from '../../src/api/abac-v1beta1.ts';
+import { grantableRules } from '../../src/api/grantable-rules.ts';
+import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type { CrossTenantPolicy, TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
+import { parseAbacFile } from '../../src/config/abac-file.ts';
+import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
+import { createPolicyResolver, type PolicySettings, type PolicySources } from '../../src/policy/resolve.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+
+export const NOW = Date.UTC(2026, 6, 1);
+export const HOUR = 3_600_000;
+
+/** A spec of the ABAC file: alice of acme reads pods of globex. */
+export const ALICE_READS_PODS = {
+  name: 'alice-pods',
+  tenant: 'acme',
+  space: 'globex',
+  user: 'alice',
+  namespace: '*',
+  apiGroup: '',
+  resource: 'pods',
+  readonly: true,
+};
+
+type AbacSpec = Readonly<Record<string, unknown>>;
+
+export function abacLine(spec: AbacSpec = ALICE_READS_PODS): string {
+  return JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
+}
+
+export function readAbacFile(text: string, grantable: readonly PolicyRule[] = []) {
+  return parseAbacFile(Buffer.from(text), {
+    systemTenant: 'system',
+    grantable: grantableRules(grantable),
+  });
+}
+
+/** @throws Error if a line is refused */
+export function abacPolicies(...specs: readonly AbacSpec[]): readonly AbacPolicy[] {
+  const { policies, problems } = readAbacFile(specs.map(abacLine).join('\n'));
+  if (problems.length > 0) throw new Error(JSON.stringify(problems));
+  return policies;
+}
+
+export const POD_READER: PolicyRule = {
+  apiGroups: [''],
+  resources: ['pods', 'pods/log'],
+  verbs: ['get', 'list', 'watch'],
+};
+
+/** Of globex, created after the webhook was registered: users of acme in the group devs read pods. */
+export function crossTenantPolicy(
+  spec: Partial<CrossTenantPolicy['spec']> = {},
+  metadata: Partial<CrossTenantPolicy['metadata']> = {},
+): CrossTenantPolicy {
+  return {
+    apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+    kind: 'CrossTenantPolicy',
+    metadata: { name: 'devs', tenant: 'globex', creationTimestamp: '2026-06-01T00:00:00Z', ...metadata },
+    spec: {
+      subjects: [{ kind: 'Group', tenant: 'acme', name: 'devs' }],
+      namespaces: ['*'],
+      rules: [POD_READER],
+      ...spec,
+    },
+  };
+}
+
+/** Of the system tenant: its group support edits in globex. */
+export function administration(
+  spec: Partial<TenantAdministration['spec']> = {},
+  name = 'support',
+): TenantAdministration {
+  return {
+    apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+    kind: 'TenantAdministration',
+    metadata: { name },
+    spec: {
+      groups: ['keystone:group:support'],
+      tenants: { names: ['globex'] },
+      clusterRole: 'stonegate:edit',
+      reason: 'support contract',
+      ...spec,
+    },
+  };
+}
+
+export function policyFacts(facts: Partial<PolicyFacts> = {}): PolicyFacts {
+  return {
+    crossTenantPolicies: [],
+    administrations: [],
+    tenants: ['system', 'acme', 'globex', 'initech'].map((name) => ({ name, labels: {} })),
+    clusterRoles: new Map(),
+    webhook: { registered: true, since: Date.UTC(2026, 0, 1) },
+    ...facts,
+  };
+}
+
+/** Two Keystone domains have a tenant of another name. */
+const DOMAINS: Readonly<Record<string, string>> = { Default: 'acme', Partner: 'globex' };
+
+const POLICY_SETTINGS: PolicySettings = {
+  systemTenant: 'system',
+  tenantOfDomain: (domain) => DOMAINS[domain] ?? (/^[a-z]+$/.test(domain) ? domain : undefined),
+  grantable: [],
+  crossTenantPolicies: true,
+  tenantAdministrations: true,
+  administrationsMustEnd: false,
+};
+
+export function resolvedPolicies(
+  sources: Partial<PolicySources>,
+  settings: Partial<PolicySettings> = {},
+  now = NOW,
+) {
+  const resolve = createPolicyResolver({ ...POLICY_SETTINGS, ...settings });
+  return resolve({ abac: [], administrations: [], facts: policyFacts(), ...sources }, now);
+}
+
+/** A user of acme in globex. */
+export function entry(
+  name: string,
+  {
+    home = 'acme',
+    tenant = 'globex',
+    groups = [],
+  }: Partial<Record<'home' | 'tenant', string>> & {
+    readonly groups?: readonly string[];
+  } = {},
+): Entry {
+  return { home: toTenantName(home), tenant: toTenantName(tenant), name, groups };
+}
+
+/** `get pods/log` in a namespace. */
+export function attributes(
+  verb: string,
+  full: string,
+  { namespace = 'default', apiGroup = '', name = '' } = {},
+): PolicyAttributes {
+  const [resource = '', subresource = ''] = full.split('/', 2);
+  return { isResourceRequest: true, verb, apiGroup, resource, subresource, namespace, name };
+}

@@ -1,0 +1,156 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+function read(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}) {
+  const text = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: ${mode}, domains: { Partner: partners, Default: system } }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+authorization: ${authorization}
+${more}`;
+  return parseConfiguration(text, '/etc');
+}
+
+function problemsOf(...given: Parameters<typeof read>): string[] {
+  return read(...given).problems.map(formatProblem);
+}
+
+const CREDENTIAL = 'bindings: { credential: { tokenFile: provisioner } }';
+const USES = [
+  'abacPolicyFile: policies.jsonl',
+  'crossTenantPolicies: true',
+  'tenantAdministrations: true',
+  'administrations: [{ name: a, groups: [g], tenants: { names: ["*"] }, clusterRole: view, reason: r }]',
+];
+
+/** The problems of one administration with these fields beside or instead of the others. */
+function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}): string[] {
+  const administration = {
+    name: 'support',
+    groups: ['keystone:group:abc'],
+    tenants: { names: ['*'] },
+    clusterRole: 'stonegate:edit',
+    reason: 'support contract',
+    ...fields,
+  };
+  return problemsOf(JSON.stringify({ administrations: [administration], ...authorization })).map((problem) =>
+    problem.replace('authorization.administrations[0].', ''),
+  );
+}
+
+t.test('policies need a credential that writes the roles of guests', async (t) => {
+  for (const use of USES) {
+    t.same(problemsOf(`{ ${use} }`), [], use);
+    t.match(
+      problemsOf(`{ ${use} }`, { more: '' }),
+      [/^bindings\.credential: is required with authorization\./],
+      use,
+    );
+  }
+  t.same(problemsOf('{ administrationsMustEnd: true }', { more: '' }), []);
+});
+
+t.test('every field that is set is seen in the effective configuration', async (t) => {
+  const tenants = { names: ['acme'], matchLabels: { region: 'eu' }, domains: ['Acme'] };
+  const administration = { name: 'a', groups: ['g'], tenants, clusterRole: 'view', reason: 'r' };
+  const { configuration } = read(`
+  abacPolicyFile: policies.jsonl
+  crossTenantPolicies: true
+  tenantAdministrations: true
+  administrationsMustEnd: true
+  administrations:
+    - ${JSON.stringify({ ...administration, domain: 'Partner', notAfter: '2027-03-31T02:00:00+02:00' })}`);
+  t.same(configuration?.authorization, {
+    hideForbidden: false,
+    abacPolicyFile: '/etc/policies.jsonl',
+    crossTenantPolicies: true,
+    tenantAdministrations: true,
+    administrationsMustEnd: true,
+    administrations: [{ ...administration, domain: 'Partner', notAfter: Date.UTC(2027, 2, 31) }],
+  });
+});
+
+t.test('policies are refused in shared mode', async (t) => {
+  const all = problemsOf(`{ ${USES.join(', ')} }`, { mode: 'shared' });
+  t.equal(all.length, 4);
+  for (const problem of all) t.match(problem, /^authorization\.\w+ \(line 7\): has no effect in shared mode/);
+});
+
+t.test('an administration is checked when the configuration is loaded', async (t) => {
+  t.same(
+    administrationProblems({ tenants: { names: ['acme'], domains: ['x'], matchLabels: { a: 'b' } } }),
+    [],
+  );
+  const cases: readonly (readonly [fields: Readonly<Record<string, unknown>>, problem: RegExp])[] = [
+    [{ tenants: {} }, /^tenants .*expected names, matchLabels or domains/],
+    [{ tenants: { names: [] } }, /^tenants\.names .*expected a list that is not empty/],
+    [{ tenants: { domains: [] } }, /^tenants\.domains .*expected a list that is not empty/],
+    [{ tenants: { matchLabels: {} } }, /^tenants\.matchLabels .*expected at least one label/],
+    [{ tenants: { names: ['*', 'acme'] } }, /^tenants\.names .*expected `\*` alone/],
+    [{ tenants: { names: ['acme', 'system'] } }, /^tenants\.names\[1\] .*expected a tenant that/],
+    [{ tenants: { names: ['all'] } }, /^tenants\.names\[0\] .*expected a tenant that/],
+    [{ tenants: { names: ['acme*'] } }, /^tenants\.names\[0\] .*expected a tenant that/],
+    [{ domain: 'Partner', tenants: { names: ['partners'] } }, /^tenants\.names\[0\] .*another tenant/],
+    [{ domain: 'No tenant' }, /^domain .*expected a Keystone domain that has a tenant/],
+    [{ domain: 'partners' }, /^domain .*expected a Keystone domain that has a tenant/],
+    [{ domain: 'system' }, /^domain .*expected a Keystone domain that has a tenant/],
+    [{ groups: [] }, /^groups .*expected a list that is not empty/],
+    [{ groups: ['system:masters'] }, /^groups\[0\] .*found one under system:/],
+    [{ groups: ['stonegate:guest'] }, /^groups\[0\] .*found one under stonegate:/],
+    [{ groups: ['*'] }, /^groups\[0\] .*found one under \*/],
+    [{ clusterRole: 'stonegate:policy:abac:x' }, /^clusterRole .*expected one of stonegate:read, /],
+    [{ clusterRole: 'stonegate:basic-user' }, /^clusterRole .*expected one of stonegate:read, /],
+    [{ reason: '' }, /^reason /],
+    [{ name: 'A' }, /^name /],
+    [{ notAfter: 'tomorrow' }, /^notAfter .*RFC 3339/],
+  ];
+  for (const [fields, problem] of cases)
+    t.match(administrationProblems(fields), [problem], JSON.stringify(fields));
+});
+
+t.test('names of administrations are unique', async (t) => {
+  const administration = {
+    name: 'a',
+    groups: ['g'],
+    tenants: { names: ['*'] },
+    clusterRole: 'v',
+    reason: 'r',
+  };
+  t.match(problemsOf(JSON.stringify({ administrations: [administration, administration] })), [
+    /^authorization\.administrations\[1\]\.name .*expected another name: a is taken/,
+  ]);
+});
+
+t.test(
+  'D336 an administration without an end is refused if each must end; one in the past loads',
+  async (t) => {
+    const mustEnd = { administrationsMustEnd: true };
+    t.match(administrationProblems({}, mustEnd), [
+      /^notAfter.*is required with authorization\.administrationsMustEnd/,
+    ]);
+    t.same(administrationProblems({ notAfter: '2020-01-01T00:00:00Z' }, mustEnd), []);
+  },
+);
+
+t.test('access.grantable names what it grants, and nothing that is worth more than the rule', async (t) => {
+  const grantable = (rule: string) =>
+    problemsOf('{}', { more: `access: { grantable: [${rule}] }` }).map((problem) => problem.split(' ')[0]);
+  t.same(grantable('{ apiGroups: [""], resources: [nodes, pods/log], verbs: [get] }'), []);
+  for (const verb of ['*', 'bind', 'escalate', 'impersonate', 'GET', ''])
+    t.same(grantable(`{ apiGroups: [""], resources: [pods], verbs: ["${verb}"] }`), [
+      'access.grantable[0].verbs[0]',
+    ]);
+  for (const resource of ['*', '*/scale', 'pods/*'])
+    t.same(grantable(`{ apiGroups: [""], resources: ["${resource}"], verbs: [get] }`), [
+      'access.grantable[0].resources[0]',
+    ]);
+  t.same(grantable('{ apiGroups: ["*"], resources: [pods], verbs: [get] }'), [
+    'access.grantable[0].apiGroups[0]',
+  ]);
+  t.same(grantable('{ apiGroups: [""], resources: [pods], resourceNames: ["*"], verbs: [get] }'), [
+    'access.grantable[0].resourceNames[0]',
+  ]);
+});
