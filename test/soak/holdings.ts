@@ -26,7 +26,7 @@ const COUNTS = ['timers', 'descriptors'] as const;
 const HEAP = { factor: 1.25, bytes: 12 * 2 ** 20 };
 const RESIDENT = { factor: 1.5, bytes: 64 * 2 ** 20 };
 
-/** Milliseconds between two measurements, and for which what is held may end: attempts to connect, free pages. */
+/** Milliseconds between two measurements, and for which attempts to connect may end and pages be freed. */
 const INTERVAL = 500;
 const TIMEOUT = 60_000;
 /** Measurements after the first round, of which the lowest counts. */
