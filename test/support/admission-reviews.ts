@@ -1,5 +1,6 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
 
+import type { PolicyProblem } from '../../src/admission/cross-tenant-policies.ts';
 import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';
 import type { AdmissionTenants, Right } from '../../src/admission/ports.ts';
@@ -58,6 +59,7 @@ interface DecisionOptions {
   readonly nodeLabels?: readonly string[];
   readonly systemUsers?: readonly string[];
   readonly systemNamespaces?: readonly string[];
+  readonly policyProblem?: PolicyProblem;
   readonly publishing?: Parameters<typeof publishedKindsOf>[0];
 }
 
@@ -88,6 +90,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     nodeLabels,
     podSecurity: podSecurityRulesOf({ general, exceptions: new Map(exceptions) }),
     isArktos: mode === 'arktos',
+    policyProblem: options.policyProblem ?? (() => undefined),
     publishedKinds: new Set(
       publishedKindsOf(options.publishing ?? { kinds: [], clusterScoped: [] }).map(
         ({ group, resource }) => `${group}/${resource}`,
@@ -95,6 +98,8 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     ),
   });
 }
+
+export const CALLER = { source: '192.0.2.1', signal: new AbortController().signal };
 
 export interface ReviewerOptions extends DecisionOptions {
   /** Whether the user has the right; rejects if it cannot be told. Without it nothing is held. */
@@ -112,7 +117,7 @@ export function reviewerOf(options: ReviewerOptions = {}) {
     decide: decisionOf(options),
     tenants: tenantsOf(options),
     access: {
-      async isAllowed({ username }, right, { tenant }, signal) {
+      async isAllowed({ username }, right, { tenant }, { signal }) {
         return options.holds?.({ ...right, user: username, tenant }, signal) ?? false;
       },
     },
@@ -125,7 +130,7 @@ export async function verdictOn(
   options: ReviewerOptions = {},
 ): Promise<AdmissionResponse> {
   const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
-  const { body } = 'complete' in judged ? await judged.complete(new AbortController().signal) : judged;
+  const { body } = 'complete' in judged ? await judged.complete(CALLER) : judged;
   const { response }: { response: AdmissionResponse } = JSON.parse(body);
   return response;
 }

@@ -99,6 +99,32 @@ t.test('everything else in the file stays, comments too', async (t) => {
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
 
+t.test(
+  '--tenant names another tenant: its prefix is in the address, and its name in the context',
+  async (t) => {
+    const folder = t.testdir();
+    const { code, stdout } = await run(folder, [...SERVER, '--tenant', 'globex', ...LOGIN]);
+    t.equal(code, 0);
+    t.match(stdout, 'context stonegate-example-globex');
+    t.match(parse(readFileSync(join(folder, '.kube', 'config'), 'utf8')), {
+      clusters: [
+        {
+          name: 'stonegate-example-globex',
+          cluster: { server: 'https://stonegate.example:8443/tenants/globex' },
+        },
+      ],
+    });
+  },
+);
+
+t.test('--tenant wants what can be the name of a tenant', async (t) => {
+  for (const tenant of ['', '*', 'Globex', 'globex/api', '../x', 'a'.repeat(64)]) {
+    const { code, stderr } = await run(t.testdir(), [...SERVER, '--tenant', tenant, ...LOGIN]);
+    t.equal(code, 2, tenant);
+    t.match(stderr, '--tenant');
+  }
+});
+
 t.test('--use switches to it', async (t) => {
   const folder = t.testdir({ config: THEIRS });
   const file = join(folder, 'config');
