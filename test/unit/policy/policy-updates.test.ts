@@ -77,7 +77,7 @@ t.test('a policy is in force at once, and its removal within a second', async (t
   t.equal(site.changes, 2);
 });
 
-t.test('a proof without a change tells nobody', async (t) => {
+t.test('a proof without a change is told to no one', async (t) => {
   const site = start(t);
   const { changes, replaced } = site;
   site.tell();
