@@ -72,3 +72,12 @@ export interface AuthorizationConfiguration {
   /** Whether an administration without an end is refused. */
   readonly administrationsMustEnd: boolean;
 }
+
+/** Which forms of policies a configuration has. */
+export interface EnabledPolicies {
+  readonly abac: boolean;
+  readonly crossTenantPolicies: boolean;
+  /** Of the configuration. */
+  readonly administrations: boolean;
+  readonly tenantAdministrations: boolean;
+}

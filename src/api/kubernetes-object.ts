@@ -10,6 +10,8 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly name: string;
   /** Arktos only. */
   readonly tenant?: string;
+  /** Of custom resources with a status: counts changes of the spec. */
+  readonly generation?: number;
 }
 
 export interface PolicyRule {

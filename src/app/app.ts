@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
+import { createMembershipLog } from '../audit/membership-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import {
@@ -39,6 +40,8 @@ export interface AppOptions {
   readonly watched: Watched;
   readonly sources: LoadSources;
   readonly logger: ReturnType<typeof createLogger>;
+  /** Whether roles and bindings of features that are switched off stay. */
+  readonly keep?: boolean;
   /** Called with each step of the start before it begins: a step may never end. */
   readonly onStep?: (step: string) => void;
 }
@@ -132,7 +135,12 @@ interface ProcessState {
   replaceGeneration(next: LoadedConfiguration): void;
 }
 
-async function openProcess({ loaded, logger, onStep = () => {} }: AppOptions): Promise<ProcessState> {
+async function openProcess({
+  loaded,
+  logger,
+  keep = false,
+  onStep = () => {},
+}: AppOptions): Promise<ProcessState> {
   const { configuration } = loaded;
   const metrics = createMetrics(() => systemClock.now());
   const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
@@ -156,6 +164,8 @@ async function openProcess({ loaded, logger, onStep = () => {} }: AppOptions): P
     portal: configuration.portal && createPortalState(runtime),
     hasWebhook: configuration.webhook !== undefined,
     inForce: () => generations.current,
+    memberships: createMembershipLog({ ...runtime, sink: audit }),
+    keep,
   };
   return {
     runtime,

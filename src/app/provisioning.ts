@@ -149,19 +149,35 @@ function createPeriodic(build: Build): void {
   });
 }
 
+/**
+ * Of what is served: the same connections for all that provisions.
+ *
+ * @returns undefined if the configuration names no credential to provision with
+ */
+export function createServedProvisioningUpstream({
+  loaded,
+  generation,
+  runtime,
+}: Build): Upstream | undefined {
+  const options = provisioningUpstreamOptions(loaded);
+  return (
+    options &&
+    generation.component(PROVISIONING_UPSTREAM, {
+      fingerprint: [loaded.configuration.upstream, options],
+      create: () => createUpstream({ ...runtime, ...options }),
+    })
+  );
+}
+
 function provisioningBackends(build: Build) {
-  const { loaded, generation, runtime } = build;
+  const { loaded } = build;
   const { keystone: configuration } = loaded.configuration.authentication;
   const keystone = configuration && createKeystone(build, configuration);
   const directory = keystone?.client.directory;
-  const options = provisioningUpstreamOptions(loaded);
+  const fetcher = createServedProvisioningUpstream(build);
   // Loading refuses a configuration without these.
   if (keystone === undefined || directory === undefined) throw new Error('no Keystone to provision for');
-  if (options === undefined) throw new Error('no credential to provision with');
-  const fetcher = generation.component(PROVISIONING_UPSTREAM, {
-    fingerprint: [loaded.configuration.upstream, options],
-    create: () => createUpstream({ ...runtime, ...options }),
-  });
+  if (fetcher === undefined) throw new Error('no credential to provision with');
   return { keystone, directory, fetcher, mode: createTenancyMode(loaded.configuration) };
 }
 

@@ -2,6 +2,7 @@
  * What a process serves with one configuration: the value of a generation.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { MembershipLog } from '../audit/membership-log.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
 import type { Drops } from '../flowcontrol/ports.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
@@ -12,6 +13,8 @@ import { createConfiguredAdmission } from './admission.ts';
 import { type Build, counted } from './build.ts';
 import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
+import { createPolicies } from './policies.ts';
+import { createPolicyController } from './policy-controller.ts';
 import { createConfiguredPortal, type PortalState } from './portal.ts';
 import { createServedProvisioning } from './provisioning.ts';
 import { createIndexReadiness } from './rbac-index.ts';
@@ -32,6 +35,9 @@ export interface ServingProcess {
   /** Whether the process was started with a webhook. */
   readonly hasWebhook: boolean;
   readonly inForce: () => InForce;
+  readonly memberships: MembershipLog;
+  /** Whether what Stonegate made for a feature stays if the configuration does not have it any more. */
+  readonly keep: boolean;
 }
 
 export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permit' | 'clear'>, InForce {
@@ -52,7 +58,10 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const { configuration } = build.loaded;
   const { inFlight } = build.generation;
   const provisioning = createServedProvisioning(build);
-  const pipeline = createPipeline(build, { ...process, provisioning });
+  const policies = createPolicies(build);
+  const { memberships, keep } = process;
+  createPolicyController(build, { policies, keep, memberships });
+  const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = pipeline;
   const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);
   const webhook = process.hasWebhook

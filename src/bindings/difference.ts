@@ -6,6 +6,7 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
+import { replaces, withDrift } from '../lib/object-drift.ts';
 import {
   type DesiredObject,
   type DesiredObjectRules,
@@ -13,7 +14,7 @@ import {
   resolveNamespaces,
 } from './desired-objects.ts';
 import type { DesiredState } from './desired-state.ts';
-import { isManaged, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import { isManaged, labelValue, ownerLabels } from './managed-object.ts';
 import type { Change, Plan, ProvisioningRefusal } from './plan.ts';
 import type { Place } from './ports.ts';
 import type { ClusterState } from './read-state.ts';

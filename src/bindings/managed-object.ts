@@ -1,11 +1,11 @@
 /**
- * Labels, names and comparison of the objects that Stonegate manages. A binding's name is a digest of its
+ * Labels and names of the objects that Stonegate manages. A binding's name is a digest of its
  * purpose, so that every replica and every run computes the same object; labels name the owner. An object
  * with neither was not created by Stonegate.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { KubernetesObject, NamedObjectMeta, PolicyRule, RBACSubject } from '../api/kubernetes-object.ts';
+import type { KubernetesObject, NamedObjectMeta } from '../api/kubernetes-object.ts';
 
 const MANAGED_BY = 'stonegate.dev/managed-by';
 const PROJECT_ID = 'stonegate.dev/project-id';
@@ -94,61 +94,4 @@ function bindingName(purpose: string): string {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-const RBAC = 'rbac.authorization.k8s.io';
-
-/** Whether the object must be recreated: `roleRef` is immutable. */
-export function replaces(wanted: KubernetesObject, existing: KubernetesObject): boolean {
-  if (!('roleRef' in wanted) || !('roleRef' in existing)) return false;
-  const { kind, name } = existing.roleRef;
-  return kind !== wanted.roleRef.kind || name !== wanted.roleRef.name;
-}
-
-/**
- * Labels and annotations of others are preserved; subjects and rules must equal the desired ones exactly.
- *
- * @returns the object to write; undefined if nothing differs
- */
-export function withDrift(
-  wanted: KubernetesObject,
-  existing: KubernetesObject,
-): KubernetesObject | undefined {
-  const { labels = {}, annotations = {} } = wanted.metadata;
-  const asWanted =
-    holds(existing.metadata.labels, labels) &&
-    holds(existing.metadata.annotations, annotations) &&
-    bodyOf(wanted) === bodyOf(existing);
-  if (asWanted) return undefined;
-  const metadata = {
-    ...existing.metadata,
-    labels: { ...existing.metadata.labels, ...labels },
-    annotations: { ...existing.metadata.annotations, ...annotations },
-  };
-  return { ...wanted, metadata };
-}
-
-function holds(
-  actual: Readonly<Record<string, string>> = {},
-  wanted: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(wanted).every(([key, value]) => actual[key] === value);
-}
-
-/** Equal for objects that mean the same, regardless of the API server's defaults. */
-function bodyOf(object: KubernetesObject): string {
-  if ('rules' in object) {
-    // An aggregation rule would add rules of other roles later.
-    return JSON.stringify([object.rules.map(ruleOf), 'aggregationRule' in object]);
-  }
-  return 'subjects' in object ? JSON.stringify(object.subjects.map(subjectOf)) : '';
-}
-
-function ruleOf(rule: PolicyRule) {
-  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs } = rule;
-  return [apiGroups, resources, resourceNames, nonResourceURLs, verbs];
-}
-
-function subjectOf({ kind, name, namespace = '', apiGroup }: RBACSubject) {
-  return [kind, name, namespace, apiGroup ?? (kind === 'ServiceAccount' ? '' : RBAC)];
 }

@@ -6,7 +6,8 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
-import { isManaged, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import { replaces, withDrift } from '../lib/object-drift.ts';
+import { isManaged, ownerLabels } from './managed-object.ts';
 import type { Change } from './plan.ts';
 import type { ClusterObjects, KubernetesObjectReference, Place } from './ports.ts';
 

@@ -11,7 +11,9 @@ import type {
   UpstreamConfiguration,
 } from '../api/config-v1alpha1.ts';
 import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
+import { abacPoliciesOf } from '../config/abac-file.ts';
 import { checkContent } from '../config/content-checks.ts';
+import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -20,8 +22,13 @@ import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
-import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
+import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
+import { crdManifests } from './crd-manifests.ts';
+import {
+  type ProvisionedPolicies,
+  type ProvisionerNeeds,
+  provisionerManifests,
+} from './provisioner-manifests.ts';
 import {
   configMapManifests,
   type ImpersonationNeeds,
@@ -42,6 +49,7 @@ Prints the ClusterRole, its binding and the place of the credential, for: kubect
   --provisioner            instead, what provisioning needs (stonegate/stonegate-provisioner, stonegate-provisioner)
   --help                   this text
 
+stonegate manifests crds prints the custom resources of cross-tenant policies and administrations (arktos mode).
 stonegate manifests admission prints what the admission webhook needs: see its own --help.
 
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
@@ -73,9 +81,10 @@ export function manifests(
   sources: LoadSources = systemSources,
 ): Promise<number> {
   if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
+  if (argv[0] === 'crds') return printDefinitions(argv.slice(1), io);
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
-      throw new UsageError('expected: manifests rbac, or manifests admission');
+      throw new UsageError('expected: manifests rbac, manifests crds, or manifests admission');
     if ((values.config === undefined) === (values.mode === undefined)) {
       throw new UsageError('expected either --config or --mode');
     }
@@ -103,6 +112,14 @@ export function manifests(
   });
 }
 
+function printDefinitions(argv: readonly string[], io: CommandIO): Promise<number> {
+  return runCommand({ usage: USAGE, options: {}, argv, io }, async (_values, positionals) => {
+    refuseWords(positionals);
+    io.stdout(crdManifests());
+    return EXIT.fine;
+  });
+}
+
 function needsOfMode(mode: string): Needs {
   if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
   return {
@@ -120,7 +137,8 @@ function needsOfMode(mode: string): Needs {
 }
 
 /**
- * Of the files it names only the AuthenticationConfiguration is read, for its extra keys. The credential may
+ * Of the files it names only the AuthenticationConfiguration is read, for its extra keys, and the ABAC policy
+ * file, for the names of its policies. The credential may
  * not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
@@ -142,18 +160,23 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     read,
   );
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
+  const abacFile = configuration?.authorization.abacPolicyFile;
+  const abac = abacFile === undefined ? undefined : await read(abacFile);
   return complete && configuration !== undefined && problems.length === 0
-    ? needsOf(configuration)
+    ? needsOf(configuration, abac)
     : undefined;
 }
 
-function needsOf(configuration: StonegateConfiguration): Needs {
+/** @param abac the operator's policies, if there are any */
+function needsOf(configuration: StonegateConfiguration, abac: Buffer | undefined): Needs {
   const { tenancy, authentication, upstream, bindings, webhook, access } = configuration;
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
     index: access.index,
+    policies: enabledPolicies(configuration),
+    provisionedPolicies: provisionedPoliciesOf(configuration, abac),
     constrained: false,
     extraKeys: [
       ...optionalExtraKeysOf(authentication),
@@ -168,6 +191,24 @@ function needsOf(configuration: StonegateConfiguration): Needs {
     targets: [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
       ({ roles = {} }) => Object.values(roles),
     ),
+  };
+}
+
+/** A file with mistakes is reported by `stonegate check`; its policies are not in force. */
+function provisionedPoliciesOf(
+  configuration: StonegateConfiguration,
+  abac: Buffer | undefined,
+): ProvisionedPolicies | undefined {
+  if (!hasPolicies(enabledPolicies(configuration))) return undefined;
+  const { policies } = abacPoliciesOf(configuration, () => abac);
+  return {
+    roles: [
+      ...policies.map(({ name }) => `stonegate:policy:abac:${name}`),
+      ...configuration.authorization.administrations.map(
+        ({ name }) => `stonegate:policy:administration:${name}`,
+      ),
+    ],
+    grantable: configuration.access.grantable,
   };
 }
 

@@ -6,7 +6,9 @@
  */
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { RoleTarget } from '../api/config-v1alpha1.ts';
+import { grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
 
 export interface ProvisionerNeeds {
@@ -15,6 +17,15 @@ export interface ProvisionerNeeds {
   readonly createRoles: boolean;
   /** The roles that Keystone roles are bound to. */
   readonly targets: readonly RoleTarget[];
+  /** Undefined without cross-tenant policies. */
+  readonly provisionedPolicies?: ProvisionedPolicies | undefined;
+}
+
+export interface ProvisionedPolicies {
+  /** Names of roles that the configuration and its files name; of objects, the names are not known. */
+  readonly roles: readonly string[];
+  /** `access.grantable`. */
+  readonly grantable: readonly PolicyRule[];
 }
 
 const NAME = 'stonegate-provisioner';
@@ -31,7 +42,12 @@ export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Imper
 }
 
 /** The rules of the ClusterRole. */
-export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeeds): PolicyRule[] {
+export function provisionerRules({
+  mode,
+  createRoles,
+  targets,
+  provisionedPolicies: policies,
+}: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
   const own = createRoles ? ownRoles(mode) : NONE;
@@ -40,16 +56,36 @@ export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeed
     ...clusterRoles.filter((name) => !own.has(name)),
     // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
     ...(arktos ? own.keys() : []),
+    ...(policies?.roles ?? []),
   ];
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
   return withoutCovered([
     rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
     rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
-    rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
+    rule(
+      RBAC,
+      ['clusterroles'],
+      [
+        'get',
+        'list',
+        ...(createRoles || policies ? ['create', 'update'] : []),
+        ...(policies ? ['delete'] : []),
+      ],
+    ),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
     ...[...own.values()].flat(),
+    ...(policies ? policyRules(policies) : []),
   ]);
+}
+
+/** What policies may grant, their conditions, and the Lease by which replicas agree on one of them. */
+function policyRules({ grantable }: ProvisionedPolicies): PolicyRule[] {
+  return [
+    rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
+    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
+    ...grantableRules(grantable),
+  ];
 }
 
 const NONE: typeof CLUSTER_ROLES = new Map();

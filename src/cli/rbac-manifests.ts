@@ -3,9 +3,11 @@
  * from Stonegate have been checked to need no escaping, and are quoted.
  */
 
+import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
+import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -16,6 +18,8 @@ export interface ImpersonationNeeds {
   readonly extraKeys: readonly string[];
   /** Whether the RBAC index is configured. */
   readonly index: boolean;
+  /** Which cross-tenant policies are configured; none without it. */
+  readonly policies?: EnabledPolicies;
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
   readonly constrained: boolean;
 }
@@ -76,6 +80,27 @@ const TENANTS = `  # The tenant of a user, for \`kubectl get tenants\`.
     resources: ["tenants"]
     verbs: ["get"]
 `;
+
+/** Rules of a ClusterRole: what policies follow from. The RBAC index reads roles too. */
+function policyRules({ policies, index }: ImpersonationNeeds): string {
+  if (policies === undefined) return '';
+  const { abac, administrations, tenantAdministrations, crossTenantPolicies } = policies;
+  const hasAdministrations = administrations || tenantAdministrations;
+  const follow = (group: string, resource: string) =>
+    `  - apiGroups: ["${group}"]\n    resources: ["${resource}"]\n    verbs: ["list", "watch"]\n`;
+  const rules = [
+    ...(abac || hasAdministrations || crossTenantPolicies ? [follow('', 'tenants')] : []),
+    ...(hasAdministrations && !index ? [follow('rbac.authorization.k8s.io', 'clusterroles')] : []),
+    ...(tenantAdministrations ? [follow(TENANCY_GROUP, 'tenantadministrations')] : []),
+    ...(crossTenantPolicies
+      ? [
+          follow(TENANCY_GROUP, 'crosstenantpolicies'),
+          follow('admissionregistration.k8s.io', 'validatingwebhookconfigurations'),
+        ]
+      : []),
+  ];
+  return rules.length === 0 ? '' : `  # Who may enter which tenants.\n${rules.join('')}`;
+}
 
 /** @returns YAML documents for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
@@ -147,7 +172,7 @@ ${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}${needs.index && needs.mode === 'arktos' ? TENANTS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}${needs.index && needs.mode === 'arktos' ? TENANTS : ''}${policyRules(needs)}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
 `;

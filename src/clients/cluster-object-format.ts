@@ -97,9 +97,10 @@ export function metaOf(value: unknown): NamedObjectMeta {
   return value;
 }
 
-function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
+export function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
   if (!isJSONObject(value) || typeof value.name !== 'string' || value.name === '') return false;
-  const texts = [value.namespace, value.uid, value.resourceVersion, value.deletionTimestamp];
+  const { tenant, namespace, uid, resourceVersion, deletionTimestamp, creationTimestamp } = value;
+  const texts = [tenant, namespace, uid, resourceVersion, deletionTimestamp, creationTimestamp ?? undefined];
   return (
     texts.every((text) => text === undefined || typeof text === 'string') &&
     [value.labels, value.annotations].every((map) => map === undefined || isTextMap(map))

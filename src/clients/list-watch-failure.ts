@@ -1,8 +1,7 @@
 /**
- * Why a list or a watch of the RBAC index ended, and what that means.
+ * Why a list or a watch ended, and what that means.
  */
 
-import type { IndexedResource } from '../api/rbac-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -46,12 +45,14 @@ function failureOfStatus(status: number): IndexFailure | 'expired' {
 
 const LOG_INTERVAL = 60_000;
 const REFUSED =
-  'the API server does not let Stonegate list and watch a resource of the RBAC index: apply the output of `stonegate manifests rbac --config FILE`';
-const REFUSED_CREDENTIAL =
-  "the API server refuses Stonegate's credential, so that the RBAC index cannot follow it";
+  'the API server does not let Stonegate list and watch a resource: apply the output of `stonegate manifests rbac --config FILE`';
+const REFUSED_CREDENTIAL = "the API server refuses Stonegate's credential";
 
 interface FailureLogOptions {
-  readonly resource: IndexedResource;
+  readonly resource: string;
+  readonly apiGroup: string;
+  /** What follows the API server: a noun for messages. */
+  readonly follower: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,29 +75,28 @@ export class FailureLog {
 
   /** What does not stop the resource from being followed. */
   mention(error: unknown): void {
-    const { clock, logger, resource } = this.#options;
+    const { clock, logger, resource, follower } = this.#options;
     const now = clock.now();
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + LOG_INTERVAL;
     if (error instanceof UnexpectedStatus && error.status === 403)
-      logger.error({ missingRule: ruleFor(resource) }, REFUSED);
+      logger.error({ missingRule: ruleFor(this.#options) }, `${follower}: ${REFUSED}`);
     else if (failureOf(error) === 'refused')
-      logger.error({ resource, reason: messageOf(error) }, REFUSED_CREDENTIAL);
-    else logger.warn({ resource, error }, 'the RBAC index could not follow the API server');
+      logger.error({ resource, reason: messageOf(error) }, `${follower}: ${REFUSED_CREDENTIAL}`);
+    else logger.warn({ resource, error }, `${follower} could not follow the API server`);
   }
 
   recovered(): void {
-    const { logger, resource } = this.#options;
+    const { logger, resource, follower } = this.#options;
     if (!this.#isFailing) return;
     this.#isFailing = false;
     this.#quietUntil = 0;
-    logger.info({ resource }, 'the RBAC index follows the API server again');
+    logger.info({ resource }, `${follower} follows the API server again`);
   }
 }
 
 /** As it is written in a ClusterRole. */
-function ruleFor(resource: IndexedResource): string {
-  const apiGroup = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+function ruleFor({ apiGroup, resource }: FailureLogOptions): string {
   return JSON.stringify({ apiGroups: [apiGroup], resources: [resource], verbs: ['list', 'watch'] });
 }
 

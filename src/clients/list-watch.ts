@@ -63,7 +63,8 @@ export class ListWatch {
   constructor(options: ListWatchOptions) {
     this.#options = options;
     this.#backoff = new Backoff({ ...RETRY, random: options.random });
-    this.#failures = new FailureLog(options);
+    const apiGroup = options.resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+    this.#failures = new FailureLog({ ...options, apiGroup, follower: 'the RBAC index' });
     this.#liveness = new WatchLiveness(options);
   }
 

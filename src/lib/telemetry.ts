@@ -64,6 +64,35 @@ export type IndexListReason = (typeof INDEX_LIST_REASONS)[number];
 export const INDEX_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
 export type IndexFailure = (typeof INDEX_FAILURES)[number];
 
+/** What policies follow from, beside the configuration. */
+export const POLICY_RESOURCES = [
+  'tenants',
+  'clusterroles',
+  'tenantadministrations',
+  'crosstenantpolicies',
+  'validatingwebhookconfigurations',
+] as const;
+export type PolicyResource = (typeof POLICY_RESOURCES)[number];
+export const POLICY_SOURCE_FAILURES = [...INDEX_FAILURES, 'expired'] as const;
+/** `incomplete`: a change failed. */
+export const POLICY_RUN_RESULTS = ['ok', 'incomplete', 'broken-off', 'error'] as const;
+
+/** A run that makes roles and bindings what the policies say. */
+export interface PolicyRunMeasures {
+  readonly result: (typeof POLICY_RUN_RESULTS)[number];
+  readonly changes: Readonly<Record<'create' | 'update' | 'delete', number>>;
+}
+
+/** The policies at one moment. */
+export interface PolicyMeasures {
+  /** By form: in force. */
+  readonly inForce: Readonly<Record<'abac' | 'tenant' | 'administration', number>>;
+  /** Objects and configured administrations that grant nothing. */
+  readonly notReady: number;
+  /** Since the oldest proof of what they follow from; undefined before the first. */
+  readonly ageSeconds: number | undefined;
+}
+
 /** Whose filtered responses are off because the index and the API server disagree. */
 export interface Suspensions {
   readonly users: number;
@@ -119,6 +148,15 @@ export interface Telemetry {
    * @returns call it when the verification is out of force; another one may be in force by then
    */
   suspensionsInForce(read: () => Suspensions): () => void;
+  /** A list or watch from which policies follow has failed. */
+  policySourceFailed(resource: PolicyResource, failure: (typeof POLICY_SOURCE_FAILURES)[number]): void;
+  policiesProvisioned(run: PolicyRunMeasures): void;
+  /**
+   * The policies in force are read at each scrape.
+   *
+   * @returns call it when they are out of force; others may be in force by then
+   */
+  policiesInForce(read: () => PolicyMeasures): () => void;
   /** The number of open connections of a listener is read at each scrape. */
   listening(listener: ListenerName, connections: () => number): void;
   /** @param notAfter field of the configuration → end of its certificate, in milliseconds since the epoch */
@@ -140,6 +178,9 @@ export const noTelemetry: Telemetry = {
   indexFailed() {},
   indexInForce() {},
   suspensionsInForce: () => () => {},
+  policySourceFailed() {},
+  policiesProvisioned() {},
+  policiesInForce: () => () => {},
   listening() {},
   certificatesInForce() {},
   reload() {},

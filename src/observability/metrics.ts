@@ -18,6 +18,7 @@ import {
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
+import { createPolicyMetrics } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
@@ -146,6 +147,7 @@ export function createMetrics(now: () => number): Metrics {
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
+    ...createPolicyMetrics(registers),
     ...createProcessMetrics(registers),
     auditEventLost: () => auditLost.inc(),
     auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),

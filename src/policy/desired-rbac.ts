@@ -5,15 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { grantableRules } from '../api/grantable-rules.ts';
-import type {
-  Binding,
-  ClusterRole,
-  ClusterRoleBinding,
-  NamedObjectMeta,
-  PolicyRule,
-  RoleBinding,
-} from '../api/kubernetes-object.ts';
+import type { Binding, ClusterRole, NamedObjectMeta, PolicyRule } from '../api/kubernetes-object.ts';
 import { type Policy, policyGroup } from './policy.ts';
+import type { PolicyObject } from './ports.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC}/v1`;
@@ -24,8 +18,6 @@ export const POLICY_LABELS = {
   form: 'stonegate.dev/policy-form',
   policy: 'stonegate.dev/policy',
 } as const;
-
-export type PolicyObject = ClusterRole | ClusterRoleBinding | RoleBinding;
 
 /** An object of a tenant; a RoleBinding's `metadata.namespace` is set. */
 export interface DesiredPolicyObject {

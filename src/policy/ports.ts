@@ -3,10 +3,10 @@
  * the facts from the API server.
  */
 import type { TenantName } from '../api/identity.ts';
-import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '../api/kubernetes-object.ts';
 import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
-import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
-import type { PolicyReference } from './policy.ts';
+import type { Condition, CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
+import type { PolicyForm, PolicyReference } from './policy.ts';
 
 /** A request of a user for another tenant than their own. */
 export interface Entry {
@@ -70,4 +70,69 @@ export interface PolicyFacts {
   /** The system tenant's. */
   readonly clusterRoles: ReadonlyMap<string, readonly PolicyRule[]>;
   readonly webhook: WebhookRegistration;
+}
+
+/** The facts as they are known now. */
+export interface PolicyFactsSource {
+  /** Empty where nothing is proven, or not lately. */
+  facts(): PolicyFacts;
+  /** The forms of policies of which all facts are current, in force or not. */
+  currentForms(): ReadonlySet<PolicyForm>;
+  /**
+   * When the first of what is current is not so any more unless it is proven again, in milliseconds since the
+   * epoch; undefined if nothing is current.
+   */
+  expiresAt(): number | undefined;
+  /** Called after each change or proof. @returns ends the calls */
+  onUpdate(callback: () => void): () => void;
+}
+
+/** Of the controller: the objects in tenants, with the provisioning credential. */
+export interface PolicyObjects {
+  /**
+   * All objects of a kind in all tenants.
+   *
+   * @param labelSelector as in the API
+   * @throws StatusError if the list is refused or incomplete
+   */
+  list<K extends PolicyObject['kind']>(
+    kind: K,
+    place: { readonly tenant: 'all' },
+    labelSelector: string,
+    signal: AbortSignal,
+  ): Promise<readonly Extract<PolicyObject, { kind: K }>[]>;
+  /** @returns `exists` if the name is taken @throws StatusError */
+  create(object: PolicyObject, place: PolicyPlace, signal: AbortSignal): Promise<'created' | 'exists'>;
+  /** @param object with the `resourceVersion` it was read with @throws StatusError */
+  update(
+    object: PolicyObject,
+    place: PolicyPlace,
+    signal: AbortSignal,
+  ): Promise<'updated' | 'conflict' | 'gone'>;
+  /** @param object as it was read: exactly that object is deleted @throws StatusError */
+  delete(
+    object: PolicyObject,
+    place: PolicyPlace,
+    signal: AbortSignal,
+  ): Promise<'deleted' | 'conflict' | 'gone'>;
+}
+
+export type PolicyObject = ClusterRole | ClusterRoleBinding | RoleBinding;
+
+export interface PolicyPlace {
+  readonly tenant: string;
+  readonly namespace?: string;
+}
+
+export interface PolicyStatusWriter {
+  /**
+   * Writes the conditions of an object, if it has not changed meanwhile.
+   *
+   * @throws StatusError
+   */
+  write(
+    object: CrossTenantPolicy | TenantAdministration,
+    conditions: readonly Condition[],
+    signal: AbortSignal,
+  ): Promise<'written' | 'conflict' | 'gone'>;
 }

@@ -25,12 +25,13 @@ import { startFailure } from '../start-failure.ts';
 import { exitAtOnce, StartLimit } from '../start-limit.ts';
 import { serveAdmission } from './serve-admission.ts';
 
-const USAGE = `Usage: stonegate serve --config FILE [--only admission]
+const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
 Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT skips
 the rest of that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
   --config FILE      the configuration
+  --keep             leave the roles and bindings of policies that the configuration does not have any more
   --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
                      admission, admin and log are read
   --help             this text
@@ -44,6 +45,7 @@ interface Started {
   readonly file: string;
   readonly loaded: LoadedConfiguration;
   readonly watched: Watched;
+  readonly keep: boolean;
   readonly logger: Logger;
   readonly limit: StartLimit;
 }
@@ -54,34 +56,41 @@ interface Started {
  * @param argv what follows `serve`
  */
 export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
-  const options = { config: { type: 'string' }, only: { type: 'string' } } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, only }, positionals) => {
-    refuseWords(positionals);
-    if (file === undefined) throw new UsageError('--config FILE is required');
-    if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
-    if (only !== undefined) return serveAdmission(file, io);
-    const logger = createLogger('info');
-    const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
-    limit.begin(`reading ${file} and the files it names`);
-    const result = await loadConfiguration(file, systemSources);
-    if (!result.ok) {
-      for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-      return EXIT.failed;
-    }
-    const { loaded, watched } = result;
-    logger.setLevel(loaded.configuration.log.level);
-    const started = { file, loaded, watched, logger, limit };
-    try {
-      await run(started);
-      return EXIT.fine;
-    } catch (error) {
-      limit.end();
-      const reason = startFailure(error, loaded.configuration);
-      if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
-      else logger.error({}, `Stonegate could not be started: ${reason}`);
-      return EXIT.failed;
-    }
-  });
+  const options = {
+    config: { type: 'string' },
+    keep: { type: 'boolean' },
+    only: { type: 'string' },
+  } as const;
+  return runCommand(
+    { usage: USAGE, options, argv, io },
+    async ({ config: file, keep, only }, positionals) => {
+      refuseWords(positionals);
+      if (file === undefined) throw new UsageError('--config FILE is required');
+      if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
+      if (only !== undefined) return serveAdmission(file, io);
+      const logger = createLogger('info');
+      const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
+      limit.begin(`reading ${file} and the files it names`);
+      const result = await loadConfiguration(file, systemSources);
+      if (!result.ok) {
+        for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
+        return EXIT.failed;
+      }
+      const { loaded, watched } = result;
+      logger.setLevel(loaded.configuration.log.level);
+      const started = { file, loaded, watched, logger, limit, keep: keep === true };
+      try {
+        await run(started);
+        return EXIT.fine;
+      } catch (error) {
+        limit.end();
+        const reason = startFailure(error, loaded.configuration);
+        if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
+        else logger.error({}, `Stonegate could not be started: ${reason}`);
+        return EXIT.failed;
+      }
+    },
+  );
 }
 
 function run(started: Started): Promise<void> {

@@ -71,7 +71,8 @@ export class ObjectStore {
     const metadata = ensureObject(copy, 'metadata');
     const born = before === undefined ? undefined : ensureObject(before, 'metadata');
     metadata.uid = born?.uid ?? randomUUID();
-    metadata.creationTimestamp = born?.creationTimestamp ?? now();
+    // Over HTTP none is given.
+    metadata.creationTimestamp = born?.creationTimestamp ?? metadata.creationTimestamp ?? now();
     this.#revision += 1;
     metadata.resourceVersion = String(this.#revision);
     const stored = { location, object: copy };

@@ -1,0 +1,134 @@
+/**
+ * Access across tenants: users enter another tenant under a policy, with real kubectl through a Stonegate
+ * process before an Arktos.
+ */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
+import { eventually } from '../support/eventually.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
+import { createTestbed, type Testbed } from '../support/testbed.ts';
+
+const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
+
+interface Site {
+  readonly testbed: Testbed;
+  readonly crossTenant: CrossTenant;
+  /** kubectl of alice of acme, for the tenant. */
+  alice(tenant: string): Kubectl;
+  reconfigure(options: Parameters<CrossTenant['configure']>[0]): Promise<void>;
+}
+
+async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]): Promise<Site> {
+  const testbed = await createTestbed({ folder: join(t.testdir({}), 'land') });
+  t.teardown(() => testbed.close());
+  const crossTenant = await prepareCrossTenant(testbed, options);
+  const stonegate = await serveStonegate(testbed.configFile);
+  t.teardown(() => stonegate.stop());
+  const [binary = ''] = findKubectls();
+  return {
+    testbed,
+    crossTenant,
+    alice(tenant) {
+      const kubectl = createKubectl(binary, {
+        server: `https://127.0.0.1:${stonegate.port}/tenants/${tenant}`,
+        ca: testbed.authority.cert,
+        token: testbed.keystoneToken('alice'),
+      });
+      t.teardown(() => kubectl.close());
+      return kubectl;
+    },
+    async reconfigure(changes) {
+      await crossTenant.configure(changes);
+      stonegate.signal('SIGHUP');
+    },
+  };
+}
+
+const skip = findKubectls().length === 0 && NO_KUBECTL;
+const LIST = ['get', 'pods', '-o', 'name', '-n', 'default'];
+const ROLE = 'stonegate:policy';
+
+async function mayList(kubectl: Kubectl): Promise<boolean> {
+  const { code, stdout } = await kubectl.run(LIST);
+  return code === 0 && stdout.trim() === 'pod/web';
+}
+
+t.test('a line of the operator’s policy file lets a user into another tenant', { skip }, async (t) => {
+  const line = { name: 'audit', tenant: 'acme', user: 'alice', space: 'globex', readonly: true };
+  const { crossTenant, alice, reconfigure } = await start(t, { abac: [line] });
+  const kubectl = alice('globex');
+  await eventually(() => mayList(kubectl));
+  t.ok(crossTenant.object('clusterroles', 'globex', `${ROLE}:abac:audit`), 'with a role in that tenant');
+  const written = await kubectl.run(['delete', 'pod', 'web', '-n', 'default']);
+  t.match(written.stderr, /Forbidden/, 'and nothing beyond the policy');
+  t.match((await alice('nowhere').run(LIST)).stderr, /Forbidden/);
+  await reconfigure({ abac: [] });
+  await eventually(async () => !(await mayList(kubectl)));
+  await eventually(() => crossTenant.provisioned().length === 0);
+});
+
+t.test('a policy of a tenant’s administrator lets users in', { skip }, async (t) => {
+  const authorization = { crossTenantPolicies: true };
+  const { crossTenant, alice } = await start(t, { authorization });
+  const kubectl = alice('globex');
+  t.notOk(await mayList(kubectl));
+  crossTenant.policy('globex', 'support', {
+    subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
+    namespaces: ['default'],
+    rules: [PODS],
+  });
+  await eventually(() => mayList(kubectl));
+  await eventually(() => readyOf(crossTenant, 'crosstenantpolicies', 'globex', 'support') === 'Ready');
+  t.same(
+    crossTenant.provisioned().filter((name) => name.startsWith('acme/')),
+    [],
+    'only there',
+  );
+  crossTenant.remove('crosstenantpolicies', 'globex', 'support');
+  await eventually(async () => !(await mayList(kubectl)));
+  await eventually(() => crossTenant.provisioned().length === 0);
+});
+
+t.test('a policy that nothing has checked grants nothing, and says so', { skip }, async (t) => {
+  const { crossTenant, testbed } = await start(t, { authorization: { crossTenantPolicies: true } });
+  testbed.apiServer.cluster.remove({
+    tenant: '',
+    group: 'admissionregistration.k8s.io',
+    resource: 'validatingwebhookconfigurations',
+    namespace: '',
+    name: 'stonegate-admission',
+  });
+  crossTenant.policy('globex', 'support', {
+    subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
+    namespaces: ['*'],
+    rules: [PODS],
+  });
+  const reason = () => readyOf(crossTenant, 'crosstenantpolicies', 'globex', 'support');
+  await eventually(() => reason() === 'AdmissionRequired');
+  t.same(crossTenant.provisioned(), []);
+});
+
+t.test('groups administer a set of tenants, which an audit event tells', { skip }, async (t) => {
+  const { crossTenant, alice, testbed } = await start(t, { authorization: { tenantAdministrations: true } });
+  const { directory } = testbed.keystone;
+  const kubectl = alice('globex');
+  crossTenant.administration('operators', {
+    groups: [`keystone:project:${directory.project('acme', 'web').id}`],
+    domain: 'acme',
+    tenants: { names: ['globex'] },
+    clusterRole: 'stonegate:read',
+    reason: 'on call',
+  });
+  await eventually(() => mayList(kubectl));
+  await eventually(() => readyOf(crossTenant, 'tenantadministrations', 'system', 'operators') === 'Ready');
+  crossTenant.remove('tenantadministrations', 'system', 'operators');
+  await eventually(async () => !(await mayList(kubectl)));
+  await eventually(() => crossTenant.provisioned().length === 0);
+});
+
+function readyOf(crossTenant: CrossTenant, ...place: Parameters<CrossTenant['object']>): unknown {
+  const object = crossTenant.object(...place);
+  return JSON.parse(JSON.stringify(object ?? {})).status?.conditions?.[0]?.reason;
+}

@@ -1,0 +1,160 @@
+/**
+ * Access across tenants in a testbed: an Arktos with the custom resources of Stonegate and its admission
+ * webhook registered, and Stonegate with the rights that its own manifests print, nothing more.
+ */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { manifests } from '../../src/cli/manifests.ts';
+import { isObject, type JsonObject } from './apiserver/json.ts';
+import { printedIO } from './printed-io.ts';
+import type { Testbed } from './testbed.ts';
+
+const PROVISIONER_TOKEN = 'provisioner-token';
+
+export interface CrossTenantOptions {
+  /** Lines of `authorization.abacPolicyFile`; no file without it. */
+  readonly abac?: readonly AbacLine[];
+  /** Besides the file. */
+  readonly authorization?: object;
+  /** Merged over the configuration, member by member. */
+  readonly configuration?: Record<string, object>;
+}
+
+/** One line; `*` in the fields that are not given. */
+export interface AbacLine {
+  readonly name: string;
+  /** Of the users. */
+  readonly tenant: string;
+  /** Entered. */
+  readonly space: string;
+  readonly user?: string;
+  readonly group?: string;
+  readonly namespace?: string;
+  readonly apiGroup?: string;
+  readonly resource?: string;
+  readonly readonly?: boolean;
+}
+
+export interface CrossTenant {
+  /** Writes the configuration and the policy file anew, and gives Stonegate the rights for it. */
+  configure(options: CrossTenantOptions): Promise<void>;
+  /** A CrossTenantPolicy of the tenant, as an administrator there created it; created anew if it exists. */
+  policy(tenant: string, name: string, spec: object): void;
+  /** A TenantAdministration of the system tenant. */
+  administration(name: string, spec: object): void;
+  remove(kind: 'crosstenantpolicies' | 'tenantadministrations', tenant: string, name: string): void;
+  /** The object of a tenant as it is stored; undefined if there is none. */
+  object(resource: RbacResource | TenancyResource, tenant: string, name: string): JsonObject | undefined;
+  /** Names of the roles and bindings that Stonegate made from policies: `acme/clusterroles/NAME`. */
+  provisioned(): readonly string[];
+}
+
+type RbacResource = 'clusterroles' | 'clusterrolebindings' | 'rolebindings';
+type TenancyResource = 'crosstenantpolicies' | 'tenantadministrations';
+
+const TENANCY = 'tenancy.stonegate.dev/v1alpha1';
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** Before Stonegate is started. */
+export async function prepareCrossTenant(
+  testbed: Testbed,
+  options: CrossTenantOptions,
+): Promise<CrossTenant> {
+  const { apiServer, configFile } = testbed;
+  const { seed, cluster } = apiServer;
+  const folder = dirname(configFile);
+  seed.token(PROVISIONER_TOKEN, { username: 'provisioner' });
+  await writeFile(join(folder, 'provisioner-token'), PROVISIONER_TOKEN);
+  await applyManifests(testbed, ['crds']);
+  registerWebhook(testbed);
+
+  async function configure({
+    abac,
+    authorization = {},
+    configuration = {},
+  }: CrossTenantOptions): Promise<void> {
+    if (abac !== undefined) await writeFile(join(folder, 'policies.jsonl'), abac.map(lineOf).join(''));
+    await testbed.configure({
+      bindings: { credential: { tokenFile: 'provisioner-token' } },
+      authorization: { ...(abac !== undefined && { abacPolicyFile: 'policies.jsonl' }), ...authorization },
+      ...configuration,
+    });
+    await applyManifests(testbed, ['rbac', '--config', configFile, '--user', 'stonegate']);
+    await applyManifests(testbed, ['rbac', '--config', configFile, '--user', 'provisioner', '--provisioner']);
+  }
+  await configure(options);
+
+  const locationOf = (resource: string, tenant: string, name: string) => ({
+    tenant,
+    group: resource.includes('role') ? RBAC : 'tenancy.stonegate.dev',
+    resource,
+    namespace: '',
+    name,
+  });
+  const create = (kind: string, resource: TenancyResource, tenant: string, name: string, spec: object) => {
+    cluster.remove(locationOf(resource, tenant, name));
+    const object = { apiVersion: TENANCY, kind, metadata: {}, spec: { ...spec } };
+    seed.object(`${TENANCY}/${resource}`, name, object, { tenant });
+  };
+  return {
+    configure,
+    policy: (tenant, name, spec) => create('CrossTenantPolicy', 'crosstenantpolicies', tenant, name, spec),
+    administration: (name, spec) =>
+      create('TenantAdministration', 'tenantadministrations', 'system', name, spec),
+    remove: (resource, tenant, name) => void cluster.remove(locationOf(resource, tenant, name)),
+    object: (resource, tenant, name) =>
+      cluster.store.list({ resource, tenant, name }).map(({ object }) => object)[0],
+    provisioned: () =>
+      cluster.store
+        .list({ group: RBAC })
+        .filter(({ location }) => /^stonegate[:-]policy[:-]/.test(location.name))
+        .map(({ location: { tenant, resource, name } }) => `${tenant}/${resource}/${name}`),
+  };
+}
+
+function lineOf({ name, tenant, space, ...rest }: AbacLine): string {
+  const { user, group, namespace = '*', apiGroup = '*', resource = '*', readonly = false } = rest;
+  const subject = { ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
+  const spec = { ...subject, name, tenant, space, namespace, apiGroup, resource, readonly };
+  return `${JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec })}\n`;
+}
+
+/** As `stonegate manifests` prints them. */
+async function applyManifests({ apiServer }: Testbed, argv: readonly string[]): Promise<void> {
+  const { io, printed } = printedIO();
+  if ((await manifests(argv, io)) !== 0) throw new Error(printed.stderr);
+  for (const document of parseAllDocuments(printed.stdout)) {
+    const object: unknown = document.toJS();
+    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
+    const { apiVersion, kind, metadata, ...body } = object;
+    const resource = `${apiVersion}/${String(kind).toLowerCase()}s`;
+    const { name, labels = {} } = metadata;
+    apiServer.seed.object(resource, String(name), { metadata: { labels }, ...body });
+  }
+}
+
+/** Long ago: policies that were created since have been checked. */
+function registerWebhook({ apiServer }: Testbed): void {
+  apiServer.seed.object(
+    'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    'stonegate-admission',
+    {
+      metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
+      webhooks: [
+        {
+          name: 'policies.admission.stonegate.dev',
+          failurePolicy: 'Fail',
+          rules: [
+            {
+              apiGroups: ['tenancy.stonegate.dev'],
+              apiVersions: ['*'],
+              resources: ['crosstenantpolicies'],
+              operations: ['CREATE', 'UPDATE'],
+            },
+          ],
+        },
+      ],
+    },
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * One resource of an API server as the test writes it, in front of what lists and watches it: lists are
+ * answered in turn, and watches stay open until the test ends them.
+ */
+import { PassThrough } from 'node:stream';
+import { StatusError } from '../../src/errors/status-error.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../../src/pipeline/ports.ts';
+import { eventually } from './eventually.ts';
+
+export interface OpenWatch {
+  readonly target: string;
+  readonly query: URLSearchParams;
+  readonly body: PassThrough;
+  /** Whether the client has ended it. */
+  readonly isClosed: boolean;
+  send(event: object | string): void;
+  /** Ends it in good order. */
+  end(): void;
+  breakOff(): void;
+}
+
+export type ListResponse =
+  | { readonly items: readonly object[] | null; readonly revision?: string; readonly next?: string }
+  | number
+  | string
+  | Error;
+
+export interface ScriptedResource {
+  readonly upstream: UpstreamFetcher & UpstreamStreamer;
+  readonly lists: string[];
+  readonly watches: OpenWatch[];
+  /** What the next lists are answered with, one after the other; then the last one again. */
+  listWith(...responses: readonly (ListResponse | Promise<ListResponse>)[]): void;
+  /** What the next watches are answered with before they are opened; then they are opened. */
+  refuseWatches(...responses: readonly (number | Error)[]): void;
+  /** The watch with this number, counted from 1, once it is open. */
+  watch(number: number): Promise<OpenWatch>;
+}
+
+export const DOWN = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
+
+export function scriptedResource(): ScriptedResource {
+  const watches: OpenWatch[] = [];
+  const lists: string[] = [];
+  let script: readonly (ListResponse | Promise<ListResponse>)[] = [{ items: [], revision: '10' }];
+  let refusals: (number | Error)[] = [];
+  const upstream: UpstreamFetcher & UpstreamStreamer = {
+    async fetch({ target }, signal) {
+      signal.throwIfAborted();
+      lists.push(target);
+      const [given = 500, ...rest] = script;
+      if (rest.length > 0) script = rest;
+      const response = await unlessAborted(given, signal);
+      if (response instanceof Error) throw response;
+      return typeof response === 'number'
+        ? { status: response, headers: [], body: Buffer.from('{}') }
+        : { status: 200, headers: [], body: Buffer.from(listOf(response)) };
+    },
+    async stream({ target }, signal) {
+      signal.throwIfAborted();
+      const refusal = refusals.shift();
+      if (refusal instanceof Error) throw refusal;
+      const body = new PassThrough();
+      body.on('error', () => {});
+      if (typeof refusal === 'number') {
+        body.end('{}');
+        return { status: refusal, headers: [], body };
+      }
+      signal.addEventListener('abort', () => body.destroy(DOWN));
+      watches.push(openWatch(target, body));
+      return { status: 200, headers: [], body };
+    },
+  };
+  return {
+    upstream,
+    lists,
+    watches,
+    listWith(...responses) {
+      script = responses;
+    },
+    refuseWatches(...responses) {
+      refusals = [...responses];
+    },
+    async watch(number) {
+      await eventually(() => watches.length >= number);
+      const found = watches[number - 1];
+      if (found === undefined) throw new Error('it is open');
+      return found;
+    },
+  };
+}
+
+function openWatch(target: string, body: PassThrough): OpenWatch {
+  return {
+    target,
+    query: new URLSearchParams(target.slice(target.indexOf('?'))),
+    body,
+    get isClosed() {
+      return body.destroyed;
+    },
+    send: (event) => body.write(typeof event === 'string' ? event : `${JSON.stringify(event)}\n`),
+    end: () => body.end(),
+    breakOff: () => body.destroy(DOWN),
+  };
+}
+
+function unlessAborted<T>(given: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    Promise.resolve(given).then(resolve, reject);
+  });
+}
+
+export function listOf(response: Exclude<ListResponse, number | Error>): string {
+  if (typeof response === 'string') return response;
+  const { items, revision = '10', next } = response;
+  return JSON.stringify({
+    kind: 'List',
+    metadata: { resourceVersion: revision, ...(next !== undefined && { continue: next }) },
+    items,
+  });
+}
