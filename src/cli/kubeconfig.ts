@@ -20,9 +20,9 @@ import {
   checkCloud,
   type LoginArguments,
   optionOf,
+  readLabel,
   readLoginArguments,
   readName,
-  readNamespace,
   readProjects,
   readServer,
 } from './kubeconfig/options.ts';
@@ -38,6 +38,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
   --server URL        of Stonegate: https://…
   --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
   --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host
+  --tenant NAME       the tenant that the context is for, if it is not the user's own (Arktos); part of the default name
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
@@ -55,6 +56,7 @@ const OPTIONS = {
   server: { type: 'string' },
   'ca-file': { type: 'string' },
   name: { type: 'string' },
+  tenant: { type: 'string' },
   namespace: { type: 'string' },
   projects: { type: 'string' },
   use: { type: 'boolean' },
@@ -79,6 +81,7 @@ interface EntryOptions {
   readonly server?: string | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly name?: string | undefined;
+  readonly tenant?: string | undefined;
   readonly namespace?: string | undefined;
   readonly projects?: string | undefined;
   readonly command?: string | undefined;
@@ -103,12 +106,13 @@ export function kubeconfig(
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const server = readServer(values.server);
-    const namespace = readNamespace(values.namespace);
+    const namespace = readLabel('--namespace', values.namespace);
+    const tenant = readLabel('--tenant', values.tenant);
     try {
       const { force = false, use = false, print = false } = values;
       const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
       if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
-      const entries = await entriesFor({ ...values, namespace }, server, login, parts);
+      const entries = await entriesFor({ ...values, tenant, namespace }, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
       const files = kubeconfigFiles(values.kubeconfig, parts.env);
       const file = await fileToChange(files);
@@ -141,12 +145,17 @@ function namesIn(options: object, others: object): ReadonlySet<string> {
 }
 
 async function entriesFor(values: EntryOptions, server: URL, login: LoginArguments, parts: KubeconfigParts) {
-  const { command: given = 'stonegate', namespace } = values;
+  const { command: given = 'stonegate', tenant, namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
-  const name = readName(values.name, server);
+  const address = readName(values.name, server);
+  const name = values.name === undefined && tenant !== undefined ? `${address}-${tenant}` : address;
   const file = values['ca-file'];
   const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
-  const cluster = { name, server: server.origin, ca };
+  const cluster = {
+    name,
+    server: tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`,
+    ca,
+  };
   const { args } = login;
   const accesses: readonly Access[] =
     values.projects === undefined

@@ -35,10 +35,10 @@ export function readServer(text: string | undefined): URL {
   return url;
 }
 
-/** @throws UsageError if it cannot be the name of a namespace */
-export function readNamespace(name: string | undefined): string | undefined {
+/** @throws UsageError if it cannot be the name of a namespace or tenant */
+export function readLabel(option: string, name: string | undefined): string | undefined {
   const problem = name === undefined ? undefined : labelProblem(name);
-  if (problem !== undefined) throw new UsageError(`--namespace: ${JSON.stringify(name)} ${problem}`);
+  if (problem !== undefined) throw new UsageError(`${option}: ${JSON.stringify(name)} ${problem}`);
   return name;
 }
 

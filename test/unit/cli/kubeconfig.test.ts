@@ -128,6 +128,22 @@ t.test('once more with other words replaces what is ours', async (t) => {
   t.equal(contexts[0].context.namespace, 'web');
 });
 
+t.test('--tenant makes a context for another tenant, beside that of the own one', async (t) => {
+  const folder = t.testdir();
+  const file = join(folder, 'config');
+  const words = [...SERVER, '--kubeconfig', file];
+  await run(folder, [...words, ...LOGIN]);
+  await run(folder, [...words, '--tenant', 'globex', ...LOGIN]);
+  await run(folder, [...words, '--tenant', 'initech', '--name', 'support', ...LOGIN]);
+  const { clusters, contexts } = parse(readFileSync(file, 'utf8'));
+  const [own, globex] = clusters;
+  t.equal(globex.cluster.server, `${own.cluster.server}/tenants/globex`);
+  t.same(
+    contexts.map(({ name }: { name: string }) => name),
+    [own.name, `${own.name}-globex`, 'support'],
+  );
+});
+
 t.test('a context that Stonegate did not create is not replaced, unless with --force', async (t) => {
   const folder = t.testdir({ config: THEIRS });
   const file = join(folder, 'config');
@@ -273,6 +289,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   ],
   [[...SERVER, '--namespace', '', ...LOGIN], /^stonegate kubeconfig: --namespace: "" is no DNS-1123 label/],
   [[...SERVER, '--namespace', 'n'.repeat(64), ...LOGIN], /is longer than 63 characters/],
+  [[...SERVER, '--tenant', 'a/../b', ...LOGIN], /^stonegate kubeconfig: --tenant: "a\/..\/b" is no DNS-1123/],
   [[...SERVER], /how to log in/],
   [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
   [
