@@ -6,11 +6,23 @@ import { roleAllows } from '../rbac/role-allows.ts';
 import type { Policy, PolicyReference, PolicySubject } from './policy.ts';
 import type { Entry, Permit, Policies, PolicyAttributes } from './ports.ts';
 
+const EVERY = '*';
+
 /** The policies in force, without news of changes. */
 export type PolicySet = Omit<Policies, 'onChange'>;
 
-/** A policy, as decisions return it. */
+/** Those of one tenant among the subjects of a policy. */
+interface Subjects {
+  /** The names of users, `*` for every one, who match without a group. */
+  readonly users: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  /** A user and a group, which must both match. */
+  readonly both: readonly { readonly user: string; readonly group: string }[];
+}
+
+/** A policy for the users of one tenant, as decisions return it. */
 interface Candidate {
+  readonly subjects: Subjects;
   readonly policy: Policy;
   readonly reference: PolicyReference;
   readonly permit: Permit;
@@ -26,9 +38,9 @@ export function createPolicySet(policies: readonly Policy[]): PolicySet {
   function* admitting(entry: Entry, now: number): Generator<Candidate> {
     if (entry.home === entry.tenant) return;
     for (const candidate of candidates.get(entry.home)?.get(entry.tenant) ?? []) {
-      const { subjects, notAfter } = candidate.policy;
+      const { notAfter } = candidate.policy;
       if (notAfter !== undefined && notAfter <= now) continue;
-      if (subjects.some((subject) => matches(subject, entry))) yield candidate;
+      if (matches(candidate.subjects, entry)) yield candidate;
     }
   }
 
@@ -45,8 +57,9 @@ export function createPolicySet(policies: readonly Policy[]): PolicySet {
 function candidatesOf(policies: readonly Policy[]): Candidates {
   const found = new Map<string, Map<string, Candidate[]>>();
   for (const policy of policies) {
-    const candidate = candidateOf(policy);
-    for (const home of new Set(policy.subjects.map(({ tenant }) => tenant))) {
+    const decision = decisionOf(policy);
+    for (const [home, subjects] of Map.groupBy(policy.subjects, ({ tenant }) => tenant)) {
+      const candidate = { ...decision, subjects: subjectsOf(subjects) };
       const byTenant = found.get(home) ?? new Map<string, Candidate[]>();
       found.set(home, byTenant);
       for (const tenant of policy.tenants) {
@@ -59,17 +72,33 @@ function candidatesOf(policies: readonly Policy[]): Candidates {
   return found;
 }
 
-function candidateOf(policy: Policy): Candidate {
+function decisionOf(policy: Policy): Omit<Candidate, 'subjects'> {
   const { form, name, source, notAfter } = policy;
   const reference = { form, name, source };
   return { policy, reference, permit: { policy: reference, ...(notAfter !== undefined && { notAfter }) } };
 }
 
-/** Names are compared exactly. A subject without user and group matches no one. */
-function matches({ tenant, user, group }: PolicySubject, entry: Entry): boolean {
-  if (tenant !== entry.home || (user === undefined && group === undefined)) return false;
-  if (user !== undefined && user !== '*' && user !== entry.name) return false;
-  return group === undefined || entry.groups.includes(group);
+/** A subject without user and group matches no user. */
+function subjectsOf(subjects: readonly PolicySubject[]): Subjects {
+  const users = new Set<string>();
+  const groups = new Set<string>();
+  const both: { user: string; group: string }[] = [];
+  for (const { user, group } of subjects) {
+    if (user !== undefined && group !== undefined) both.push({ user, group });
+    else if (user !== undefined) users.add(user);
+    else if (group !== undefined) groups.add(group);
+  }
+  return { users, groups, both };
+}
+
+/** Names are compared exactly. */
+function matches({ users, groups, both }: Subjects, entry: Entry): boolean {
+  return (
+    users.has(EVERY) ||
+    users.has(entry.name) ||
+    (groups.size > 0 && entry.groups.some((group) => groups.has(group))) ||
+    both.some(({ user, group }) => (user === EVERY || user === entry.name) && entry.groups.includes(group))
+  );
 }
 
 function allows(policy: Policy, attributes: PolicyAttributes, tenant: string): boolean {

@@ -1,14 +1,17 @@
 /**
  * No request line makes the upstream path leave the tenant: whatever a user of the tenant acme sends is
  * either refused, or read by an Arktos API server as acme's, as one of the cluster-scoped resources it guards
- * itself, or as one of the documents that every user may see.
+ * itself, or as one of the documents that every user may see. The same holds for the one tenant that the
+ * path's prefix addresses, for a user whom a policy lets into every tenant.
  */
 import fc from 'fast-check';
 import t from 'tap';
 import { runAuthorizers } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { crossingOf, guestRules } from '../../src/pipeline/crossing.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import type { Policies } from '../../src/policy/ports.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Route } from '../../src/tenancy/tenancy-mode.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
@@ -21,6 +24,12 @@ const boundary = createTenantBoundary({ isSystem: mode.isSystem });
 const alice = keystoneIdentity('alice');
 const tenant = mode.tenantOf(alice);
 const user = mode.userOf(alice, tenant);
+const policy = { form: 'abac', name: 'every', source: 'the test' } as const;
+const everyTenant: Policies = {
+  permits: () => ({ policy }),
+  admitting: () => [policy],
+  onChange: () => () => {},
+};
 
 /** Resources that Arktos keeps outside of tenants; the impersonated user has no right to any. */
 const CLUSTER_SCOPED = [
@@ -31,30 +40,46 @@ const CLUSTER_SCOPED = [
 const DOCUMENTS =
   /^\/(api(\/v1)?|apis(\/[^/%?#]+){0,2}|openapi\/v2|openapi\/v3(\/.*)?|version|healthz|livez|readyz)$/;
 
-async function routeOf(verb: string, target: string): Promise<Route | undefined> {
+const sender = { kind: 'stonegate' } as const;
+
+interface Routed {
+  readonly route: Route;
+  /** In which the request is made. */
+  readonly acting: string;
+  /** Of the path, which is not sent. */
+  readonly prefix: string;
+}
+
+/** @param policies that let users into other tenants */
+async function routeOf(verb: string, target: string, policies?: Policies): Promise<Routed | undefined> {
   try {
     const info = readRequestInfo(verb, target, { readsTenantFromPath: true });
-    const sender = { kind: 'stonegate' } as const;
-    await runAuthorizers([boundary], { exchange: askedExchange(verb), info, user, tenant, sender });
-    return mode.route(info, verb, tenant, user);
+    const options = { mode, now: 0, ...(policies && { policies }) };
+    const crossing = crossingOf({ info, identity: alice, sender }, tenant, user, options);
+    const attributes = { exchange: askedExchange(verb), info, user, tenant, sender };
+    await runAuthorizers([boundary], { ...attributes, ...(crossing && { crossing }) });
+    const guests = crossing && guestRules(mode);
+    const acting = crossing?.tenant ?? tenant;
+    const route = (guests ?? mode).route(info, verb, acting, user);
+    return { route, acting, prefix: info.addressed?.prefix ?? '' };
   } catch (error) {
     if (error instanceof StatusError) return undefined;
     throw error;
   }
 }
 
-function staysInside(route: Route): boolean {
-  if (route.kind === 'discovery') return DOCUMENTS.test(route.path) && namesOnlyOwnTenant(route);
+function staysInside({ route, acting }: Routed): boolean {
+  if (route.kind === 'discovery') return DOCUMENTS.test(route.path) && namesOnlyOneTenant(route, acting);
   const reading = readAsArktos(route.path);
   if (reading === undefined) return false;
-  if (reading.tenant !== '') return reading.tenant === 'acme';
+  if (reading.tenant !== '') return reading.tenant === acting;
   const bareWatch = reading.resource === '';
   return bareWatch || CLUSTER_SCOPED.some((pattern) => pattern.test(`${reading.group} ${reading.resource}`));
 }
 
-/** However the server splits the query, it finds our tenant on `/apis` and none elsewhere. */
-function namesOnlyOwnTenant({ path, query }: Route): boolean {
-  const expected = path.startsWith('/apis') ? ['acme'] : [];
+/** However the server splits the query, it finds that tenant on `/apis` and none elsewhere. */
+function namesOnlyOneTenant({ path, query }: Route, acting: string): boolean {
+  const expected = path.startsWith('/apis') ? [acting] : [];
   return [query, query.replaceAll(';', '&')].every((text) => {
     const named = new URLSearchParams(text).getAll('tenant');
     return named.length === expected.length && named.every((value, index) => value === expected[index]);
@@ -65,27 +90,67 @@ t.test('no request line leaves the tenant', async (t) => {
   let forwarded = 0;
   await fc.assert(
     fc.asyncProperty(method, requestTarget, async (verb, target) => {
-      const route = await routeOf(verb, target);
-      if (route !== undefined) forwarded += 1;
-      return route === undefined || staysInside(route);
+      const routed = await routeOf(verb, target);
+      if (routed !== undefined) forwarded += 1;
+      return routed === undefined || (routed.acting === 'acme' && staysInside(routed));
     }),
     { numRuns: 5_000 },
   );
   t.ok(forwarded > 200, 'enough of them were well-formed for the property to mean something');
 });
 
-t.test('what goes out is what came in, byte for byte, but for the tenant', async (t) => {
+/** Of users who address a tenant more often than the others do. */
+const below = fc
+  .tuple(fc.constantFrom('/tenants/globex', '/tenants/initech', '', '/tenants/system'), requestTarget)
+  .map(([prefix, target]) => `${prefix}${target}`);
+
+t.test('no request line of a guest leaves the tenant that its prefix addresses', async (t) => {
+  let entered = 0;
+  await fc.assert(
+    fc.asyncProperty(method, below, async (verb, target) => {
+      const routed = await routeOf(verb, target, everyTenant);
+      if (routed === undefined) return true;
+      const { acting, prefix } = routed;
+      if (acting === 'acme') return staysInside(routed);
+      entered += 1;
+      const isAddressed = prefix === `/tenants/${acting}` && target.startsWith(prefix);
+      return isAddressed && acting !== 'system' && acting !== 'all' && staysInside(routed);
+    }),
+    { numRuns: 5_000 },
+  );
+  t.ok(entered > 100, 'enough of them entered a tenant');
+});
+
+t.test('in shared mode no path begins with a tenant', async () => {
+  await fc.assert(
+    fc.asyncProperty(method, requestTarget, async (verb, target) => {
+      try {
+        const info = readRequestInfo(verb, target, { readsTenantFromPath: false });
+        return info.addressed === undefined && !/^\/tenants(?:\/|$)/.test(info.rawPath);
+      } catch (error) {
+        if (error instanceof StatusError) return true;
+        throw error;
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+t.test('what goes out is what came in, byte for byte, but for the tenant and the prefix', async (t) => {
   let rewritten = 0;
   await fc.assert(
     fc.asyncProperty(requestTarget, async (target) => {
-      const route = await routeOf('GET', target);
-      if (route === undefined || route.kind === 'discovery') return true;
+      const routed = await routeOf('GET', target, everyTenant);
+      if (routed === undefined || routed.route.kind === 'discovery') return true;
+      const { route, prefix } = routed;
+      const inserted = `tenants/${routed.acting}/`;
       const sent = route.query === '' ? route.path : `${route.path}?${route.query}`;
-      const came = target.replace(/\?$/, '');
+      if (!target.startsWith(prefix)) return false;
+      const came = target.slice(prefix.length).replace(/\?$/, '');
       if (sent === came) return true;
       rewritten += 1;
-      const at = sent.indexOf('tenants/acme/');
-      return sent.slice(0, at) + sent.slice(at + 'tenants/acme/'.length) === came;
+      const at = sent.indexOf(inserted);
+      return sent.slice(0, at) + sent.slice(at + inserted.length) === came;
     }),
     { numRuns: 3_000 },
   );

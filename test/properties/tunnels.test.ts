@@ -21,7 +21,9 @@ const CONNECTION = new RegExp(
 const LOG = new RegExp(`^/api/[^/]+/${TENANT}(?:namespaces/[^/]+/)?pods/[^/]+/log(?:/|$)`);
 const WATCH = /^\/apis?\/(?:.*\?(?:.*&)?w(?:a|%61)tch|[^?]*\/watch(?:\/|\?|$))/;
 
-function isPlace(verb: string, target: string, protocol: string): boolean {
+/** @param sent perhaps below the prefix of the user's own tenant */
+function isPlace(verb: string, sent: string, protocol: string): boolean {
+  const target = sent.replace(/^\/tenants\/acme(?=\/)/, '');
   const [path = ''] = target.split('?', 1);
   if (protocol === 'spdy/3.1') return CONNECTION.test(path);
   if (protocol !== 'websocket' || verb !== 'GET') return false;

@@ -67,6 +67,28 @@ const segment = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 6 }) },
 );
 const start = fc.constantFrom('/api/v1/', '/apis/apps/v1/', '/api/v1/watch/', '/apis/', '/', '', '//');
+/** Before the path: mostly none. */
+const prefix = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('') },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('/tenants/globex', '/tenants/acme', '/tenants/system', '/tenants/all'),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      ...['/tenants', '/tenants/', '//tenants/globex', '/tenants//globex', '/tenants/globex/'],
+      ...[
+        '/tenants/%67lobex',
+        '/tenants/Globex',
+        '/tenants/*',
+        '/tenants/..',
+        '/tenants/globex/tenants/acme',
+      ],
+      ...['/%74enants/globex', '/Tenants/globex', '/tenants/globex%2F', '/tenants/globex;x', '/tenants/-'],
+    ),
+  },
+);
 const query = fc.constantFrom(
   '',
   '?tenant=globex',
@@ -86,16 +108,19 @@ const USUAL = [
   '/api/v1/tenants/acme/namespaces/ns/pods',
   '/apis/apps/v1/namespaces/ns/deployments/p1/status',
   '/apis/apps/v1/tenants/acme/deployments',
+  '/apis/apps/v1/tenants/globex/deployments',
 ];
-const usual = fc.tuple(fc.constantFrom(...USUAL), query).map(([path, last]) => `${path}${last}`);
+const usual = fc
+  .tuple(prefix, fc.constantFrom(...USUAL), query)
+  .map(([before, path, last]) => `${before}${path}${last}`);
 
 /** Mostly paths an API server knows, spiced with traps; now and then anything at all. */
 export const requestTarget: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 9,
     arbitrary: fc
-      .tuple(start, fc.array(segment, { maxLength: 9 }), query)
-      .map(([first, segments, last]) => `${first}${segments.join('/')}${last}`),
+      .tuple(prefix, start, fc.array(segment, { maxLength: 9 }), query)
+      .map(([before, first, segments, last]) => `${before}${first}${segments.join('/')}${last}`),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
   { weight: 2, arbitrary: usual },

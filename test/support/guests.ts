@@ -1,0 +1,144 @@
+/**
+ * A pipeline in front of an Arktos API server that lets users of other tenants in by policies. It remembers
+ * everything that it was sent.
+ */
+
+import type { UserInfo } from '../../src/api/authentication-v1.ts';
+import type { Identity } from '../../src/api/identity.ts';
+import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type { AccessAttributes, AccessReviewer } from '../../src/authorization/access-reviewer.ts';
+import { createConnectCreate } from '../../src/authorization/connect-create.ts';
+import { createOwnAPIRights } from '../../src/authorization/own-api-rights.ts';
+import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
+import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
+import { unauthorized } from '../../src/errors/status-error.ts';
+import type { HeaderList } from '../../src/lib/header-list.ts';
+import { createDiscoveryAnswerer } from '../../src/pipeline/discovery/answer-discovery.ts';
+import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
+import { selfIdentityAnswerer } from '../../src/pipeline/own-api/answer-self-identity.ts';
+import type { Upgrade } from '../../src/pipeline/ports.ts';
+import { createGuestReviewAnswerer } from '../../src/pipeline/self-review/answer-guest-review.ts';
+import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { createPoliciesInForce } from '../../src/policy/policies-in-force.ts';
+import type { Policy } from '../../src/policy/policy.ts';
+import { createPolicySet } from '../../src/policy/policy-set.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { memoizedMode } from '../../src/tenancy/tenancy-mode.ts';
+import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
+import { fakePipeline } from './fake-pipeline.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.ts';
+
+const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
+
+/** By bearer token. */
+export const USERS: Readonly<Record<string, Identity>> = {
+  alice: keystoneIdentity('alice', {
+    ...EXPIRY,
+    groups: ['keystone:group:auditors'],
+    extra: { 'alpha.kubernetes.io/identity/roles': ['admin'] },
+  }),
+  bob: keystoneIdentity('bob', { ...EXPIRY, home: 'globex' }),
+  root: claimIdentity('root', 'system', EXPIRY),
+  posing: claimIdentity('guest:acme:alice', 'globex', EXPIRY),
+  grouped: claimIdentity('eve', 'globex', { ...EXPIRY, groups: ['stonegate:guest:acme'] }),
+  robot: upstreamIdentity('system:serviceaccount:ci:robot', 'acme', EXPIRY),
+  colons: claimIdentity('oidc:a:b', 'acme', EXPIRY),
+};
+
+const READ_PODS: PolicyRule = {
+  apiGroups: [''],
+  resources: ['pods', 'pods/log'],
+  verbs: ['get', 'list', 'watch'],
+};
+
+/** Lets alice of acme read pods in globex. */
+export function readPods(changes: Partial<Policy> = {}): Policy {
+  return {
+    configured: false,
+    form: 'tenant',
+    name: 'auditors',
+    source: 'crosstenantpolicies/auditors of globex',
+    subjects: [{ tenant: 'acme', user: 'alice' }],
+    tenants: new Set(['globex']),
+    namespaces: 'all',
+    rules: [READ_PODS],
+    ...changes,
+  };
+}
+
+export interface Review {
+  readonly user: UserInfo;
+  readonly attributes: AccessAttributes;
+}
+
+/** @param policies in force; `none` if the feature is not configured */
+export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()], isAllowed = true) {
+  const inForce = createPoliciesInForce(createPolicySet(policies === 'none' ? [] : policies));
+  const mode = memoizedMode(createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true }));
+  const reviews: Review[] = [];
+  const reviewer: AccessReviewer = {
+    async review(user, attributes) {
+      reviews.push({ user, attributes });
+      return { allowed: isAllowed };
+    },
+    reviewSelf: async () => ({ allowed: isAllowed }),
+  };
+  const fetched: { readonly tenant: string; readonly account: unknown; readonly path: string }[] = [];
+  const provisioned: string[] = [];
+  const limited: string[] = [];
+  const limits = { bodyBytes: 65_536, bodyTimeout: 1_000 };
+  const base = fakePipeline();
+  const pipeline = fakePipeline({
+    mode,
+    ...(policies !== 'none' && { policies: inForce }),
+    authenticators: [
+      {
+        name: 'tokens',
+        async authenticate(credential) {
+          const known = credential.kind === 'bearer' ? USERS[credential.token] : undefined;
+          if (known === undefined) throw unauthorized('no such token');
+          return known;
+        },
+      },
+    ],
+    authorizers: [
+      createUpgradePlaces(mode),
+      createTenantBoundary(mode),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createOwnAPIRights({ ...mode, reviewer }),
+    ],
+    impersonation: { reviewer, extraKeys: new Set(), lastModes: new LastModes() },
+    provisioning: {
+      async ensure(identity) {
+        provisioned.push(identity.authenticator);
+      },
+      async close() {},
+    },
+    limitTenant: (tenant) => limited.push(tenant),
+    answerers: [
+      createDiscoveryAnswerer({
+        async get(tenant, route, _accept, _signal, account) {
+          fetched.push({ tenant, account, path: route.path });
+          return { status: 200, headers: [], body: Buffer.from('{}') };
+        },
+        resource: async () => undefined,
+      }),
+      selfIdentityAnswerer,
+      createGuestReviewAnswerer({ mode, policies: inForce, reviewer, clock: base.clock, limits }),
+    ],
+  });
+
+  async function ask(
+    user: string,
+    target: string,
+    more: { method?: string; headers?: HeaderList; upgrade?: Upgrade; body?: string } = {},
+  ): Promise<FakeExchange> {
+    const { headers = [] } = more;
+    const credential = user === '' ? [] : [['Authorization', `Bearer ${user}`] as const];
+    const exchange = fakeExchange({ ...more, target, headers: [...credential, ...headers] });
+    await serveRequest(exchange, pipeline);
+    return exchange;
+  }
+
+  return { pipeline, inForce, reviews, fetched, provisioned, limited, ask };
+}
