@@ -12,6 +12,7 @@ import { takeTour } from '../../demo/tour.ts';
 import { STEPS } from '../../demo/tour-steps.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { askOnce } from '../support/open-request.ts';
+import { commandsRunBy, runShell } from '../support/page-commands.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const READY = 'Ctrl-C ends it all.';
@@ -224,6 +225,17 @@ t.test('the demo is ready for each of its users', async (t) => {
       await run('who-can', 'list', 'pods', '-n', 'shop'),
       /acme:dave +namespace shop +RoleBinding readers/,
     );
+  });
+
+  t.test('with the commands of README.md', { skip: kubectl === undefined && NO_KUBECTL }, async (t) => {
+    const [commands = ''] = commandsRunBy('test/e2e/demo.test.ts', 'README.md');
+    const env = { PATH: process.env.PATH ?? '', HOME: t.testdir({}), NODE_NO_WARNINGS: '1' };
+    const script = commands.replaceAll('.demo/', `${folder}/`);
+    const { output, code } = await runShell({ folder: process.cwd(), env }, script);
+    t.equal(code, 0, output);
+    t.match(output, /^shop +Active/m);
+    t.match(output, /^staging +till .*1\/1/m);
+    t.match(output, /^accessReview +REFUSED/m);
   });
 
   t.test('a second demo in the same folder is refused', async (t) => {

@@ -8,11 +8,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { describeCertificate } from '../../src/server/certificate-chain.ts';
+import { commandsRunBy } from '../support/page-commands.ts';
 import { readAll, certificate as served, startListener } from '../support/server/listening.ts';
 
 const installed = spawnSync('openssl', ['version']).status === 0;
 const skip = installed ? false : 'openssl is not installed: apt-get install openssl';
-const DOCUMENT = new URL('../../docs/authentication.md', import.meta.url);
+const DOCUMENT = 'docs/authentication.md';
 
 function openssl(folder: string, words: readonly string[]): void {
   const { status, stderr } = spawnSync('openssl', words, { cwd: folder, encoding: 'utf8' });
@@ -28,7 +29,9 @@ function authorityIn(t: Test): string {
 
 t.test('a certificate made by the documented commands is verified', { skip }, async (t) => {
   const folder = t.testdir({});
-  const [, commands = ''] = /```sh\n([^`]*?)kubectl /.exec(readFileSync(DOCUMENT, 'utf8')) ?? [];
+  const [block = ''] = commandsRunBy('test/integration/openssl-certificates.test.ts', DOCUMENT);
+  const [commands = '', kubectl = ''] = block.split(/^(?=kubectl )/m);
+  t.match(kubectl, 'set-credentials carol --client-certificate carol.crt --client-key carol.key');
   t.match(commands, /^openssl req -x509 /m, 'a CA and a user');
   const script = spawnSync('bash', ['-e', '-c', commands], { cwd: folder, encoding: 'utf8' });
   t.equal(script.status, 0, script.stderr);

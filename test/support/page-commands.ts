@@ -86,3 +86,19 @@ export async function runShell(
   const output = await text(child.stdout);
   return { output, code: await code };
 }
+
+/**
+ * The commands of each block of the page with the comment `run by TEST`. Of a block that shows output too,
+ * what stands behind `$ `.
+ */
+export function commandsRunBy(test: string, page: string): string[] {
+  const fences = /^( *)<!-- run by (\S+) -->\n\1```(sh|console)\n(.*?)^\1```/gms;
+  return [...readFileSync(page, 'utf8').matchAll(fences)]
+    .filter(([, , by]) => by === test)
+    .map(([, indent = '', , language, block = '']) => {
+      const lines = block.split('\n').map((line) => line.slice(indent.length));
+      if (language === 'sh') return lines.join('\n');
+      const typed = lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2));
+      return `${typed.join('\n')}\n`;
+    });
+}

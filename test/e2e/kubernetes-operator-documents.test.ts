@@ -1,0 +1,231 @@
+/**
+ * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
+ * at a real kube-apiserver. It has no nodes: what a running pod would do is done for it.
+ */
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import t, { type Test } from 'tap';
+import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
+import { prepareKubernetesSite, serviceAccountToken } from '../support/kubernetes/site.ts';
+import { askOnce } from '../support/open-request.ts';
+import { commandsRunBy, makeCommand, readersShell, runShell } from '../support/page-commands.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
+
+const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
+const skip = missingKubernetes() || missing(helm()) || (findKubectls().length === 0 && NO_KUBECTL);
+
+interface Shell {
+  readonly folder: string;
+  /** What a command on the PATH does in place of the real one. */
+  command(name: string, script: string): void;
+  /** @returns the output; rejects if the script fails */
+  run(script: string): Promise<string>;
+}
+
+/** A shell of the cluster's administrator, in the folder. */
+function administrator(kubernetes: Kubernetes, folder: string): Shell {
+  const kubeconfig = join(folder, 'admin-kubeconfig');
+  writeFileSync(kubeconfig, kubernetes.kubeconfig(kubernetes.admin), { mode: 0o600 });
+  const shell = readersShell(folder);
+  Object.assign(shell.env, { KUBECONFIG: kubeconfig });
+  return {
+    folder,
+    command: (name, script) => makeCommand(join(folder, 'bin', name), script),
+    async run(script) {
+      const { output, code } = await runShell(shell, script);
+      if (code !== 0) throw new Error(`${script} ended with ${code}: ${output}`);
+      return output;
+    },
+  };
+}
+
+async function startCluster(t: Test): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
+  const kubernetes = await startKubernetes();
+  t.teardown(() => kubernetes.stop());
+  const folder = t.testdir({});
+  const pair = await kubernetes.authority.server('stonegate');
+  const files = { 'tls.crt': pair.cert, 'tls.key': pair.key, 'ca.crt': kubernetes.authority.cert };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  // As in a checkout.
+  symlinkSync(resolve('config'), join(folder, 'config'));
+  return { kubernetes, shell: administrator(kubernetes, folder) };
+}
+
+/**
+ * kubectl, but what needs a pod: a log, a port of the pod, and a command in it. The real kubectl is asked
+ * first, and reads the same words.
+ */
+const asIfInPod = (admin: string): string => `
+kubectl='${findKubectls().at(-1)}'
+case " $* " in
+  *" logs "*) "$kubectl" "$@" >&2; cat pod.log ;;
+  *"/proxy/"*)
+    "$kubectl" "$@" 2>&1 | grep -q 'stonegate-admin' || exit 1
+    address="$3"; '${process.execPath}' -e 'fetch(process.argv[1]).then((r) => r.text()).then((text) => console.log(text))' "http://${admin}/\${address#*/proxy/}" ;;
+  *" exec "*)
+    while [ "$1" != node ]; do shift; done
+    shift 2
+    stonegate "$1" --config stonegate.yaml | sed 's|^stonegate.yaml|/etc/stonegate/stonegate.yaml|' ;;
+  *) exec "$kubectl" "$@" ;;
+esac`;
+
+/** `stonegate serve` ends as soon as it serves. */
+const SERVE_BRIEFLY = `
+main() { exec '${process.execPath}' '${resolve('src/main.ts')}' "$@"; }
+[ "$1" = serve ] || main "$@"
+main "$@" >serve.log 2>&1 & pid=$!
+until grep -qE '"message":"serving' serve.log; do kill -0 $pid || { cat serve.log; exit 1; }; sleep 0.1; done
+kill -INT $pid; wait $pid; cat serve.log; exit 0`;
+
+t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
+  const { kubernetes, shell } = await startCluster(t);
+  const page = readFileSync('docs/kubernetes.md', 'utf8');
+  writeFileSync(join(shell.folder, 'values.yaml'), /```yaml\n(.*?)```/s.exec(page)?.[1] ?? '');
+  shell.command('docker', 'echo "docker $*"');
+  shell.command('helm', `exec '${helm()}' "$@"`);
+  const [install = ''] = commandsRunBy(TEST, 'docs/kubernetes.md');
+  // No node runs the pod of `helm test`.
+  const succeeded = podSucceeds(kubernetes, '/api/v1/namespaces/stonegate/pods');
+  const [output] = await Promise.all([shell.run(`REGISTRY=registry.example.com\n${install}`), succeeded]);
+  t.match(output, 'docker push registry.example.com/stonegate:0.1.0');
+  t.match(output, /^STATUS: deployed$/m);
+  t.match(output, /^Phase: +Succeeded$/m);
+  t.match(
+    await shell.run('kubectl -n stonegate get deployments -o wide'),
+    /registry\.example\.com\/stonegate/,
+  );
+});
+
+/** Waits for a pod and says that it has run. */
+async function podSucceeds(kubernetes: Kubernetes, path: string): Promise<void> {
+  let name = '';
+  await eventually(async () => {
+    const { body } = await kubernetes.ask(kubernetes.admin, path);
+    const { items = [] }: { items?: { metadata: { name: string } }[] } = JSON.parse(body);
+    name = items[0]?.metadata.name ?? '';
+    return name !== '';
+  });
+  await kubernetes.ask(kubernetes.admin, `${path}/${name}/status`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ status: { phase: 'Succeeded' } }),
+  });
+}
+
+t.test(
+  'docs/kubernetes.md, with kustomize, then docs/webhook.md and docs/admission.md',
+  { skip },
+  async (t) => {
+    const { shell } = await startCluster(t);
+    const [, overlay = '', secrets = ''] = commandsRunBy(TEST, 'docs/kubernetes.md');
+    const applied = await shell.run(overlay);
+    t.match(applied, 'deployment.apps/stonegate created');
+    t.match(await shell.run(secrets), 'secret/stonegate-sealing created');
+
+    const [label = ''] = commandsRunBy(TEST, 'docs/webhook.md');
+    const labelled = label.replace('PROJECT_NAMESPACE', 'web').replace('PROJECT_ID', 'b'.repeat(32));
+    t.match(await shell.run(`kubectl create namespace web\n${labelled}`), 'namespace/web labeled');
+
+    const port = await freePort();
+    const configuration = (mode: string): string => `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+tenancy: { mode: ${mode} }
+admission: { bind: "127.0.0.1:${port}", tls: { certFile: tls.crt, keyFile: tls.key } }
+admin: { bind: "127.0.0.1:0" }
+`;
+    const file = join(shell.folder, 'stonegate.yaml');
+    const [inCluster = '', onArktos = ''] = commandsRunBy(TEST, 'docs/admission.md');
+    writeFileSync(file, configuration('shared'));
+    t.match(
+      await shell.run(inCluster),
+      'validatingwebhookconfiguration.admissionregistration.k8s.io/stonegate-admission created',
+    );
+    writeFileSync(file, configuration('arktos'));
+    shell.command('stonegate', SERVE_BRIEFLY);
+    t.match(await shell.run(onArktos), /validatingwebhookconfiguration\S* configured/);
+  },
+);
+
+t.test('README.md and other pages of operators', { skip }, async (t) => {
+  const { kubernetes, testbed } = await prepareKubernetesSite(t, {
+    configuration: { limits: { perTenant: { perSecond: 1, burst: 2 } } },
+  });
+  t.teardown(() => testbed.close());
+  const folder = dirname(testbed.configFile);
+  const shell = administrator(kubernetes, folder);
+
+  await t.test('docs/operations.md', async (t) => {
+    const stonegate = await serveStonegate(testbed.configFile);
+    t.teardown(() => stonegate.stop());
+    const alice = testbed.keystoneToken('alice');
+    const destination = { port: stonegate.port, ca: testbed.authority.cert };
+    const asked = Array.from({ length: 5 }, () => askOnce(destination, alice, '/version'));
+    const refused = (await Promise.all(asked)).filter(({ status }) => status === 429).length;
+    t.ok(refused > 0);
+    const audited = (): string => readFileSync(join(folder, 'audit.log'), 'utf8');
+    await eventually(() => audited().split('"stage":"ResponseComplete"').length > asked.length);
+    const lines = stonegate.logged.map((line) => `${JSON.stringify(line)}\n`);
+    writeFileSync(join(folder, 'pod.log'), [...lines, audited()].join(''));
+    shell.command('kubectl', asIfInPod(`127.0.0.1:${stonegate.adminPort}`));
+    const [five = '', whichTenant = ''] = commandsRunBy(TEST, 'docs/operations.md');
+    const output = await shell.run(five);
+    t.match(output, 'No resources found in stonegate namespace.', 'there is no pod');
+    t.match(output, '[+]');
+    t.match(output, new RegExp(`^stonegate_refusals_total\\{code="TenantRateExceeded"\\} ${refused}$`, 'm'));
+    t.match(output, '/etc/stonegate/stonegate.yaml is good');
+    t.match(await shell.run(whichTenant), new RegExp(`^ *${refused} acme\\tacme:alice`, 'm'));
+  });
+
+  await t.test('README.md', async (t) => {
+    const [start = ''] = commandsRunBy(TEST, 'README.md');
+    shell.command('stonegate', SERVE_BRIEFLY);
+    const output = await shell.run(start);
+    t.match(output, /clusterrole\.rbac\.authorization\.k8s\.io\/stonegate/);
+    t.match(output, 'stonegate.yaml is good');
+    t.match(output, '"message":"serving');
+  });
+
+  await t.test('docs/impersonation.md', async (t) => {
+    const [constrained = ''] = commandsRunBy(TEST, 'docs/impersonation.md');
+    t.match(await shell.run(constrained), 'kind: ClusterRole\n');
+  });
+
+  await t.test('docs/bindings.md', async (t) => {
+    const { keystone } = testbed;
+    const bridge = keystone.directory.user('Default', 'bridge');
+    for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
+    writeFileSync(join(folder, 'bridge-password'), bridge.password);
+    const password = {
+      userName: 'bridge',
+      userDomainName: 'Default',
+      password: { fromFile: 'bridge-password' },
+      scope: { system: true },
+    };
+    await testbed.configure({
+      upstream: {
+        server: kubernetes.url,
+        caFile: 'kubernetes.crt',
+        credential: { tokenFile: 'kubernetes-token' },
+      },
+      authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } } },
+      bindings: { credential: { tokenFile: 'provisioner-token' } },
+    });
+    const [rights = '', sync = ''] = commandsRunBy(TEST, 'docs/bindings.md');
+    await shell.run(rights);
+    const token = await serviceAccountToken(kubernetes, 'stonegate', 'stonegate-provisioner');
+    writeFileSync(join(folder, 'provisioner-token'), token);
+    const output = await shell.run(sync);
+    t.match(output, /^ACTION +KIND +PLACE +NAME +WHY$/m);
+    t.match(output, /^create +Namespace +- .* project web \(/m);
+    t.match(output, /^domain Default \(default\) +no tenant belongs to the Keystone domain "Default"/m);
+    t.match(output, /\d+ to create, 0 to update, 0 to delete, 0 as they should be, 1 refused/);
+    t.match(
+      await shell.run('kubectl get rolebindings -A -l stonegate.dev/managed-by=stonegate'),
+      'stonegate-',
+    );
+  });
+});
