@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { prepareCrossTenant } from '../support/cross-tenant.ts';
+import { prepareCrossTenant, registerServedWebhook } from '../support/cross-tenant.ts';
+import { freePort } from '../support/free-port.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 import { contextsOf, followPage } from '../support/tenants-page.ts';
 import { createTestbed } from '../support/testbed.ts';
@@ -17,7 +18,15 @@ t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
   const folder = t.testdir({});
   const testbed = await createTestbed({ folder, gitVersion: 'v0.9.0' });
   t.teardown(() => testbed.close());
-  await prepareCrossTenant(testbed, { authorization: { crossTenantPolicies: true } });
+  const port = await freePort();
+  const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
+  await prepareCrossTenant(testbed, {
+    authorization: { crossTenantPolicies: true },
+    configuration: {
+      admission: { bind: `127.0.0.1:${port}`, tls, systemUsers: ['stonegate', 'provisioner'] },
+    },
+  });
+  await registerServedWebhook(testbed, port);
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   const url = `https://127.0.0.1:${stonegate.port}`;
