@@ -29,7 +29,7 @@ export interface AccessDecision {
 }
 
 /** Reviews for one request at the same time. */
-const AT_ONCE = 4;
+const AT_ONCE = 2;
 
 /**
  * @param place where the user's rights are reviewed

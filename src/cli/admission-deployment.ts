@@ -116,7 +116,7 @@ export function admissionDeployment(
   ];
 }
 
-/** The token of the service account, which is renewed, with the CA of the cluster; or a client certificate. */
+/** The service account's token, which is renewed, with the cluster's CA; or a client certificate. */
 function credentialVolume({ credential }: UpstreamConfiguration): object {
   if ('certFile' in credential) return { secret: { secretName: `${NAME}-upstream`, defaultMode: MODE } };
   const authority = { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] };

@@ -119,7 +119,7 @@ const TENANTS_USERS = [
 const valueIn = (object: string): string =>
   `(${object} != null && has(${object}.metadata.annotations) && key in ${object}.metadata.annotations ? "=" + ${object}.metadata.annotations[key] : "")`;
 
-/** Whoever sends it: publishing needs a right. Ordinary writes are not sent. */
+/** Of every user: publishing needs a right. Ordinary writes are not sent. */
 const PUBLISHES = [
   {
     name: 'changes-what-is-published',

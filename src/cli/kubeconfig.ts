@@ -20,11 +20,12 @@ import {
   checkCloud,
   type LoginArguments,
   optionOf,
-  readLabel,
   readLoginArguments,
   readName,
+  readNamespace,
   readProjects,
   readServer,
+  readTenant,
 } from './kubeconfig/options.ts';
 import { keystoneFlags } from './login/keystone-source.ts';
 import { oidcFlags } from './login/oidc-source.ts';
@@ -37,8 +38,9 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
 
   --server URL        of Stonegate: https://…
   --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
-  --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host
-  --tenant NAME       the tenant that the context is for, if it is not the user's own (Arktos); part of the default name
+  --tenant NAME       of a tenant that a policy lets you into: the context works there, with the rights of a guest
+  --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host,
+                      and the tenant
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
@@ -55,8 +57,8 @@ Exit codes: 0 done, 1 not done, 2 wrong usage.
 const OPTIONS = {
   server: { type: 'string' },
   'ca-file': { type: 'string' },
-  name: { type: 'string' },
   tenant: { type: 'string' },
+  name: { type: 'string' },
   namespace: { type: 'string' },
   projects: { type: 'string' },
   use: { type: 'boolean' },
@@ -80,8 +82,8 @@ export interface KubeconfigParts {
 interface EntryOptions {
   readonly server?: string | undefined;
   readonly 'ca-file'?: string | undefined;
-  readonly name?: string | undefined;
   readonly tenant?: string | undefined;
+  readonly name?: string | undefined;
   readonly namespace?: string | undefined;
   readonly projects?: string | undefined;
   readonly command?: string | undefined;
@@ -106,13 +108,13 @@ export function kubeconfig(
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const server = readServer(values.server);
-    const namespace = readLabel('--namespace', values.namespace);
-    const tenant = readLabel('--tenant', values.tenant);
+    const namespace = readNamespace(values.namespace);
+    const tenant = readTenant(values.tenant);
     try {
       const { force = false, use = false, print = false } = values;
       const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
       if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
-      const entries = await entriesFor({ ...values, tenant, namespace }, server, login, parts);
+      const entries = await entriesFor({ ...values, namespace, tenant }, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
       const files = kubeconfigFiles(values.kubeconfig, parts.env);
       const file = await fileToChange(files);
@@ -145,23 +147,23 @@ function namesIn(options: object, others: object): ReadonlySet<string> {
 }
 
 async function entriesFor(values: EntryOptions, server: URL, login: LoginArguments, parts: KubeconfigParts) {
-  const { command: given = 'stonegate', tenant, namespace } = values;
+  const { command: given = 'stonegate', namespace, tenant } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
-  const address = readName(values.name, server);
-  const name = values.name === undefined && tenant !== undefined ? `${address}-${tenant}` : address;
+  const name = readName(values.name, server, tenant);
   const file = values['ca-file'];
   const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
-  const cluster = {
-    name,
-    server: tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`,
-    ca,
-  };
+  const cluster = { name, server: addressOf(server, tenant), ca };
   const { args } = login;
   const accesses: readonly Access[] =
     values.projects === undefined
       ? [{ name, args, namespace }]
       : await accessPerProject(values.projects, { name, args, namespace }, command, parts);
   return entriesOf(cluster, accesses, command);
+}
+
+/** Stonegate takes the prefix off each path. */
+function addressOf({ origin }: URL, tenant: string | undefined): string {
+  return tenant === undefined ? origin : `${origin}/tenants/${tenant}`;
 }
 
 async function accessPerProject(

@@ -22,7 +22,7 @@ const REVIEWS = { total: 8, perSource: 4 };
 /** Waiting ones. Fewer requests wait so than one API server may have reviewed at the same time. */
 const WAITING = { total: 256, perSource: 48 };
 /** Waiting or under way, of one tenant from one source. */
-const REVIEWS_PER_TENANT = 16;
+const REVIEWS_PER_TENANT = 20;
 /** Milliseconds; the webhook gives up before. */
 const QUEUE_TIMEOUT = 5_000;
 const NO_BYTES = Number.POSITIVE_INFINITY;

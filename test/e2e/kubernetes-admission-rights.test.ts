@@ -1,7 +1,7 @@
 /**
- * A real kube-apiserver with the admission webhook, where the webhook reviews what users hold: who publishes
- * objects, who writes cross-tenant policies, and who gives roles. Policies are cluster-scoped here, since only
- * Arktos has objects of a tenant; the rest is as Arktos would ask.
+ * A real kube-apiserver with the admission webhook, where the webhook reviews what users hold: publishers,
+ * authors of cross-tenant policies, and users who give roles. Policies are cluster-scoped here, since only
+ * Arktos has objects of a tenant.
  */
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';

@@ -17,7 +17,7 @@ import { nameOf } from './entries.ts';
 import { KubeconfigError } from './file.ts';
 
 /**
- * Stonegate serves at the root only, because it rewrites whole paths.
+ * Stonegate serves at the root only, because it rewrites whole paths; `--tenant` adds the prefix of a tenant.
  *
  * @throws UsageError without the text, which may contain a password
  */
@@ -30,26 +30,33 @@ export function readServer(text: string | undefined): URL {
     throw new UsageError('--server wants an https address without a user: who one is the login says');
   if (url.pathname !== '/' || /[?#]/.test(text))
     throw new UsageError(
-      '--server wants an address without a path, query and fragment: Stonegate serves at its root',
+      '--server wants an address without a path, query and fragment: Stonegate serves at its root, and --tenant adds the prefix of a tenant',
     );
   return url;
 }
 
-/** @throws UsageError if it cannot be the name of a namespace or tenant */
-export function readLabel(option: string, name: string | undefined): string | undefined {
+/** @throws UsageError if it cannot be the name of a namespace */
+export function readNamespace(name: string | undefined): string | undefined {
   const problem = name === undefined ? undefined : labelProblem(name);
-  if (problem !== undefined) throw new UsageError(`${option}: ${JSON.stringify(name)} ${problem}`);
+  if (problem !== undefined) throw new UsageError(`--namespace: ${JSON.stringify(name)} ${problem}`);
+  return name;
+}
+
+/** @throws UsageError if it cannot be the name of a tenant */
+export function readTenant(name: string | undefined): string | undefined {
+  const problem = name === undefined ? undefined : labelProblem(name);
+  if (problem !== undefined) throw new UsageError(`--tenant: ${JSON.stringify(name)} ${problem}`);
   return name;
 }
 
 /**
  * @param name as given
- * @param server whose host name is the default
+ * @param server whose host name is the default, with the tenant
  * @throws UsageError for a name that is not of letters, digits and dashes
  */
-export function readName(name: string | undefined, server: URL): string {
+export function readName(name: string | undefined, server: URL, tenant = ''): string {
   if (name !== undefined && /^[a-z0-9-]*$/i.test(name) && /[a-z0-9]/i.test(name)) return name;
-  const plain = nameOf(name ?? server.hostname);
+  const plain = name === undefined ? nameOf(server.hostname, tenant) : nameOf(name);
   if (name === undefined && plain !== '') return plain;
   const instead = plain === '' ? '' : `, such as ${plain}`;
   throw new UsageError(

@@ -162,3 +162,34 @@ t.test(
     t.equal(JSON.parse(lines[0] ?? '').user.username, name);
   },
 );
+
+t.test('D329 of a guest it says who they are at home, both tenants, and the policy with its source', (t) => {
+  const guest: AuditedRequest = {
+    ...known,
+    exchange: { method: 'GET', target: '/tenants/globex/api/v1/pods', headers: [] },
+    user: { username: 'globex:guest:acme:alice', uid: '', groups: ['stonegate:guest'], extra: {} },
+    impersonator: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'], extra: {} },
+    crossing: {
+      tenant: 'globex',
+      policy: { form: 'abac', name: 'auditors', source: '/etc/stonegate/policies.jsonl:3' },
+    },
+  };
+  t.match(written(guest, 'responseComplete'), {
+    requestURI: '/tenants/globex/api/v1/pods',
+    user: { username: 'acme:alice' },
+    impersonatedUser: { username: 'globex:guest:acme:alice' },
+    annotations: {
+      'stonegate.dev/tenant': 'acme',
+      'stonegate.dev/entered-tenant': 'globex',
+      'stonegate.dev/policy': 'abac:auditors',
+      'stonegate.dev/policy-source': '/etc/stonegate/policies.jsonl:3',
+    },
+  });
+  const { annotations } = written(known, 'responseComplete');
+  t.notOk(annotations && 'stonegate.dev/entered-tenant' in annotations, 'the same user at home is no guest');
+  t.match(written({ ...guest, ended: 'policy' }, 'responseComplete').annotations, {
+    'stonegate.dev/policy': 'abac:auditors',
+    'stonegate.dev/ended': 'policy',
+  });
+  t.end();
+});

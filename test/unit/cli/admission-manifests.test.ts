@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
+import { readRegistration } from '../../../src/clients/read-policy-object.ts';
 import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
 import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
 import { printedIO } from '../../support/printed-io.ts';
@@ -87,6 +88,11 @@ t.test('arktos: policies are registered by themselves, always and without any se
     });
     for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
       t.notOk(selector in policies, selector);
+    const stored = {
+      ...documents.at(-1),
+      metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    t.match(readRegistration(stored), { registered: true }, 'the proxy counts policies then');
   }
   const { documents } = await print(t, 'shared');
   t.notMatch(JSON.stringify(documents), /crosstenantpolicies/, 'an ordinary cluster has none');
@@ -174,7 +180,7 @@ t.test('publishing registers the published kinds, and only what concerns it is s
   const { documents } = await printWith(t, 'shared', PUBLISHING);
   const { webhooks }: { webhooks: Registered[] } = documents.at(-1);
   const condition = (name: string) => webhooks.find((one) => one.name.startsWith(name))?.matchConditions;
-  t.match(condition('publish.'), [{ name: 'changes-what-is-published' }], 'whoever sends it');
+  t.match(condition('publish.'), [{ name: 'changes-what-is-published' }], 'from every user');
   t.match(condition('copies.'), [{ name: 'users-of-tenants' }]);
 });
 

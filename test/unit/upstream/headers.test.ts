@@ -136,3 +136,15 @@ for (const status of [204, 205, 304]) {
     );
   });
 }
+
+t.test('a path in Location begins with the prefix that the client sent, and nothing else does', async (t) => {
+  const sent = (value: string, prefix?: string) =>
+    responseHeaders(302, [['location', value]], prefix).map(([, location]) => location);
+  t.same(sent('/api/v1/namespaces/web/services/x/proxy/login', '/tenants/globex'), [
+    '/tenants/globex/api/v1/namespaces/web/services/x/proxy/login',
+  ]);
+  t.same(sent('/', '/tenants/globex'), ['/tenants/globex/']);
+  for (const other of ['https://other.example/a', '//other.example/a', '/\\other.example', 'relative', ''])
+    t.same(sent(other, '/tenants/globex'), [other]);
+  t.same(sent('/api'), ['/api']);
+});
