@@ -1,6 +1,7 @@
 /**
- * Objects are published into tenants' namespaces at a real kube-apiserver, which fills in defaults and decides
- * about rights, with the rights that `stonegate manifests rbac --provisioner` prints; and with a real kubectl.
+ * Objects are published into tenants' namespaces at a real kube-apiserver, which fills in defaults and
+ * decides about rights, with the rights that `stonegate manifests rbac --provisioner` prints; and with a
+ * real kubectl.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

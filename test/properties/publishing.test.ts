@@ -1,6 +1,6 @@
 /**
- * Whatever is annotated and whatever tenants have: what is no copy is not changed, a copy carries nothing that
- * binds it to its source, and publishing again changes nothing.
+ * Whatever is annotated and whatever tenants have: what is no copy is not changed, a copy carries nothing
+ * that binds it to its source, and publishing again changes nothing.
  */
 import fc from 'fast-check';
 import t from 'tap';
