@@ -14,6 +14,9 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly generation?: number;
 }
 
+/** Label of a CustomResourceDefinition in Arktos' system tenant; in any case of letters `forced` shares it. */
+export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';
+
 export interface PolicyRule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];

@@ -18,7 +18,7 @@ import {
   type WantedPolicies,
 } from '../policy/controller.ts';
 import { desiredRBAC } from '../policy/desired-rbac.ts';
-import type { PolicyForm } from '../policy/policy.ts';
+import { POLICY_FORMS, type PolicyForm } from '../policy/policy.ts';
 import type { PolicySnapshot, PolicyUpdates } from '../policy/policy-updates.ts';
 import type { PolicyOrigin } from '../policy/resolve.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
@@ -29,7 +29,6 @@ import { createServedProvisioningUpstream } from './provisioning.ts';
 
 /** Approximate milliseconds between two runs without a change. */
 const INTERVAL = 300_000;
-const FORMS: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];
 
 const POLICY_CONTROLLER = new ComponentType<PolicyController>('policy controller', {
   start: (controller) => controller.start(),
@@ -69,7 +68,7 @@ export function createPolicyController(
         runtime,
         lease,
         updates: policies?.updates,
-        forms: new Set(FORMS.filter((form) => !keep || forms[form])),
+        forms: new Set(POLICY_FORMS.filter((form) => !keep || forms[form])),
         wantedOf: (snapshot) => wantedOf(snapshot, { systemTenant, grantable: access.grantable }),
         objects: createClusterObjects(fetcher),
         statuses: createPolicyStatusWriter(fetcher, systemTenant),
