@@ -138,7 +138,7 @@ async function applyManifests({ apiServer }: Testbed, argv: readonly string[]): 
 function registerWebhook({ apiServer }: Testbed): void {
   apiServer.seed.object(
     'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
-    'stonegate-admission',
+    'stonegate-policies',
     {
       metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
       webhooks: [
