@@ -1,0 +1,112 @@
+import t from 'tap';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { createPoliciesInForce } from '../../../src/policy/policies-in-force.ts';
+import type { PolicyForm } from '../../../src/policy/policy.ts';
+import { createPolicySet } from '../../../src/policy/policy-set.ts';
+import { PolicyUpdates } from '../../../src/policy/policy-updates.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import {
+  attributes,
+  crossTenantPolicy,
+  entry,
+  HOUR,
+  NOW,
+  policyFacts,
+  resolvedPolicies,
+} from '../../support/policies.ts';
+
+const DEV = entry('dora', { groups: ['devs'] });
+const ALL: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];
+
+function start(t: { teardown(end: () => void): unknown }) {
+  const clock = createFakeClock(NOW);
+  const callbacks = new Set<() => void>();
+  const state = { policies: [crossTenantPolicy()], forms: ALL, expiresAt: NOW + HOUR };
+  const inForce = createPoliciesInForce(createPolicySet([]));
+  const updates = new PolicyUpdates({
+    source: {
+      facts: () => policyFacts({ crossTenantPolicies: clock.now() < state.expiresAt ? state.policies : [] }),
+      currentForms: () => new Set(state.forms),
+      expiresAt: () => (clock.now() < state.expiresAt ? state.expiresAt : undefined),
+      onUpdate(call) {
+        callbacks.add(call);
+        return () => callbacks.delete(call);
+      },
+    },
+    resolve: (facts, now) => resolvedPolicies({ facts }, {}, now),
+    inForce,
+    clock,
+    logger: silentLogger,
+  });
+  let changes = 0;
+  let replaced = 0;
+  updates.onChange(() => {
+    changes += 1;
+  });
+  inForce.onChange(() => {
+    replaced += 1;
+  });
+  updates.start();
+  t.teardown(() => updates.stop());
+  return {
+    clock,
+    state,
+    updates,
+    callbacks,
+    /** The facts were read anew. */
+    tell() {
+      for (const call of callbacks) call();
+      clock.advance(1_000);
+    },
+    isAdmitted: () => inForce.permits(DEV, attributes('list', 'pods'), clock.now()) !== undefined,
+    get changes() {
+      return changes;
+    },
+    get replaced() {
+      return replaced;
+    },
+  };
+}
+
+t.test('a policy is in force at once, and its removal within a second', async (t) => {
+  const site = start(t);
+  t.ok(site.isAdmitted());
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted());
+  t.equal(site.changes, 2);
+});
+
+t.test('a proof without a change is told to no one', async (t) => {
+  const site = start(t);
+  const { changes, replaced } = site;
+  site.tell();
+  site.tell();
+  t.equal(site.changes, changes);
+  t.equal(site.replaced, replaced, 'so that no open stream is checked for nothing');
+});
+
+t.test('facts that are not current any more grant nothing, without any event', async (t) => {
+  const site = start(t);
+  site.clock.advance(HOUR);
+  t.notOk(site.isAdmitted());
+  t.same(site.updates.snapshot?.policies, []);
+});
+
+t.test('a policy ends at its end, and what follows is told', async (t) => {
+  const site = start(t);
+  site.state.policies = [crossTenantPolicy({ notAfter: new Date(NOW + 60_000).toISOString() })];
+  site.tell();
+  t.ok(site.isAdmitted());
+  const { replaced } = site;
+  site.clock.advance(60_000);
+  t.notOk(site.isAdmitted());
+  t.equal(site.replaced, replaced + 1);
+});
+
+t.test('nothing happens after the end', async (t) => {
+  const site = start(t);
+  site.updates.stop();
+  t.equal(site.clock.pending, 0);
+  t.equal(site.callbacks.size, 0);
+});
