@@ -53,8 +53,8 @@ t.test('shared: a Deployment without a credential, and two webhooks for users of
 t.test('arktos: an address outside the cluster, and no selector', async (t) => {
   const { code, documents } = await print(t, 'arktos', ...URL);
   t.equal(code, 0);
-  t.equal(documents.length, 1);
-  for (const webhook of documents[0].webhooks) {
+  t.equal(documents.length, 2);
+  for (const webhook of documents.flatMap(({ webhooks }) => webhooks)) {
     t.equal(webhook.clientConfig.url, 'https://stonegate.example.com:8446/admission');
     t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook || 'objectSelector' in webhook);
   }
