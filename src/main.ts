@@ -18,6 +18,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   access       say what you may do
   explain      say what would become of a request, and why
   who-can      list who may do something in the cluster
+  publish      copy published objects into tenants
   sync         make namespaces and rolebindings of Keystone's projects and roles
 
   --version    print the version
@@ -37,6 +38,7 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
   ['access', async () => (await import('./cli/access.ts')).access],
   ['explain', async () => (await import('./app/commands/explain.ts')).explainCommand],
   ['who-can', async () => (await import('./cli/who-can.ts')).whoCan],
+  ['publish', async () => (await import('./app/commands/publish.ts')).publishCommand],
   ['sync', async () => (await import('./app/commands/sync.ts')).syncCommand],
 ]);
 

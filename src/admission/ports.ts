@@ -36,11 +36,15 @@ export interface AdmissionTenants {
 /** What a user needs to be allowed. Without a name: every object of the kind. */
 export type Right = Omit<ResourceAttributes, 'tenant'>;
 
-/** An access review is an external call: the API server answers it with all its authorizers. */
+/** The request to the webhook for which rights are reviewed. */
+export interface ReviewCaller {
+  /** Address of the client: of an API server, unless other clients reach the listener. */
+  readonly source: string;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
 export interface AccessReview {
-  /**
-   * @param signal ends the wait
-   * @throws StatusError if it cannot be told
-   */
-  isAllowed(user: AdmissionUser, right: Right, place: ReviewPlace, signal: AbortSignal): Promise<boolean>;
+  /** @throws StatusError if it cannot be told */
+  isAllowed(user: AdmissionUser, right: Right, place: ReviewPlace, caller: ReviewCaller): Promise<boolean>;
 }

@@ -5,7 +5,7 @@
 import type { AdmissionUser } from '../api/admission-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import type { AccessReview, ReviewPlace, Right } from './ports.ts';
+import type { AccessReview, ReviewCaller, ReviewPlace, Right } from './ports.ts';
 import type { Violation } from './violation.ts';
 
 export interface RequiredRight {
@@ -29,20 +29,20 @@ export interface AccessDecision {
 }
 
 /** Reviews for one request at the same time. */
-const AT_ONCE = 4;
+const AT_ONCE = 2;
 
 /**
  * @param place where the user's rights are reviewed
- * @param signal ends the reviews; the request is refused then
+ * @param caller if its signal is aborted, the request is refused
  */
 export async function decideAccess(
   required: readonly RequiredAccess[],
   user: AdmissionUser,
   place: ReviewPlace,
   { isAllowed }: AccessReview,
-  signal: AbortSignal,
+  caller: ReviewCaller,
 ): Promise<AccessDecision> {
-  const holds = (right: Right) => isAllowed(user, right, place, signal);
+  const holds = (right: Right) => isAllowed(user, right, place, caller);
   try {
     for (const { sufficient, rights } of required) {
       if (sufficient !== undefined && (await holds(sufficient))) continue;

@@ -6,7 +6,7 @@ import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { foreignText } from '../lib/untrusted-text.ts';
 import { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
 import { isRefused, uncheckedVerdict, verdictOf } from './admission-verdict.ts';
-import type { AccessReview, AdmissionTenants } from './ports.ts';
+import type { AccessReview, AdmissionTenants, ReviewCaller } from './ports.ts';
 import { decideAccess } from './required-access.ts';
 import type { ReviewDecision } from './review-decision.ts';
 
@@ -22,8 +22,8 @@ const MAX_PLACES = 10;
 
 /** A review that needs an answer of the API server. */
 export interface PendingReview {
-  /** @param signal ends the reviews of rights; then the request is refused */
-  complete(signal: AbortSignal): Promise<Reviewed>;
+  /** @param caller if its signal is aborted, the request is refused */
+  complete(caller: ReviewCaller): Promise<Reviewed>;
 }
 
 export interface AdmissionReviewerOptions {
@@ -40,7 +40,7 @@ export function createAdmissionReviewer(
     const review = readAdmissionReview(body);
     const decision = options.decide(review.request);
     if (decision.required.length === 0 || isRefused(decision)) return reviewed(review, decision);
-    return { complete: (signal) => reviewRights(review, decision, options, signal) };
+    return { complete: (caller) => reviewRights(review, decision, options, caller) };
   };
 }
 
@@ -60,7 +60,7 @@ async function reviewRights(
   review: AdmissionReview,
   decision: ReviewDecision,
   { tenants, access }: AdmissionReviewerOptions,
-  signal: AbortSignal,
+  caller: ReviewCaller,
 ): Promise<Reviewed> {
   const { request } = review;
   const place = tenants.reviewPlace(request);
@@ -68,7 +68,7 @@ async function reviewRights(
     const violation = { rule: 'rights', path: '', value: undefined, message: PLACE_UNKNOWN };
     return reviewed(review, { ...decision, violations: [violation] });
   }
-  const { violations, unknown } = await decideAccess(decision.required, request.user, place, access, signal);
+  const { violations, unknown } = await decideAccess(decision.required, request.user, place, access, caller);
   if (unknown === undefined) return reviewed(review, { ...decision, violations });
   return {
     body: encodeAdmissionReview(review, uncheckedVerdict(request, unknown)),

@@ -17,6 +17,7 @@ import { createPolicies } from './policies.ts';
 import { createPolicyController } from './policy-controller.ts';
 import { createConfiguredPortal, type PortalState } from './portal.ts';
 import { createServedProvisioning } from './provisioning.ts';
+import { createServedPublishing } from './publishing.ts';
 import { createIndexReadiness } from './rbac-index.ts';
 import { createOwnUpstream } from './upstream.ts';
 import { createConfiguredWebhook, type InForce } from './webhook.ts';
@@ -61,6 +62,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const policies = createPolicies(build);
   const { memberships, keep } = process;
   createPolicyController(build, { policies, keep, memberships });
+  createServedPublishing(build, keep);
   const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = pipeline;
   const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);

@@ -169,7 +169,7 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
 
 /** @param abac the operator's policies, if there are any */
 function needsOf(configuration: StonegateConfiguration, abac: Buffer | undefined): Needs {
-  const { tenancy, authentication, upstream, bindings, webhook, access } = configuration;
+  const { tenancy, authentication, upstream, bindings, publishing, webhook, access } = configuration;
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
@@ -177,6 +177,7 @@ function needsOf(configuration: StonegateConfiguration, abac: Buffer | undefined
     index: access.index,
     policies: enabledPolicies(configuration),
     provisionedPolicies: provisionedPoliciesOf(configuration, abac),
+    publishing: publishing && { configuration: publishing, grantable: access.grantable },
     constrained: false,
     extraKeys: [
       ...optionalExtraKeysOf(authentication),

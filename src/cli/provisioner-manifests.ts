@@ -9,6 +9,7 @@ import type { RoleTarget } from '../api/config-v1alpha1.ts';
 import { grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
 import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
 
 export interface ProvisionerNeeds {
@@ -19,6 +20,8 @@ export interface ProvisionerNeeds {
   readonly targets: readonly RoleTarget[];
   /** Undefined without cross-tenant policies. */
   readonly provisionedPolicies?: ProvisionedPolicies | undefined;
+  /** Undefined if nothing is published. */
+  readonly publishing?: PublishingNeeds | undefined;
 }
 
 export interface ProvisionedPolicies {
@@ -47,6 +50,7 @@ export function provisionerRules({
   createRoles,
   targets,
   provisionedPolicies: policies,
+  publishing,
 }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
@@ -76,6 +80,7 @@ export function provisionerRules({
     ...bindRule('roles', roles),
     ...[...own.values()].flat(),
     ...(policies ? policyRules(policies) : []),
+    ...(publishing ? publishingRules(mode, publishing) : []),
   ]);
 }
 

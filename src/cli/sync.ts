@@ -180,7 +180,8 @@ function cellsOf({ object, place }: ShownChange): [string, string, string] {
   return [object.kind, whereOf(place), object.metadata.name];
 }
 
-function whereOf({ tenant, namespace }: ShownChange['place']): string {
+/** For messages: `acme/web`. */
+export function whereOf({ tenant, namespace }: ShownChange['place']): string {
   const path = [tenant, namespace].filter((part) => part !== undefined).join('/');
   return path === '' ? '-' : path;
 }

@@ -36,6 +36,17 @@ export interface ProvisioningRun {
   readonly heldBack?: number;
 }
 
+export const PUBLISHING_RESULTS = ['ok', 'incomplete', 'broken-off', 'error'] as const;
+
+export interface PublishingRun {
+  readonly result: (typeof PUBLISHING_RESULTS)[number];
+  /** The changes that were made; this and what follows is absent if there was no plan. */
+  readonly changes?: Readonly<Record<'create' | 'update' | 'replace' | 'delete', number>>;
+  readonly conflicts?: number;
+  readonly refusals?: number;
+  readonly failures?: number;
+}
+
 /** How a decision of the RBAC index compares with the API server's; `docs/metrics.md` explains each. */
 export const VERIFICATION_RESULTS = [
   'agreed',
@@ -133,6 +144,8 @@ export interface Telemetry {
   /** The admission webhook answered a review, could not, or refused to read it. */
   admissionReview(result: (typeof ADMISSION_RESULTS)[number]): void;
   provisioned(run: ProvisioningRun): void;
+  /** A run of publishing is over. */
+  published(run: PublishingRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
   /** A decision of the RBAC index was drawn to be compared with the API server's. */
@@ -172,6 +185,7 @@ export const noTelemetry: Telemetry = {
   webhookReview() {},
   admissionReview() {},
   provisioned() {},
+  published() {},
   streamEnded() {},
   accessVerified() {},
   indexListed() {},

@@ -21,6 +21,7 @@ import { createIndexMetrics } from './index-metrics.ts';
 import { createPolicyMetrics } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
+import { createPublishingMetrics } from './publishing-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -145,6 +146,7 @@ export function createMetrics(now: () => number): Metrics {
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     admissionReview: (result) => admissions.inc({ result }),
     provisioned: provisioning,
+    published: createPublishingMetrics(registers, now),
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
     ...createPolicyMetrics(registers),

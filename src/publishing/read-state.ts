@@ -24,10 +24,12 @@ export interface ReadOptions {
   readonly objects: PublishedObjects;
   readonly rules: PublishingRules;
   readonly configuration: PublishingConfiguration;
+  /** Whether nothing is published any more: every copy is to be deleted. */
+  readonly withdraw?: boolean;
   readonly signal: AbortSignal;
 }
 
-const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
+export const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
 const CONCURRENCY = 4;
 const ALL = '';
 /** Of one kind in one namespace: with more, none of them is published or withdrawn. */
@@ -38,7 +40,7 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   const { rules } = options;
   const { receivers, namespaces, present } = await readReceivers(options);
   const unread: UnreadSources[] = [];
-  const sources = await readSources(options, present, unread);
+  const sources = options.withdraw === true ? [] : await readSources(options, present, unread);
   const copies = await readCopies(options, unread);
   const { copies: wanted } = desiredCopies({ sources, receivers }, rules);
   const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
@@ -134,7 +136,7 @@ async function readSources(
 }
 
 /** In the order of the configuration: the first one counts. */
-function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
+export function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
   const namespaced = namespaces.flatMap((namespace) =>
     [...NAMESPACED_KINDS, ...kinds].map((kind) => ({ kind, namespace })),
   );

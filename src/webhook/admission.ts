@@ -58,13 +58,16 @@ export function createAdmissionWebhook(
     }
     assertPosted(exchange, ADMISSION_PATH);
     const begun = clock.now();
-    await limits.enter(exchange.peerAddress ?? '', async ({ onSize, inTurn }) => {
+    const source = exchange.peerAddress ?? '';
+    await limits.enter(source, async ({ onSize, inTurn }) => {
       try {
         const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
         const judged = await inTurn(() => review(posted));
         // While the API server is asked, other bodies are judged.
         const { body, result, fields } =
-          'complete' in judged ? await within(begun + TIMEOUT, exchange.signal, judged.complete) : judged;
+          'complete' in judged
+            ? await within(begun + TIMEOUT, exchange.signal, (signal) => judged.complete({ source, signal }))
+            : judged;
         telemetry.admissionReview(result);
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](

@@ -49,8 +49,10 @@ export interface ReviewedAdmission {
 
 /** A review for which the API server is asked. */
 export interface PendingAdmission {
-  /** @param signal ends the questions; the request is refused then */
-  complete(signal: AbortSignal): Promise<ReviewedAdmission>;
+  /**
+   * @param caller `source`: the client's address. If `signal` is aborted, the request is refused.
+   */
+  complete(caller: { readonly source: string; readonly signal: AbortSignal }): Promise<ReviewedAdmission>;
 }
 
 /** @throws StatusError BodyMalformed for what is no AdmissionReview */

@@ -9,6 +9,7 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import {
   admissionRequest,
   admissionReview,
+  CALLER,
   decisionOf,
   refusedPaths,
   reviewerOf,
@@ -94,8 +95,7 @@ for (const mode of ['arktos', 'shared'] as const)
         try {
           const { request } = readAdmissionReview(posted);
           const judged = review(posted);
-          const { body } =
-            'complete' in judged ? await judged.complete(new AbortController().signal) : judged;
+          const { body } = 'complete' in judged ? await judged.complete(CALLER) : judged;
           const { response }: { response: { uid: string; allowed: boolean } } = JSON.parse(body);
           return response.uid === request.uid && typeof response.allowed === 'boolean';
         } catch (error) {

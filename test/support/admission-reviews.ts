@@ -96,6 +96,8 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
   });
 }
 
+export const CALLER = { source: '192.0.2.1', signal: new AbortController().signal };
+
 export interface ReviewerOptions extends DecisionOptions {
   /** Whether the user has the right; rejects if it cannot be told. Without it nothing is held. */
   readonly holds?: (asked: AskedRight, signal: AbortSignal) => boolean | Promise<boolean>;
@@ -112,7 +114,7 @@ export function reviewerOf(options: ReviewerOptions = {}) {
     decide: decisionOf(options),
     tenants: tenantsOf(options),
     access: {
-      async isAllowed({ username }, right, { tenant }, signal) {
+      async isAllowed({ username }, right, { tenant }, { signal }) {
         return options.holds?.({ ...right, user: username, tenant }, signal) ?? false;
       },
     },
@@ -125,7 +127,7 @@ export async function verdictOn(
   options: ReviewerOptions = {},
 ): Promise<AdmissionResponse> {
   const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
-  const { body } = 'complete' in judged ? await judged.complete(new AbortController().signal) : judged;
+  const { body } = 'complete' in judged ? await judged.complete(CALLER) : judged;
   const { response }: { response: AdmissionResponse } = JSON.parse(body);
   return response;
 }

@@ -23,16 +23,29 @@ export interface AdmissionWebhook {
   start(): Promise<void>;
 }
 
-/** Ends with the test. */
+/**
+ * Ends with the test.
+ *
+ * @param sections of the configuration besides, and the files beside it that they name
+ */
 export async function startAdmissionWebhook(
   t: Pick<Test, 'testdir' | 'teardown'>,
   mode: 'arktos' | 'shared',
   admission: object = {},
+  {
+    files = {},
+    ...sections
+  }: { readonly files?: Readonly<Record<string, string>>; readonly [name: string]: unknown } = {},
 ): Promise<AdmissionWebhook> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
   const port = await freePort();
-  const folder = t.testdir({ 'hook.crt': served.cert, 'hook.key': served.key, 'ca.crt': authority.cert });
+  const folder = t.testdir({
+    ...files,
+    'hook.crt': served.cert,
+    'hook.key': served.key,
+    'ca.crt': authority.cert,
+  });
   const configFile = join(folder, 'admission.yaml');
   await writeFile(
     configFile,
@@ -45,6 +58,7 @@ export async function startAdmissionWebhook(
         tls: { certFile: 'hook.crt', keyFile: 'hook.key' },
         ...admission,
       },
+      ...sections,
     }),
   );
   const logged: string[] = [];

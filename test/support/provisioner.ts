@@ -38,12 +38,7 @@ export async function admitProvisioner(
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   const needs = { mode, createRoles: true, targets };
   const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
-  for (const document of parseAllDocuments(manifests)) {
-    const object: unknown = document.toJS();
-    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
-    const { apiVersion, kind, metadata, ...body } = object;
-    apiServer.seed.object(`${apiVersion}/${String(kind).toLowerCase()}s`, String(metadata.name), body);
-  }
+  seedManifests(apiServer, manifests);
   const bridge = keystone.directory.user('Default', 'bridge');
   for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
   const folder = dirname(configFile);
@@ -68,6 +63,16 @@ export async function admitProvisioner(
     sync: (...argv) => run(syncCommand, ['--config', configFile, ...argv]),
     check: () => run(checkCommand, ['--config', configFile]),
   };
+}
+
+/** Stores what `stonegate manifests` printed. */
+export function seedManifests(apiServer: Testbed['apiServer'], manifests: string): void {
+  for (const document of parseAllDocuments(manifests)) {
+    const object: unknown = document.toJS();
+    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
+    const { apiVersion, kind, metadata, ...body } = object;
+    apiServer.seed.object(`${apiVersion}/${String(kind).toLowerCase()}s`, String(metadata.name), body);
+  }
 }
 
 async function run(command: typeof syncCommand, argv: readonly string[]) {

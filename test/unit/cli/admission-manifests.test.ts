@@ -2,25 +2,29 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
+import { readRegistration } from '../../../src/clients/read-policy-object.ts';
 import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
 import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
 import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
-async function print(t: Test, mode: string, ...words: readonly string[]) {
+/** @param sections of the configuration, besides */
+async function printWith(t: Test, mode: string, sections: string, ...words: readonly string[]) {
   const folder = t.testdir({
     'ca.crt': (await createAuthority()).cert,
     'c.yaml': `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 tenancy: { mode: ${mode} }
 admission: { tls: { certFile: no.crt, keyFile: no.key }, systemKinds: [ingresses.networking.k8s.io] }
-`,
+${sections}`,
   });
   const { io, printed } = printedIO();
   const files = ['--config', join(folder, 'c.yaml'), '--ca-file', join(folder, 'ca.crt')];
   const code = await manifests(['admission', ...files, ...words], io);
   return { code, ...printed, documents: parseAllDocuments(printed.stdout).map((one) => one.toJS()) };
 }
+
+const print = (t: Test, mode: string, ...words: readonly string[]) => printWith(t, mode, '', ...words);
 
 const URL = ['--url', 'https://stonegate.example.com:8446'];
 
@@ -50,15 +54,139 @@ t.test('arktos: an address outside the cluster, and no selector', async (t) => {
   const { code, documents } = await print(t, 'arktos', ...URL);
   t.equal(code, 0);
   t.equal(documents.length, 1);
-  const [webhook] = documents[0].webhooks;
-  t.equal(webhook.clientConfig.url, 'https://stonegate.example.com:8446/admission');
-  t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook);
+  for (const webhook of documents[0].webhooks) {
+    t.equal(webhook.clientConfig.url, 'https://stonegate.example.com:8446/admission');
+    t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook || 'objectSelector' in webhook);
+  }
   t.match(await print(t, 'arktos'), { code: 2, stderr: /--url is required in arktos mode/ });
+});
+
+const UPSTREAM = `upstream:
+  server: https://kubernetes.default.svc
+  caFile: /run/stonegate/upstream/ca.crt
+  credential: { tokenFile: /run/stonegate/upstream/token }
+`;
+const PUBLISHING = `publishing: { namespaces: [shared], kinds: [batch/v1/cronjobs] }
+`;
+
+t.test('arktos: policies are registered by themselves, always and without any selector', async (t) => {
+  for (const sections of ['', UPSTREAM, PUBLISHING]) {
+    const { documents } = await printWith(t, 'arktos', sections, ...URL);
+    const { webhooks, metadata } = documents.at(-1);
+    t.equal(metadata.name, 'stonegate-admission');
+    const policies = webhooks.find(({ name }: Registered) => name === 'policies.admission.stonegate.dev');
+    t.match(policies, {
+      failurePolicy: 'Fail',
+      rules: [
+        {
+          apiGroups: ['tenancy.stonegate.dev'],
+          apiVersions: ['*'],
+          resources: ['crosstenantpolicies', 'crosstenantpolicies/status'],
+          operations: ['CREATE', 'UPDATE'],
+        },
+      ],
+    });
+    for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
+      t.notOk(selector in policies, selector);
+    const stored = {
+      ...documents.at(-1),
+      metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    t.match(readRegistration(stored), { registered: true }, 'the proxy counts policies then');
+  }
+  const { documents } = await print(t, 'shared');
+  t.notMatch(JSON.stringify(documents), /crosstenantpolicies/, 'an ordinary cluster has none');
+});
+
+t.test('shared: with upstream the process may review access, and nothing else', async (t) => {
+  const { documents } = await printWith(t, 'shared', UPSTREAM, '--namespace', 'security');
+  const [role, binding, ...others] = documents;
+  t.strictSame(role.rules, [
+    { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  ]);
+  t.strictSame(binding.subjects, [
+    { kind: 'ServiceAccount', namespace: 'security', name: 'stonegate-admission' },
+  ]);
+  const { spec } = others.find(({ kind }) => kind === 'Deployment').spec.template;
+  t.match(spec.volumes, [
+    {},
+    {},
+    {
+      name: 'upstream',
+      projected: { sources: [{ serviceAccountToken: { path: 'token' } }, { configMap: {} }] },
+    },
+  ]);
+  t.match(spec.containers[0].volumeMounts[2], { name: 'upstream', mountPath: '/run/stonegate/upstream' });
+  t.equal(spec.automountServiceAccountToken, false);
+  const certificate = UPSTREAM.replace('tokenFile: ', 'keyFile: x, certFile: ');
+  const own = (await printWith(t, 'shared', certificate)).documents.find(({ kind }) => kind === 'Deployment');
+  t.match(own.spec.template.spec.volumes[2], { secret: { secretName: 'stonegate-admission-upstream' } });
+});
+
+t.test('outside the cluster the credential is a user’s', async (t) => {
+  for (const [words, name] of [
+    [[], 'stonegate-admission'],
+    [['--user', 'hook'], 'hook'],
+  ] as const) {
+    const { documents } = await printWith(t, 'arktos', UPSTREAM, ...URL, ...words);
+    t.match(
+      documents.map(({ kind }) => kind),
+      ['ClusterRole', 'ClusterRoleBinding', 'ValidatingWebhookConfiguration'],
+    );
+    t.match(documents[1].subjects, [{ kind: 'User', name }]);
+  }
+  t.match(await print(t, 'shared', '--user', 'hook'), { code: 2, stderr: /goes with --url/ });
+});
+
+interface Registered {
+  readonly name: string;
+  readonly rules: readonly {
+    readonly apiGroups: readonly string[];
+    readonly resources: readonly string[];
+    readonly operations: readonly string[];
+  }[];
+  readonly objectSelector?: object;
+  readonly matchConditions?: readonly { readonly name: string }[];
+}
+
+/** What the webhooks of a name are registered for: `OPERATION group/resource`. */
+function registeredFor(webhooks: readonly Registered[], name: string): string[] {
+  return webhooks
+    .filter((webhook) => webhook.name === `${name}.admission.stonegate.dev`)
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ apiGroups, resources, operations }) =>
+      resources.flatMap((resource) => operations.map((one) => `${one} ${apiGroups[0]}/${resource}`)),
+    );
+}
+
+t.test('publishing registers the published kinds, and only what concerns it is sent', async (t) => {
+  for (const [mode, writes] of [
+    ['arktos', 'published'],
+    ['shared', 'publish'],
+  ] as const) {
+    const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
+    const { webhooks }: { webhooks: Registered[] } = documents.at(-1);
+    for (const kind of ['/secrets', '/resourcequotas/status', 'batch/cronjobs', 'batch/cronjobs/status'])
+      for (const operation of ['CREATE', 'UPDATE'])
+        t.ok(
+          registeredFor(webhooks, writes).includes(`${operation} ${kind}`),
+          `${mode} ${operation} ${kind}`,
+        );
+    for (const kind of ['/secrets', '/serviceaccounts', 'apiextensions.k8s.io/customresourcedefinitions'])
+      t.ok(registeredFor(webhooks, 'copies').includes(`DELETE ${kind}`), `${mode} ${kind}`);
+    const copies = webhooks.find(({ name }) => name.startsWith('copies.'));
+    t.match(copies, { objectSelector: { matchExpressions: [{ key: 'stonegate.dev/managed-by' }] } });
+  }
+  const { documents } = await printWith(t, 'shared', PUBLISHING);
+  const { webhooks }: { webhooks: Registered[] } = documents.at(-1);
+  const condition = (name: string) => webhooks.find((one) => one.name.startsWith(name))?.matchConditions;
+  t.match(condition('publish.'), [{ name: 'changes-what-is-published' }], 'from every user');
+  t.match(condition('copies.'), [{ name: 'users-of-tenants' }]);
 });
 
 t.test('named kinds only: no leases, events or status of nodes', async (t) => {
   for (const mode of ['arktos', 'shared']) {
-    const { documents } = await print(t, mode, ...URL);
+    const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
     const rules: { apiGroups: string[]; resources: string[] }[] = documents
       .at(-1)
       .webhooks.flatMap(({ rules }: { rules: object[] }) => rules);

@@ -10,7 +10,7 @@ const alice = { username: 'acme:alice', groups: ['g'] };
 const acme = { tenant: toTenantName('acme') };
 const globex = { tenant: toTenantName('globex') };
 const get = { verb: 'get', group: '', resource: 'pods' };
-const { signal } = new AbortController();
+const caller = { source: '192.0.2.1', signal: new AbortController().signal };
 
 /** An API server that responds when the test says so. */
 function site() {
@@ -39,7 +39,7 @@ function site() {
 t.test('the review names the tenant, and the user as the API server knows them', async (t) => {
   const { access, asked, users, responses, accounts } = site();
   const user = { ...alice, uid: 'u', extra: { k: ['v'] } };
-  const answer = access.isAllowed(user, { ...get, name: 'p' }, acme, signal);
+  const answer = access.isAllowed(user, { ...get, name: 'p' }, acme, caller);
   await Promise.resolve();
   responses[0]?.resolve({ allowed: true });
   t.equal(await answer, true);
@@ -50,7 +50,7 @@ t.test('the review names the tenant, and the user as the API server knows them',
 
 t.test('a right without a name is one on every object: no rule of RBAC holds the name', async (t) => {
   const names = [site(), site()].map(({ access, asked }) => {
-    void access.isAllowed(alice, get, { tenant: undefined }, signal);
+    void access.isAllowed(alice, get, { tenant: undefined }, caller);
     return asked;
   });
   await Promise.resolve();
@@ -65,7 +65,7 @@ t.test('a right without a name is one on every object: no rule of RBAC holds the
 t.test('a denial is none, whatever else is allowed', async (t) => {
   const { access, responses } = site();
   const answers = [{ allowed: true, denied: true }, { allowed: false }].map(async (response, at) => {
-    const answer = access.isAllowed(alice, get, acme, signal);
+    const answer = access.isAllowed(alice, get, acme, caller);
     await Promise.resolve();
     responses[at]?.resolve(response);
     return answer;
@@ -73,28 +73,36 @@ t.test('a denial is none, whatever else is allowed', async (t) => {
   t.same(await Promise.all(answers), [false, false]);
 });
 
-t.test('one tenant does not hold up the reviews of another', async (t) => {
+t.test('one tenant does not fill the queue, nor one client address', async (t) => {
   const { access, asked } = site();
-  const flood = Array.from({ length: 21 }, () => access.isAllowed(alice, get, acme, signal));
-  const refusals = flood.map((one) => one.catch((error: unknown) => error));
-  t.match(await refusals.at(-1), { code: 'AdmissionRateExceeded' }, 'its queue is bounded');
+  const ask = (tenant: typeof acme, source = caller.source) =>
+    access.isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
+  const flood = Array.from({ length: 21 }, () => ask(acme));
+  t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'a tenant has a bounded part');
+  void ask(globex);
+  const tenants = Array.from({ length: 100 }, (_, at) => ({ tenant: toTenantName(`t${at}`) }));
+  t.match(await Promise.all(tenants.slice(60).map((tenant) => Promise.race([ask(tenant), 'waits']))), [
+    'waits',
+  ]);
+  const last = tenants.map((tenant) => ask(tenant)).at(-1);
+  t.match(await last, { code: 'AdmissionRateExceeded' }, 'and so has an address, whatever tenants it names');
   t.equal(asked.length, 4);
-  void access.isAllowed({ ...alice, username: 'globex:gina' }, get, globex, signal);
+  void ask(globex, '198.51.100.1');
   await Promise.resolve();
-  t.equal(asked.length, 5);
+  t.equal(asked.length, 5, 'another address is not held up');
 });
 
 t.test('a wait ends with the request', async (t) => {
   const { access } = site();
   const request = new AbortController();
-  for (let at = 0; at < 4; at += 1) void access.isAllowed(alice, get, acme, signal);
-  const waiting = access.isAllowed(alice, get, acme, request.signal);
+  for (let at = 0; at < 4; at += 1) void access.isAllowed(alice, get, acme, caller);
+  const waiting = access.isAllowed(alice, get, acme, { ...caller, signal: request.signal });
   request.abort();
   await t.rejects(waiting, { code: 'UpstreamTimeout' });
 });
 
 t.test('without an API server to ask nothing is allowed, and the message says what is missing', async (t) => {
-  await t.rejects(noAdmissionAccess.isAllowed(alice, get, acme, signal), {
+  await t.rejects(noAdmissionAccess.isAllowed(alice, get, acme, caller), {
     constructor: StatusError,
     message: /no section `upstream`/,
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createPolicySet } from '../../../src/policy/policy-set.ts';
 import {
@@ -285,4 +286,12 @@ t.test('access.grantable widens what * selects, except secrets of any group', as
   t.same(readAbacFile(line, grantable).policies[0]?.rules, [
     { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] },
   ]);
+});
+
+t.test('the sample file is a good one', async (t) => {
+  const { policies, problems } = readAbacFile(
+    readFileSync('config/samples/cross-tenant-policies.jsonl', 'utf8'),
+  );
+  t.same(problems, []);
+  t.equal(policies.length, 3);
 });

@@ -49,7 +49,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 
   t.test(
-    `${mode}: D239: an object of that name that is no copy is not overwritten, and is reported`,
+    `D239 an object of that name that is no copy is not overwritten, and is reported: ${mode}`,
     async (t) => {
       const site = publishingSite({ mode });
       site.publish('secrets', 'registry', DATA);
@@ -64,7 +64,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 
-  t.test(`${mode}: D239: a copy that was edited is restored`, async (t) => {
+  t.test(`D239 a copy that was edited is restored: ${mode}`, async (t) => {
     const site = publishingSite({ mode });
     site.publish('configmaps', 'settings', { data: { a: 'b' } });
     await publish(site);
@@ -84,7 +84,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 
   t.test(
-    `${mode}: D239: without its source a copy is deleted, and nothing that only looks like one`,
+    `D239 without its source a copy is deleted, and nothing that only looks like one: ${mode}`,
     async (t) => {
       const site = publishingSite({ mode });
       site.publish('secrets', 'registry', DATA);
@@ -114,7 +114,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
   });
 
-  t.test(`${mode}: D240: a new tenant has its copies after the next run`, async (t) => {
+  t.test(`D240 a new tenant has its copies after the next run: ${mode}`, async (t) => {
     const site = publishingSite({ mode });
     site.publish('secrets', 'registry', DATA);
     await publish(site);
@@ -178,17 +178,20 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 
-  t.test(`${mode}: one tenant into which nothing can be written stops no other`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA);
-    site.objects.before = (verb, _kind, { tenant, namespace }) => {
-      if (verb === 'create' && (tenant ?? namespace) === 'acme')
-        throw new StatusError('ProvisioningRefused', 'quota');
-    };
-    const { applied } = await publish(site);
-    t.match(applied.failures.map(({ reason }) => reason)[0], /quota/);
-    t.ok(site.copy('secrets', 'registry', 'globex'));
-  });
+  t.test(
+    `D238 what cannot be written into one tenant is an error there, and stops no other: ${mode}`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.publish('secrets', 'registry', DATA);
+      site.objects.before = (verb, _kind, { tenant, namespace }) => {
+        if (verb === 'create' && (tenant ?? namespace) === 'acme')
+          throw new StatusError('ProvisioningRefused', 'quota');
+      };
+      const { applied } = await publish(site);
+      t.match(applied.failures.map(({ reason }) => reason)[0], /quota/);
+      t.ok(site.copy('secrets', 'registry', 'globex'));
+    },
+  );
 }
 
 t.test('if the tenants cannot be read, nothing is changed', async (t) => {

@@ -1,0 +1,128 @@
+/**
+ * The admission webhook as a process of its own: its Deployment, and the rights of its credential. The rights
+ * are those of access reviews and no others, since the process impersonates no one and writes nothing.
+ */
+import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../api/config-v1alpha1.ts';
+
+const NAME = 'stonegate-admission';
+/** Readable by the group of `fsGroup`: 0440. */
+const MODE = 288;
+
+/** A user's name, or the namespace of the service account `stonegate-admission`. */
+export type AdmissionAccount = { readonly user: string } | { readonly namespace: string };
+
+/** @returns a ClusterRole and its binding */
+export function admissionRights(account: AdmissionAccount): object[] {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const metadata = { name: NAME };
+  const rules = [
+    { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  ];
+  const subject =
+    'user' in account
+      ? { apiGroup, kind: 'User', name: account.user }
+      : { kind: 'ServiceAccount', namespace: account.namespace, name: NAME };
+  return [
+    { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata, rules },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef: { apiGroup, kind: 'ClusterRole', name: NAME },
+      subjects: [subject],
+    },
+  ];
+}
+
+/** Its files are in the ConfigMap and the Secrets of its name. */
+export function admissionDeployment(
+  { admission: { bind }, upstream }: AdmissionProcessConfiguration,
+  namespace: string,
+): object[] {
+  const name = NAME;
+  const labels = { 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'stonegate' };
+  const metadata = { namespace, name, labels };
+  const containerPort = Number(bind.slice(bind.lastIndexOf(':') + 1));
+  const mount = (volume: string, mountPath: string) => ({ name: volume, mountPath, readOnly: true });
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: { selector: labels, ports: [{ name: 'https', port: 443, targetPort: 'https' }] },
+    },
+    {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata,
+      spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: {
+        replicas: 2,
+        strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            serviceAccountName: name,
+            automountServiceAccountToken: false,
+            enableServiceLinks: false,
+            priorityClassName: 'system-cluster-critical',
+            securityContext: {
+              runAsNonRoot: true,
+              runAsUser: 65_532,
+              runAsGroup: 65_532,
+              fsGroup: 65_532,
+              seccompProfile: { type: 'RuntimeDefault' },
+            },
+            containers: [
+              {
+                name: 'stonegate',
+                image: 'stonegate:0.1.0',
+                args: ['serve', '--only', 'admission', '--config', '/etc/stonegate/stonegate.yaml'],
+                ports: [
+                  { name: 'https', containerPort },
+                  { name: 'admin', containerPort: 9_090 },
+                ],
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  capabilities: { drop: ['ALL'] },
+                },
+                livenessProbe: { httpGet: { path: '/livez', port: 'admin' } },
+                readinessProbe: { httpGet: { path: '/readyz', port: 'admin' } },
+                resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } },
+                volumeMounts: [
+                  mount('configuration', '/etc/stonegate'),
+                  mount('tls', '/run/stonegate/admission-tls'),
+                  ...(upstream === undefined ? [] : [mount('upstream', '/run/stonegate/upstream')]),
+                ],
+              },
+            ],
+            volumes: [
+              { name: 'configuration', configMap: { name } },
+              { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: MODE } },
+              ...(upstream === undefined ? [] : [{ name: 'upstream', ...credentialVolume(upstream) }]),
+            ],
+          },
+        },
+      },
+    },
+  ];
+}
+
+/** The service account's token, which is renewed, with the cluster's CA; or a client certificate. */
+function credentialVolume({ credential }: UpstreamConfiguration): object {
+  if ('certFile' in credential) return { secret: { secretName: `${NAME}-upstream`, defaultMode: MODE } };
+  const authority = { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] };
+  const sources = [
+    { serviceAccountToken: { path: 'token', expirationSeconds: 3_600 } },
+    { configMap: authority },
+  ];
+  return { projected: { defaultMode: MODE, sources } };
+}

@@ -1,0 +1,40 @@
+/**
+ * The rights that publishing needs in addition to those of provisioning: on each published kind, and, to read
+ * what is published where, on tenants and namespaces.
+ */
+import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
+import { grantableRules } from '../api/grantable-rules.ts';
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { NAMESPACED_KINDS } from '../api/published-objects.ts';
+
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'update', 'delete'];
+
+export interface PublishingNeeds {
+  readonly configuration: PublishingConfiguration;
+  /** `access.grantable`: what published roles may grant beside the rules of `stonegate:manage`. */
+  readonly grantable: readonly PolicyRule[];
+}
+
+/** @returns rules without `escalate` and `bind`: the publisher holds what published roles grant. */
+export function publishingRules(
+  mode: 'arktos' | 'shared',
+  { configuration: { namespaces, clusterScoped, kinds }, grantable }: PublishingNeeds,
+): PolicyRule[] {
+  const namespaced = namespaces.length === 0 ? [] : [...NAMESPACED_KINDS, ...kinds];
+  const all = [...namespaced, ...clusterScoped.map(({ kind }) => kind)];
+  const byGroup = Map.groupBy(all, ({ group }) => group);
+  const scopes = mode === 'arktos' ? ['tenants', 'namespaces'] : ['namespaces'];
+  return [
+    { apiGroups: [''], resources: scopes, verbs: READ },
+    ...(mode === 'arktos' ? [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create'] }] : []),
+    ...[...byGroup].map(([group, members]) => ({
+      apiGroups: [group],
+      resources: [...new Set(members.map(({ resource }) => resource))].sort(),
+      verbs: [...READ, ...WRITE],
+    })),
+    // By which replicas agree on one of them.
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+    ...grantableRules(grantable),
+  ];
+}

@@ -1,0 +1,324 @@
+/**
+ * A real kube-apiserver with the admission webhook, where the webhook reviews what users hold: publishers,
+ * authors of cross-tenant policies, and users who give roles. Policies are cluster-scoped here, since only
+ * Arktos has objects of a tenant.
+ */
+import t, { type Test } from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { manifests } from '../../src/cli/manifests.ts';
+import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Reply } from '../support/https-client.ts';
+import type { Credential } from '../support/kubeconfig.ts';
+import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { missingControllers } from '../support/kubernetes/programs.ts';
+import { printedIO } from '../support/printed-io.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
+const PUBLISHED = 'multi-tenancy.k8s.io/published';
+const MARKS = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/published-from': 'd' };
+
+interface Site {
+  readonly kubernetes: Kubernetes;
+  readonly webhook: AdmissionWebhook;
+  post(credential: Credential, path: string, object: object): Promise<Reply>;
+  patch(credential: Credential, path: string, object: object): Promise<Reply>;
+  remove(credential: Credential, path: string): Promise<Reply>;
+  /** Binds the user to a new cluster role with these rules. */
+  grant(name: string, user: string, rules: readonly object[]): Promise<void>;
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  ClusterRole: `${RBAC}/clusterroles`,
+  ClusterRoleBinding: `${RBAC}/clusterrolebindings`,
+  ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+};
+
+async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}): Promise<Site> {
+  const kubernetes = await startKubernetes({ controllers: true });
+  t.teardown(() => kubernetes.stop());
+  const { certificate } = await kubernetes.user('stonegate-admission');
+  if (certificate === undefined) throw new TypeError('a user has a certificate');
+  const webhook = await startAdmissionWebhook(
+    t,
+    mode,
+    {},
+    {
+      ...sections,
+      upstream: {
+        server: kubernetes.url,
+        caFile: 'kubernetes.crt',
+        credential: { certFile: 'own.crt', keyFile: 'own.key' },
+      },
+      files: {
+        'kubernetes.crt': kubernetes.authority.cert,
+        'own.crt': certificate.cert,
+        'own.key': certificate.key,
+      },
+    },
+  );
+  await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'web' } });
+  await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', DEFINITION);
+  const write = (method: string, type: string) => (credential: Credential, path: string, object: object) =>
+    kubernetes.ask(credential, path, {
+      method,
+      headers: { 'content-type': type },
+      body: JSON.stringify(object),
+    });
+  const site: Site = {
+    kubernetes,
+    webhook,
+    post: write('POST', 'application/json'),
+    patch: write('PATCH', 'application/merge-patch+json'),
+    remove: (credential, path) => kubernetes.ask(credential, path, { method: 'DELETE' }),
+    async grant(name, user, rules) {
+      const roleRef = { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name };
+      await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+      await kubernetes.create(`${RBAC}/clusterrolebindings`, {
+        metadata: { name },
+        roleRef,
+        subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: user }],
+      });
+    },
+  };
+  await register(site);
+  return site;
+}
+
+/** Without schema, as far as the API server allows. */
+const DEFINITION = {
+  metadata: { name: 'crosstenantpolicies.tenancy.stonegate.dev' },
+  spec: {
+    group: 'tenancy.stonegate.dev',
+    scope: 'Cluster',
+    names: {
+      kind: 'CrossTenantPolicy',
+      listKind: 'CrossTenantPolicyList',
+      plural: 'crosstenantpolicies',
+      singular: 'crosstenantpolicy',
+    },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+/** Applies what the command prints, and waits until the API server uses it. */
+async function register({ kubernetes, webhook, patch, grant }: Site): Promise<void> {
+  const { io, printed } = printedIO();
+  const url = `https://127.0.0.1:${webhook.port}`;
+  const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
+  if ((await manifests(['admission', ...words], io)) !== 0) throw new Error(printed.stderr);
+  for (const document of parseAllDocuments(printed.stdout)) {
+    const object: { kind: string } = document.toJS();
+    await kubernetes.create(PATHS[object.kind] ?? '', object);
+  }
+  await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
+  const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
+  await eventually(async () => {
+    const body = { metadata: { labels: { 'stonegate.dev/project-id': 'p' } } };
+    const reply = await patch(probe, '/api/v1/namespaces/web?dryRun=All', body);
+    return reply.status === 403 && /admission webhook/.test(reply.body);
+  });
+}
+
+const refused = (message: RegExp) => ({ code: 403, reason: 'Forbidden', message });
+
+t.setTimeout(150_000);
+
+t.test('publishing', { skip: missingControllers() }, async (t) => {
+  const site = await start(t, 'shared', { publishing: { namespaces: ['web'] } });
+  const { kubernetes, webhook, post, patch, remove, grant } = site;
+  const maps = '/api/v1/namespaces/web/configmaps';
+  const editor = await kubernetes.user('editor');
+  await grant('editor', 'editor', [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
+  ]);
+  const annotated = (value: string | null, metadata: object = { name: 'm' }) => ({
+    metadata: { ...metadata, annotations: { [PUBLISHED]: value } },
+  });
+  const cannot = refused(/annotations\[multi-tenancy\.k8s\.io\/published\]: the user may not publish/);
+
+  await t.test('setting, changing and removing the annotation needs the verb `publish`', async (t) => {
+    await eventually(async () => (await post(editor, maps, { metadata: { name: 'probe' } })).status === 201);
+    t.match((await post(editor, maps, annotated('all'))).json(), cannot);
+    t.match((await post(editor, `${maps}?dryRun=All`, annotated('all'))).json(), cannot);
+    t.match((await post(editor, maps, annotated('all', { generateName: 'm-' }))).json(), cannot);
+    await kubernetes.create(maps, annotated('all'));
+    for (const value of ['acme', null])
+      t.match((await patch(editor, `${maps}/m`, annotated(value, {}))).json(), cannot, `${value}`);
+    await kubernetes.create(maps, { metadata: { name: 'other' } });
+    t.match((await patch(editor, `${maps}/other`, annotated('all', {}))).json(), cannot, 'moved');
+    t.equal((await patch(editor, `${maps}/m`, { data: { a: 'b' } })).status, 200, 'any other change');
+    await grant('publisher', 'editor', [
+      { apiGroups: [''], resources: ['configmaps'], resourceNames: ['m'], verbs: ['publish'] },
+    ]);
+    await eventually(async () => (await patch(editor, `${maps}/m`, annotated('acme', {}))).status === 200);
+    t.match((await patch(editor, `${maps}/other`, annotated('all', {}))).json(), cannot, 'another object');
+    t.equal((await remove(editor, `${maps}/m`)).status, 200, 'a deletion is an ordinary one');
+  });
+
+  const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
+  await grant('alice', 'acme:alice', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]);
+  await t.test('tenants do not change or delete copies, nor make what looks like one', async (t) => {
+    const copy = (name: string, data: object) => ({ metadata: { name, labels: MARKS }, data });
+    await kubernetes.create(maps, copy('copy', { a: 'b' }));
+    await eventually(async () => (await post(alice, maps, { metadata: { name: 'own' } })).status === 201);
+    const managed = refused(/managed by Stonegate/);
+    t.match((await patch(alice, `${maps}/copy`, { data: { a: 'c' } })).json(), managed);
+    t.match((await remove(alice, `${maps}/copy`)).json(), managed);
+    t.match((await remove(alice, maps)).json(), managed, 'the whole collection');
+    t.match(
+      (
+        await patch(alice, `${maps}/copy`, { metadata: { labels: { 'stonegate.dev/managed-by': null } } })
+      ).json(),
+      refused(/metadata\.labels\[stonegate\.dev\/managed-by\]/),
+    );
+    t.match((await post(alice, maps, copy('fake', {}))).json(), refused(/metadata\.labels/));
+    await kubernetes.create('/api/v1/namespaces/web/resourcequotas', {
+      metadata: { name: 'copy', labels: MARKS },
+      spec: { hard: { pods: '1' } },
+    });
+    for (const way of ['', '/status'])
+      t.match(
+        (
+          await patch(alice, `/api/v1/namespaces/web/resourcequotas/copy${way}`, {
+            metadata: { labels: { 'stonegate.dev/managed-by': null } },
+          })
+        ).json(),
+        refused(/metadata\.labels/),
+        way,
+      );
+  });
+
+  await t.test('while no instance responds, only what concerns publishing waits', async (t) => {
+    await webhook.stop();
+    t.equal((await post(editor, maps, { metadata: { name: 'plain' } })).status, 201);
+    t.equal((await post(alice, '/api/v1/namespaces/web/secrets', { metadata: { name: 's' } })).status, 201);
+    t.equal((await post(kubernetes.admin, maps, annotated('all'))).status, 500);
+    t.equal((await remove(alice, `${maps}/copy`)).status, 500);
+    await webhook.start();
+    await eventually(async () => (await post(kubernetes.admin, maps, annotated('all'))).status === 201);
+  });
+
+  await t.test('the namespace goes with its copies', async (t) => {
+    await kubernetes.admit('DELETE', '/api/v1/namespaces/web');
+    await eventually(
+      async () => (await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/web')).status === 404,
+    );
+    t.pass('the namespace controller deletes them');
+  });
+});
+
+t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, async (t) => {
+  const { kubernetes, webhook, post, patch, remove, grant } = await start(t, 'arktos');
+  const alice = await kubernetes.user('acme:alice');
+  const rule = (verbs: readonly string[], extra: object = {}) => ({
+    verbs,
+    apiGroups: [''],
+    resources: ['pods'],
+    ...extra,
+  });
+  const policy = (rules: readonly object[], namespaces: readonly string[] = ['web'], name = 'p') => ({
+    apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+    kind: 'CrossTenantPolicy',
+    metadata: { name },
+    spec: { subjects: [{ kind: 'User', tenant: 'globex', name: 'gina' }], namespaces, rules },
+  });
+  await grant('policies', 'acme:alice', [
+    {
+      apiGroups: ['tenancy.stonegate.dev'],
+      resources: ['crosstenantpolicies', 'crosstenantpolicies/status'],
+      verbs: ['get', 'create', 'update', 'patch', 'delete'],
+    },
+    { apiGroups: [RBAC_GROUP], resources: ['rolebindings'], verbs: ['create'] },
+  ]);
+  await kubernetes.create(`${RBAC}/namespaces/web/roles`, {
+    metadata: { name: 'pods' },
+    rules: [rule(['get', 'list'])],
+  });
+  await kubernetes.create(`${RBAC}/namespaces/web/rolebindings`, {
+    metadata: { name: 'pods' },
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'Role', name: 'pods' },
+    subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'acme:alice' }],
+  });
+
+  await t.test('an author grants what they hold, and no more', async (t) => {
+    await eventually(async () => (await post(alice, POLICIES, policy([rule(['get'])]))).status === 201);
+    const lacks = (what: RegExp) =>
+      refused(new RegExp(`it lets users ${what.source}, which the author may not`));
+    const cases: readonly [object, RegExp][] = [
+      [policy([rule(['get']), rule(['delete'])], ['web'], 'q'), /delete pods in the namespace "web"/],
+      [policy([rule(['get'])], ['default'], 'q'), /get pods in the namespace "default"/],
+      [policy([rule(['get'])], ['*'], 'q'), /get pods in the whole tenant/],
+      [
+        policy([rule(['get'], { resources: ['pods/log'] })], ['web'], 'q'),
+        /get pods\/log in the namespace "web"/,
+      ],
+    ];
+    for (const [object, what] of cases) t.match((await post(alice, POLICIES, object)).json(), lacks(what));
+    t.match((await post(alice, POLICIES, policy([rule(['*'])], ['web'], 'q'))).json(), refused(/verbs\[0\]/));
+    const wider = { spec: { rules: [rule(['get', 'delete'])] } };
+    t.match((await patch(alice, `${POLICIES}/p`, wider)).json(), lacks(/delete pods in the namespace "web"/));
+    t.equal((await patch(alice, `${POLICIES}/p`, { metadata: { labels: { a: 'b' } } })).status, 200);
+  });
+
+  await t.test('a right on some objects is not one on all', async (t) => {
+    await grant('one-secret', 'acme:alice', [
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['s', ''], verbs: ['get'] },
+    ]);
+    const secrets = (names: object) =>
+      policy([rule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
+    await eventually(
+      async () => (await post(alice, POLICIES, secrets({ resourceNames: ['s'] }))).status === 201,
+    );
+    t.match((await post(alice, POLICIES, secrets({}))).json(), refused(/get secrets in the namespace/));
+  });
+
+  await t.test('the status is Stonegate’s, and one’s own policy may be deleted', async (t) => {
+    const status = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    t.match((await patch(alice, `${POLICIES}/p/status`, status)).json(), refused(/status: only Stonegate/));
+    t.equal((await remove(alice, `${POLICIES}/p`)).status, 200);
+  });
+
+  await t.test('with `escalate` an author may grant anything that is written out', async (t) => {
+    await grant('escalate', 'acme:alice', [
+      { apiGroups: ['tenancy.stonegate.dev'], resources: ['crosstenantpolicies'], verbs: ['escalate'] },
+    ]);
+    await eventually(
+      async () => (await post(alice, POLICIES, policy([rule(['delete'])], ['*'], 'wide'))).status === 201,
+    );
+    t.pass('in the whole tenant');
+  });
+
+  await t.test('a role is given by those who may bind it', async (t) => {
+    const bindings = `${RBAC}/namespaces/web/rolebindings`;
+    const binding = {
+      metadata: { name: 'given' },
+      roleRef: { apiGroup: RBAC_GROUP, kind: 'Role', name: 'pods' },
+      subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'acme:eve' }],
+    };
+    t.match((await post(alice, bindings, binding)).json(), refused(/may not bind the Role "pods"/));
+    await grant('bind', 'acme:alice', [
+      { apiGroups: [RBAC_GROUP], resources: ['roles'], resourceNames: ['pods'], verbs: ['bind'] },
+    ]);
+    await eventually(async () => (await post(alice, bindings, binding)).status === 201);
+  });
+
+  await t.test('what the API server does not tell the webhook is refused', async (t) => {
+    await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission`);
+    await eventually(async () => {
+      const reply = await post(alice, POLICIES, policy([rule(['get'])], ['web'], 'late'));
+      return reply.status === 503 && /could not be reviewed/.test(reply.body);
+    });
+    t.notMatch(webhook.logged.join('\n'), /"gina"/, 'the log holds no object');
+  });
+});

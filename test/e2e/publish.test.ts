@@ -1,0 +1,177 @@
+/** Objects of the system tenant are copied into the tenants of an Arktos, by command and while serving. */
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../support/apiserver/json.ts';
+import { eventually } from '../support/eventually.ts';
+import { admitPublisher } from '../support/publisher.ts';
+import { serveTestbed } from '../support/stonegate.ts';
+import { createTestbed } from '../support/testbed.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const PUBLISHED = 'multi-tenancy.k8s.io/published';
+const HOME = { tenant: 'system', namespace: 'shared' };
+const SECRET = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
+const SECTION = {
+  namespaces: ['shared'],
+  clusterScoped: [
+    { resource: 'clusterroles', names: 'shared-*' },
+    { resource: 'clusterrolebindings', names: 'shared-*' },
+    { resource: 'customresourcedefinitions', names: '*.example.com' },
+  ],
+  interval: '1h',
+};
+
+async function setUp(t: Test) {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });
+  const { apiServer } = testbed;
+  const publisher = await admitPublisher(testbed, SECTION);
+  apiServer.seed.namespace('shared', { tenant: 'system' });
+  const { store } = apiServer.cluster;
+  const find = (group: string, resource: string, tenant: string, namespace: string, name: string) =>
+    store.get({ tenant, group, resource, namespace, name });
+  return {
+    ...testbed,
+    ...publisher,
+    store,
+    secret: (tenant: string, name = 'registry') => find('', 'secrets', tenant, 'shared', name),
+    find,
+    put(resource: string, name: string, body: JsonObject, annotation: string | undefined = 'all') {
+      const metadata = { annotations: annotation === undefined ? {} : { [PUBLISHED]: annotation } };
+      apiServer.seed.object(resource, name, { metadata, ...body }, HOME);
+    },
+  };
+}
+
+t.test('each tenant has a copy in the namespace of the same name', async (t) => {
+  const site = await setUp(t);
+  t.teardown(() => site.close());
+  site.put('v1/secrets', 'registry', SECRET);
+  const dry = await site.publish('--dry-run');
+  t.match(dry, { code: 0, stdout: /create +namespaces +acme +shared/ });
+  t.match(dry.stdout, /create +secrets +acme\/shared +registry +secrets\/shared\/registry/);
+  t.equal(site.secret('acme'), undefined, 'a dry run changes nothing');
+  t.match(await site.publish(), { code: 0, stdout: / 0 failed/ });
+  for (const tenant of ['acme', 'globex'])
+    t.match(site.secret(tenant), {
+      ...SECRET,
+      metadata: { tenant, annotations: { 'stonegate.dev/published-source': 'secrets/shared/registry' } },
+    });
+  t.match(await site.publish(), { code: 0, stdout: /^0 done, 0 failed, 2 as they should be/ });
+});
+
+t.test('roles and bindings are copied within what the provisioner may grant', async (t) => {
+  const site = await setUp(t);
+  t.teardown(() => site.close());
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
+  const bound = (kind: string, name: string) => ({
+    roleRef: { apiGroup: RBAC, kind, name },
+    subjects: [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }],
+  });
+  site.put(`${RBAC}/v1/roles`, 'readers', { rules });
+  site.put(`${RBAC}/v1/rolebindings`, 'readers', bound('Role', 'readers'));
+  site.put(`${RBAC}/v1/clusterroles`, 'shared-viewer', { rules });
+  site.put(`${RBAC}/v1/clusterrolebindings`, 'shared-viewers', bound('ClusterRole', 'shared-viewer'));
+  const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+  site.put(`${RBAC}/v1/clusterroles`, 'shared-root', { rules: all });
+  site.put(`${RBAC}/v1/clusterrolebindings`, 'shared-roots', bound('ClusterRole', 'shared-root'));
+  site.put(`${RBAC}/v1/clusterrolebindings`, 'shared-admins', bound('ClusterRole', 'admin-role'));
+  const { code, stderr } = await site.publish();
+  t.equal(code, 0, stderr);
+  t.match(stderr, /refused: clusterroles\S+shared-root: rules\[0\] grants more/);
+  t.match(stderr, /refused: clusterrolebindings\S+shared-roots: its role shared-root is not published/);
+  t.match(stderr, /refused: clusterrolebindings\S+shared-admins: its role admin-role is not published/);
+  t.ok(site.find(RBAC, 'rolebindings', 'acme', 'shared', 'readers'));
+  t.ok(site.find(RBAC, 'clusterrolebindings', 'acme', '', 'shared-viewers'));
+  t.notOk(site.find(RBAC, 'clusterrolebindings', 'acme', '', 'shared-admins'));
+});
+
+t.test('a definition of a tenant stays, unless the system’s comes first', async (t) => {
+  const site = await setUp(t);
+  t.teardown(() => site.close());
+  const definition = (version: string, group = 'example.com') => ({
+    spec: {
+      group,
+      version,
+      versions: [{ name: version, served: true, storage: true }],
+      names: { plural: 'things', singular: 'thing', kind: 'Thing' },
+      scope: 'Namespaced',
+    },
+  });
+  const resource = 'apiextensions.k8s.io/v1beta1/customresourcedefinitions';
+  const name = 'things.example.com';
+  site.apiServer.seed.object(resource, name, definition('v1'), { tenant: 'acme' });
+  site.put(resource, name, definition('v2'));
+  const versionIn = (tenant: string) =>
+    site.find('apiextensions.k8s.io', 'customresourcedefinitions', tenant, '', name)?.spec;
+  t.match((await site.publish()).stderr, /conflict: \S+things.example.com in acme: .*not overwritten/);
+  t.match(versionIn('acme'), { version: 'v1' });
+  t.match(versionIn('globex'), { version: 'v2' });
+  const annotations = { [PUBLISHED]: 'all', [`${PUBLISHED}-policy`]: 'SystemCRDFirst' };
+  site.put(resource, name, { ...definition('v2'), metadata: { annotations } });
+  t.match(await site.publish(), { code: 0 });
+  t.match(versionIn('acme'), { version: 'v2' });
+});
+
+t.test('a serving Stonegate publishes soon after a change', async (t) => {
+  const site = await setUp(t);
+  const stonegate = await serveTestbed(site);
+  t.teardown(() => stonegate.close());
+  site.put('v1/secrets', 'registry', SECRET);
+  await eventually(() => site.secret('acme') !== undefined);
+  site.apiServer.seed.tenant('initech');
+  await eventually(() => site.secret('initech') !== undefined);
+  site.apiServer.seed.object('v1/secrets', 'registry', SECRET, HOME);
+  await eventually(() => site.secret('acme') === undefined && site.secret('initech') === undefined);
+});
+
+t.test('if the section is removed the copies are deleted', async (t) => {
+  const site = await setUp(t);
+  const stonegate = await serveTestbed(site);
+  t.teardown(() => stonegate.close());
+  site.put('v1/secrets', 'registry', SECRET);
+  await eventually(() => site.secret('acme') !== undefined);
+  await site.configurePublishing(undefined);
+  await stonegate.app.reload();
+  await eventually(() => site.secret('acme') === undefined && site.secret('globex') === undefined);
+  t.ok(site.secret('system'), 'the source stays');
+});
+
+t.test('all copies can be deleted by command', async (t) => {
+  const site = await setUp(t);
+  t.teardown(() => site.close());
+  site.put('v1/secrets', 'registry', SECRET);
+  await site.publish();
+  t.match(await site.publish('--remove', '--dry-run'), { code: 0, stdout: /0 to replace, 2 to delete/ });
+  t.match(await site.publish('--remove'), { code: 0, stdout: /^\[1\/2\] delete/ });
+  t.equal(site.secret('acme'), undefined);
+});
+
+t.test('an API server that misbehaves takes no copy away', async (t) => {
+  const site = await setUp(t);
+  t.teardown(() => site.close());
+  site.put('v1/secrets', 'registry', SECRET);
+  await site.publish();
+  site.store.delete({
+    tenant: 'system',
+    group: '',
+    resource: 'secrets',
+    namespace: 'shared',
+    name: 'registry',
+  });
+  for (const kind of ['403', '500', '503', 'garbage', 'half-body', 'reset', 'redirect'] as const)
+    for (const path of [
+      '/api/v1/tenants/system/namespaces/shared/secrets?',
+      '/api/v1/tenants/all/secrets?',
+      '/api/v1/tenants/all/namespaces?',
+      '/api/v1/tenants?',
+    ]) {
+      // What may be a passing failure is tried again.
+      let isBroken = true;
+      for (let attempt = 0; attempt < 3; attempt += 1)
+        site.apiServer.breakNext(kind, ({ url = '' }) => isBroken && url.startsWith(path));
+      t.match(await site.publish(), { code: 1 }, `${kind} ${path}`);
+      isBroken = false;
+      t.ok(site.secret('acme'), `${kind} ${path}`);
+    }
+  await site.publish();
+  t.equal(site.secret('acme'), undefined, 'once it can be read, the copy is deleted');
+});
