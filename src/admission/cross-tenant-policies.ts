@@ -37,8 +37,15 @@ export function isCrossTenantPolicy({
   return group === TENANCY_GROUP && resource === CROSS_TENANT_POLICIES;
 }
 
+/** Says why an object of the tenant would grant nothing; undefined if it is valid. */
+export type PolicyProblem = (object: unknown, tenant: string) => string | undefined;
+
 /** @param request about a policy */
-export function judgePolicy(request: AdmissionRequest, reviewed: ReviewedTenant): PolicyJudgement {
+export function judgePolicy(
+  request: AdmissionRequest,
+  reviewed: ReviewedTenant,
+  problemOf: PolicyProblem,
+): PolicyJudgement {
   const { operation, subresource, object, oldObject } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING;
   if (reviewed.byTenant && changesStatus(request))
@@ -53,8 +60,16 @@ export function judgePolicy(request: AdmissionRequest, reviewed: ReviewedTenant)
   const violations: Violation[] = [];
   const policy = new ObjectReader(object, '', violations);
   const rights = rightsIn(policy.object('spec'), violations);
+  const problem = violations.length > 0 ? undefined : problemOf(object, reviewed.tenant ?? '');
+  if (problem !== undefined) violations.push(refusal(pathIn(problem), problem));
   if (violations.length > 0) return { violations, required: [] };
   return { violations, required: [{ sufficient: escalate(policy), rights }] };
+}
+
+/** Messages about a field begin with it. */
+function pathIn(problem: string): string {
+  const [path] = /^(?:spec|metadata)[\w.[\]]*/.exec(problem) ?? ['spec'];
+  return path;
 }
 
 function changesStatus({ subresource, object, oldObject }: AdmissionRequest): boolean {
@@ -176,5 +191,6 @@ function describe({ verb, group, resource, subresource, namespace, name }: Right
 }
 
 function refusal(path: string, why: string): Violation {
-  return { rule: RULE, path, value: undefined, message: `${path}: ${why}` };
+  const message = why.startsWith(path) ? why : `${path}: ${why}`;
+  return { rule: RULE, path, value: undefined, message };
 }

@@ -7,7 +7,7 @@ import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { arktosFieldViolations } from './arktos-pod-fields.ts';
 import { isBinding, requiredToBind } from './binding-rights.ts';
 import { newViolations } from './changed-fields.ts';
-import { isCrossTenantPolicy, judgePolicy } from './cross-tenant-policies.ts';
+import { isCrossTenantPolicy, judgePolicy, type PolicyProblem } from './cross-tenant-policies.ts';
 import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
 import { bindingViolations, isNodeBinding, nodeSelectionViolations } from './node-selection.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -40,6 +40,8 @@ export interface ReviewDecisionOptions {
   readonly isArktos: boolean;
   /** Kinds whose objects are published to tenants, as `group/resource`. */
   readonly publishedKinds: ReadonlySet<string>;
+  /** By the evaluation with which policies count. */
+  readonly policyProblem: PolicyProblem;
 }
 
 export interface ReviewDecision {
@@ -87,10 +89,10 @@ export function createReviewDecision(
 function accessJudgement(
   request: AdmissionRequest,
   reviewed: ReviewedTenant,
-  { isArktos, publishedKinds }: ReviewDecisionOptions,
+  { isArktos, publishedKinds, policyProblem }: ReviewDecisionOptions,
 ): Pick<ReviewDecision, 'violations' | 'required'> {
   const { group, resource } = request;
-  if (isCrossTenantPolicy(request)) return judgePolicy(request, reviewed);
+  if (isCrossTenantPolicy(request)) return judgePolicy(request, reviewed, policyProblem);
   const bound =
     isArktos && reviewed.byTenant && isBinding(group, resource)
       ? requiredToBind(request)

@@ -80,7 +80,7 @@ export function labelProblem(name: string): string | undefined {
 }
 
 /** To Arktos the union of all tenants: no tenant has this name. */
-export const ALL_TENANTS = 'all';
+const ALL_TENANTS = 'all';
 /** Arktos' own name of the system tenant. */
 const SYSTEM_TENANT = 'system';
 

@@ -24,13 +24,15 @@ import type { ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { createAdmissionWebhook } from '../webhook/admission.ts';
+import { createPolicyProblem } from './admission-policies.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { createTenantAdmission } from './tenancy-mode.ts';
 
 /** What is read of a configuration; a process that serves nothing else has no more. */
 export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
-  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission' | 'publishing'>;
+  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission' | 'publishing'> &
+    Partial<Pick<StonegateConfiguration, 'access'>>;
 }
 
 export interface AdmissionBuild extends Omit<Build, 'loaded'> {
@@ -54,7 +56,7 @@ export function createConfiguredAdmission(
   { loaded, generation, runtime }: AdmissionBuild,
   upstream: Upstream | undefined,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
-  const { admission, tenancy, publishing } = loaded.configuration;
+  const { admission, tenancy, publishing, access } = loaded.configuration;
   if (admission === undefined) return undefined;
   const { systemUsers, systemNamespaces, systemKinds, nodeLabels } = admission;
   const limits = generation.component(LIMITS, {
@@ -68,12 +70,14 @@ export function createConfiguredAdmission(
     nodeLabels,
     podSecurity: podSecurityRulesOf(rulesOf(admission, tenancy)),
     isArktos: tenancy.mode === 'arktos',
+    policyProblem: createPolicyProblem({ ...tenancy, grantable: access?.grantable, clock: runtime.clock }),
     publishedKinds: new Set(
       publishedKindsOf(publishing).map(({ group, resource }) => `${group}/${resource}`),
     ),
   });
-  const access = upstream === undefined ? noAdmissionAccess : createAccess({ generation, runtime }, upstream);
-  const review = createAdmissionReviewer({ decide, tenants, access });
+  const reviews =
+    upstream === undefined ? noAdmissionAccess : createAccess({ generation, runtime }, upstream);
+  const review = createAdmissionReviewer({ decide, tenants, access: reviews });
   return createAdmissionWebhook({ ...runtime, review, limits });
 }
 

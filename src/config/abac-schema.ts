@@ -8,7 +8,7 @@ import { labelProblem, reservedGroupPrefix, reservedUserPrefix } from '../api/re
 import { formIssue, label, text } from './fields.ts';
 
 const EVERY = '*';
-const MAX_NAME_LENGTH = 253;
+const MAX_NAME_LENGTH = 512;
 
 /** @param prefixOf returns a prefix that no name may have */
 function subjectName(prefixOf: (name: string) => string | undefined) {

@@ -11,8 +11,8 @@ import type { Policy, PolicySubject } from './policy.ts';
 
 const EVERY = '*';
 /** Of subjects, namespaces, rules or the texts of a rule: more would cost time on each request. */
-export const MAX_ITEMS = 100;
-const MAX_NAME_LENGTH = 253;
+const MAX_ITEMS = 100;
+const MAX_NAME_LENGTH = 512;
 
 /** @throws InvalidPolicy if it cannot be the name of a policy, of which roles and groups are made */
 export function checkName(name: string): void {

@@ -5,7 +5,8 @@
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 
 /** `abac`: the operator's file. `tenant`: a CrossTenantPolicy. `administration`: of a set of tenants. */
-export type PolicyForm = 'abac' | 'tenant' | 'administration';
+export const POLICY_FORMS = ['abac', 'tenant', 'administration'] as const;
+export type PolicyForm = (typeof POLICY_FORMS)[number];
 
 export interface PolicyReference {
   readonly form: PolicyForm;

@@ -15,7 +15,7 @@ import {
 } from './cross-tenant-policies.ts';
 import { createRulesCheck } from './granted-rules.ts';
 import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
-import type { Policy, PolicyForm, PolicyReference } from './policy.ts';
+import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
 import type { PolicyFacts } from './ports.ts';
 
 export interface PolicySources {
@@ -214,11 +214,9 @@ function membershipsOf(policy: Policy): Membership[] {
   return [...policy.tenants].sort().map((tenant) => ({ administration, tenant, reason }));
 }
 
-const FORMS: readonly PolicyForm[] = ['abac', 'tenant', 'administration'];
-
 function inOrder(one: Policy, other: Policy): number {
   return (
-    FORMS.indexOf(one.form) - FORMS.indexOf(other.form) ||
+    POLICY_FORMS.indexOf(one.form) - POLICY_FORMS.indexOf(other.form) ||
     compare(one.name, other.name) ||
     compare(one.source, other.source)
   );

@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { join } from 'node:path';
-import { connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { EXEC, openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest, type RequestOptions } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -17,7 +17,6 @@ import { startStonegate } from '../support/stonegate.ts';
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;
 const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
-const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
 
 interface SetUp {
   readonly streams?: object;
@@ -65,31 +64,6 @@ async function setUp(t: Test, { streams, keystone: asked, authentication, tokenL
   };
 }
 
-/** Opens an upgrade and reads its head. */
-async function exec(
-  t: Test,
-  destination: { port: number; ca: string },
-  token: string,
-  protocol: 'websocket' | 'SPDY/3.1',
-): Promise<TLSSocket> {
-  const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
-  t.teardown(() => socket.destroy());
-  await once(socket, 'secureConnect');
-  const fields =
-    protocol === 'websocket'
-      ? 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: v5.channel.k8s.io'
-      : 'X-Stream-Protocol-Version: v4.channel.k8s.io\r\nContent-Length: 0';
-  socket.write(
-    `${protocol === 'websocket' ? 'GET' : 'POST'} ${EXEC} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${fields}\r\n\r\n`,
-  );
-  socket.on('error', () => {});
-  const closed = once(socket, 'close').then(() => ['closed before the end of the head\r\n\r\n']);
-  let head = '';
-  while (!head.includes('\r\n\r\n')) head += String((await Promise.race([once(socket, 'data'), closed]))[0]);
-  t.match(head, /^HTTP\/1.1 101 /, protocol);
-  return socket;
-}
-
 t.test('a user is deleted in Keystone: everything that they have open ends', async (t) => {
   const { open, destination, keystone, keystoneToken, ended, audited, nobodyIsServed } = await setUp(t);
   const alice = keystoneToken('alice');
@@ -97,8 +71,8 @@ t.test('a user is deleted in Keystone: everything that they have open ends', asy
   const watch = await open(alice, WATCH);
   const log = await open(alice, LOG);
   const shells = [
-    await exec(t, destination, alice, 'SPDY/3.1'),
-    await exec(t, destination, alice, 'websocket'),
+    await openExec(t, destination, alice, 'SPDY/3.1'),
+    await openExec(t, destination, alice, 'websocket'),
   ];
   const closed = shells.map((socket) => once(socket, 'close'));
   const session = connectH2(`https://127.0.0.1:${destination.port}`, { ca: destination.ca });
@@ -134,7 +108,7 @@ t.test('a token expires: watches and logs end, a shell continues', async (t) => 
   const alice = keystoneToken('alice');
   const watch = await open(alice, WATCH);
   const log = await open(alice, LOG);
-  const shell = await exec(t, destination, alice, 'SPDY/3.1');
+  const shell = await openExec(t, destination, alice, 'SPDY/3.1');
   t.match(await watch.answered, { complete: true });
   t.match(await log.answered, { complete: false });
   t.equal((await ask(alice, CONFIGMAPS)).status, 401);
@@ -146,7 +120,7 @@ t.test('a shell ends after tunnelMaxAge', async (t) => {
   const { open, destination, keystoneToken, ended } = await setUp(t, { streams: { tunnelMaxAge: '3s' } });
   const alice = keystoneToken('alice');
   const watch = await open(alice, WATCH);
-  await once(await exec(t, destination, alice, 'websocket'), 'close');
+  await once(await openExec(t, destination, alice, 'websocket'), 'close');
   await eventually(async () => (await ended()).includes('exec max-age'));
   t.notOk((await watch.head).closed);
   watch.leave();

@@ -26,22 +26,22 @@ const COUNTS = ['timers', 'descriptors'] as const;
 const HEAP = { factor: 1.25, bytes: 12 * 2 ** 20 };
 const RESIDENT = { factor: 1.5, bytes: 64 * 2 ** 20 };
 
-/** Milliseconds between two measurements, and for which what is held may end: attempts to connect do. */
+/** Milliseconds between two measurements, and for which attempts to connect may end and pages be freed. */
 const INTERVAL = 500;
 const TIMEOUT = 60_000;
 /** Measurements after the first round, of which the lowest counts. */
 const OF_FIRST = 10;
 
 /**
- * The lowest of several measurements: attempts to connect come and go, what was leaked stays.
+ * The lowest of several measurements: attempts to connect come and go, memory is given back; a leak stays.
  * @param first the result for the first round: measuring ends as soon as nothing has grown since
  */
 export async function lowest(measure: () => Promise<Holdings>, first?: Holdings): Promise<Holdings> {
   const until = Date.now() + TIMEOUT;
   let least = await measure();
   for (let times = 1; Date.now() < until; times += 1) {
-    const enough = first === undefined ? times >= OF_FIRST : moreThan(least, first).length === 0;
-    if (enough && least.connections.length === 0) break;
+    const enough = first !== undefined || times >= OF_FIRST;
+    if (enough && growth(first ?? least, least).length === 0) break;
     await pause(INTERVAL);
     least = lower(least, await measure());
   }

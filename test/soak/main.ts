@@ -16,6 +16,9 @@ import { writeReport } from './report.ts';
 import { createSoakSite, type SoakSite } from './site.ts';
 import { Verdicts } from './verdicts.ts';
 
+/** Minutes for a round that has begun. */
+const LAST_ROUND = 5;
+
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '3' }, report: { type: 'string', default: 'soak-report' } },
 });
@@ -33,6 +36,16 @@ const rounds: Holdings[] = [];
 const grown: string[] = [];
 /** How many of the wrong responses have been printed. */
 let shown = 0;
+/** Ends what the soak test has started too. */
+async function giveUp(reason: string): Promise<void> {
+  console.log(reason);
+  await site.close();
+  process.exit(1);
+}
+
+const late = setTimeout(() => void giveUp('the last round does not end'), (minutes + LAST_ROUND) * 60_000);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void giveUp(signal));
+
 try {
   // Each round is compared with the first.
   while (rounds.length < 2 || Date.now() - from < minutes * 60_000) {
@@ -52,6 +65,7 @@ try {
   const result = { minutes, from: from / 1000, faults, rounds, grown, verdicts };
   await writeReport(values.report, result, site.prometheus);
 } finally {
+  clearTimeout(late);
   await site.close();
 }
 

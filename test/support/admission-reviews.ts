@@ -1,5 +1,6 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
 
+import type { PolicyProblem } from '../../src/admission/cross-tenant-policies.ts';
 import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';
 import type { AdmissionTenants, Right } from '../../src/admission/ports.ts';
@@ -58,6 +59,7 @@ interface DecisionOptions {
   readonly nodeLabels?: readonly string[];
   readonly systemUsers?: readonly string[];
   readonly systemNamespaces?: readonly string[];
+  readonly policyProblem?: PolicyProblem;
   readonly publishing?: Parameters<typeof publishedKindsOf>[0];
 }
 
@@ -88,6 +90,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     nodeLabels,
     podSecurity: podSecurityRulesOf({ general, exceptions: new Map(exceptions) }),
     isArktos: mode === 'arktos',
+    policyProblem: options.policyProblem ?? (() => undefined),
     publishedKinds: new Set(
       publishedKindsOf(options.publishing ?? { kinds: [], clusterScoped: [] }).map(
         ({ group, resource }) => `${group}/${resource}`,

@@ -16,15 +16,18 @@ import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Explain } from '../../pipeline/explain/explain-request.ts';
 import type { RequestObserver } from '../../pipeline/ports.ts';
+import { POLICY_FORMS } from '../../policy/policy.ts';
+import type { PolicyUpdates } from '../../policy/policy-updates.ts';
 import { commandRuntime } from '../build.ts';
 import { Generations } from '../generation.ts';
 import { createPipeline } from '../pipeline.ts';
+import { createPolicies } from '../policies.ts';
 import { createAccessIndex } from '../rbac-index.ts';
 import { createOwnRights } from '../upstream.ts';
 
 const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
 
-/** Milliseconds for which the RBAC index is waited for: a serving Stonegate has it. */
+/** Milliseconds for which the RBAC index and the policies are waited for: a serving Stonegate has them. */
 const INDEX_TIMEOUT = 20_000;
 
 interface Explaining {
@@ -32,6 +35,8 @@ interface Explaining {
   /** Undefined if the configuration has no index. */
   readonly access: AccessIndex | undefined;
   readonly rights: AskedUpstreamRights;
+  /** Undefined if the configuration has no policies. */
+  readonly updates: PolicyUpdates | undefined;
 }
 
 /** @param argv what follows `explain` */
@@ -51,18 +56,22 @@ async function explainWith(
     const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
     generations.replace((generation) => {
       const build = { loaded: withoutSharedCache(loaded), runtime, generation };
+      const policies = createPolicies(build);
       const { explain: explainRequest } = createPipeline(build, {
         observer: IGNORED,
         streams,
         responseMemory: new ResponseMemory(),
         isOperator: true,
+        policies: policies?.policies,
       });
-      return { explainRequest, rights: createOwnRights(build), access: createAccessIndex(build) };
+      const access = createAccessIndex(build);
+      return { explainRequest, rights: createOwnRights(build), access, updates: policies?.updates };
     });
     generations.start();
-    const { explainRequest, rights, access } = generations.current;
+    const { explainRequest, rights, access, updates } = generations.current;
     await Promise.all([
       access && untilSynced(access, runtime.clock),
+      updates && untilCurrent(updates, runtime.clock),
       rights
         .ask()
         .catch((error: unknown) =>
@@ -87,6 +96,26 @@ function untilSynced({ index }: AccessIndex, clock: Clock): Promise<void> {
     }
     if (index.isSynced) finish();
   });
+}
+
+/** Whether policies of some form are not known shows in the lines that are logged then. */
+function untilCurrent(updates: PolicyUpdates, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(INDEX_TIMEOUT, finish);
+    const unsubscribe = updates.onChange(() => {
+      if (isCurrent(updates)) finish();
+    });
+    function finish(): void {
+      timer.cancel();
+      unsubscribe();
+      resolve();
+    }
+    if (isCurrent(updates)) finish();
+  });
+}
+
+function isCurrent({ snapshot }: PolicyUpdates): boolean {
+  return POLICY_FORMS.every((form) => snapshot?.forms.has(form));
 }
 
 function withoutSharedCache(loaded: LoadedConfiguration): LoadedConfiguration {

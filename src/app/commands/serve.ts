@@ -33,7 +33,7 @@ the rest of that. SIGHUP reads everything anew, opens the audit log anew and emp
   --config FILE      the configuration
   --keep             leave the roles and bindings of policies that the configuration does not have any more
   --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
-                     admission, admin and log are read
+                     admission, admin, log, upstream and publishing are read
   --help             this text
 
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.

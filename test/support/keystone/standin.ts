@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { trackConnections } from '../track-connections.ts';
 import { createDirectory, type Directory, type Target, type User } from './directory.ts';
 import { errorBody, type Fault, misbehave } from './faults.ts';
 import { listed } from './listing.ts';
@@ -179,9 +180,11 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     if (typeof address === 'object' && address !== null) port = address.port;
   }
 
+  const endConnections = trackConnections(server);
+
   async function down(): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
+    endConnections();
     await closed;
   }
 

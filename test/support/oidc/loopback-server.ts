@@ -4,6 +4,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { trackConnections } from '../track-connections.ts';
 
 export interface LoopbackServer {
   readonly origin: string;
@@ -22,6 +23,7 @@ export async function startLoopbackServer(
 ): Promise<LoopbackServer> {
   const { tls } = options;
   const server = tls === undefined ? createServer(listener) : createTLSServer(tls, listener);
+  const endConnections = trackConnections(server);
   const listen = (port: number): Promise<void> =>
     new Promise((resolve, reject) => {
       server.once('error', reject);
@@ -37,7 +39,7 @@ export async function startLoopbackServer(
     async down() {
       if (!server.listening) return;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
+      endConnections();
       await closed;
     },
     up: () => listen(port),

@@ -74,7 +74,7 @@ t.test('a policy that is not what it should be grants nothing, and says why', as
     [user('guest:initech:bob'), /^spec\.subjects\[0\]\.name begins with guest:/],
     [user(''), /^spec\.subjects\[0\]\.name cannot be a name/],
     [user(' alice'), /^spec\.subjects\[0\]\.name cannot be a name/],
-    [user('x'.repeat(300)), /^spec\.subjects\[0\]\.name cannot be a name/],
+    [user('x'.repeat(513)), /^spec\.subjects\[0\]\.name cannot be a name/],
     [group('*'), /^spec\.subjects\[0\]\.name is \*/],
     [group('system:authenticated'), /^spec\.subjects\[0\]\.name begins with system:/],
     [group('stonegate:guest'), /^spec\.subjects\[0\]\.name begins with stonegate:/],

@@ -2,7 +2,8 @@ import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
 import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 
 const mode = createArktosMode({
   systemTenant: 'system',
@@ -209,4 +210,21 @@ for (const target of [
 t.test('a user of the system tenant may ask about themselves too', async (t) => {
   const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   t.match(routeOf(target, { method: 'POST', as: operator }), { kind: 'self-review', path: target });
+});
+
+t.test('D319 no source gives a name that a guest of another tenant could have', async (t) => {
+  for (const identity of [
+    claimIdentity('guest:globex:alice'),
+    claimIdentity('guest:'),
+    upstreamIdentity('acme:guest:globex:alice'),
+  ])
+    t.throws(() => mode.userOf(identity, mode.tenantOf(identity)), { code: 'IdentityReserved' });
+  for (const name of ['guest', 'guests:bob', 'Guest:bob'])
+    t.equal(mode.userOf(claimIdentity(name), toTenantName('acme')).username, `acme:${name}`);
+  const named = keystoneIdentity('guest:globex:alice');
+  t.equal(mode.userOf(named, toTenantName('acme')).username, 'acme:guest%3Aglobex%3Aalice');
+  for (const wanted of ['guest:globex:alice', 'acme:guest:globex:alice'])
+    t.throws(() => mode.impersonationTarget(wanted, toTenantName('acme')), {
+      code: 'ImpersonationForbidden',
+    });
 });
