@@ -120,8 +120,26 @@ function lineOf({ name, tenant, space, ...rest }: AbacLine): string {
   return `${JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec })}\n`;
 }
 
+/**
+ * Registers the webhook that the configuration's section `admission` serves, in place of one that only looks
+ * registered: the API server asks it about each write.
+ */
+export async function registerServedWebhook(testbed: Testbed, port: number): Promise<void> {
+  const { configFile } = testbed;
+  const files = ['--config', configFile, '--ca-file', join(dirname(configFile), 'ca.crt')];
+  const url = `https://127.0.0.1:${port}`;
+  await applyManifests(testbed, ['admission', ...files, '--url', url, '--user', 'stonegate'], LONG_AGO);
+}
+
+/** Policies that were created since have been checked. */
+const LONG_AGO = { creationTimestamp: '2026-01-01T00:00:00Z' };
+
 /** As `stonegate manifests` prints them. */
-async function applyManifests({ apiServer }: Testbed, argv: readonly string[]): Promise<void> {
+async function applyManifests(
+  { apiServer }: Testbed,
+  argv: readonly string[],
+  marks: JsonObject = {},
+): Promise<void> {
   const { io, printed } = printedIO();
   if ((await manifests(argv, io)) !== 0) throw new Error(printed.stderr);
   for (const document of parseAllDocuments(printed.stdout)) {
@@ -130,17 +148,16 @@ async function applyManifests({ apiServer }: Testbed, argv: readonly string[]): 
     const { apiVersion, kind, metadata, ...body } = object;
     const resource = `${apiVersion}/${String(kind).toLowerCase()}s`;
     const { name, labels = {} } = metadata;
-    apiServer.seed.object(resource, String(name), { metadata: { labels }, ...body });
+    apiServer.seed.object(resource, String(name), { metadata: { ...marks, labels }, ...body });
   }
 }
 
-/** Long ago: policies that were created since have been checked. */
 function registerWebhook({ apiServer }: Testbed): void {
   apiServer.seed.object(
     'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
     'stonegate-admission',
     {
-      metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
+      metadata: LONG_AGO,
       webhooks: [
         {
           name: 'policies.admission.stonegate.dev',

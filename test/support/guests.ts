@@ -31,7 +31,7 @@ import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
 
 /** By bearer token. */
-export const USERS: Readonly<Record<string, Identity>> = {
+const USERS: Readonly<Record<string, Identity>> = {
   alice: keystoneIdentity('alice', {
     ...EXPIRY,
     groups: ['keystone:group:auditors'],

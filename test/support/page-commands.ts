@@ -17,7 +17,7 @@ export interface Block {
 
 /** The blocks of shell commands, each with the text behind it. */
 export function readBlocks(page: string): Block[] {
-  const fences = /(?:<!-- (.*?) -->\n)?```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs;
+  const fences = /(?:<!-- ([^\n]*) -->\n)?```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs;
   return [...readFileSync(page, 'utf8').matchAll(fences)].map(
     ([, mark = '', commands = '', promised = '']) => ({
       mark,

@@ -31,7 +31,8 @@ Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.d
 the rest of that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
 
   --config FILE      the configuration
-  --keep             leave the roles and bindings of policies that the configuration does not have any more
+  --keep             leave roles, bindings and copies of policies and publishing that the configuration does not
+                     have any more
   --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
                      admission, admin, log, upstream and publishing are read
   --help             this text

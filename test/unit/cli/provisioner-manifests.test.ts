@@ -1,6 +1,7 @@
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { grantableRules } from '../../../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
@@ -122,4 +123,38 @@ t.test('manifests rbac --provisioner prints it, under its own name', async (t) =
       ['ClusterRoleBinding', 'stonegate-provisioner'],
     ],
   );
+});
+
+t.test('for policies it may bind roles by exact names alone, and holds what they may grant', async (t) => {
+  const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }];
+  const roles = ['stonegate:policy:abac:support', 'stonegate:policy:administration:operators'];
+  for (const createRoles of [true, false]) {
+    const rules = provisionerRules({
+      mode: 'arktos',
+      createRoles,
+      targets: [],
+      provisionedPolicies: { roles, grantable },
+    });
+    const forbidden = ['escalate', 'impersonate', '*'];
+    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => forbidden.includes(verb))));
+    const binds = rules.filter(({ verbs }) => verbs.includes('bind'));
+    t.ok(binds.every(({ resourceNames = [] }) => resourceNames.length > 0));
+    const names = binds.flatMap(({ resourceNames = [] }) => resourceNames);
+    t.same(
+      names.filter((name) => name.startsWith('stonegate:policy:')),
+      roles,
+    );
+    const held = rightsIn(rules);
+    const granted = rightsIn(grantableRules(grantable));
+    t.same(
+      granted.filter((right) => !held.includes(right)),
+      [],
+    );
+    t.ok(verbsOn(rules, 'clusterroles').includes('delete'));
+    t.same(verbsOn(rules, 'crosstenantpolicies/status'), ['patch']);
+  }
+});
+
+t.test('without policies it may delete no role', async (t) => {
+  t.notOk(verbsOn(provisionerRules({ ...shared, mode: 'arktos' }), 'clusterroles').includes('delete'));
 });

@@ -59,6 +59,10 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
   metrics.indexInForce(() => ({ synced: true, leftOut: 0, revision: 7, resources }));
   metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
+  metrics.policySourceFailed('tenants', 'unreachable');
+  metrics.policiesProvisioned({ result: 'ok', changes });
+  const inForce = { abac: 1, tenant: 2, administration: 3 };
+  metrics.policiesInForce(() => ({ inForce, notReady: 4, ageSeconds: 5 }));
   metrics.listening('api', () => 3);
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');

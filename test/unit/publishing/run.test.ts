@@ -349,3 +349,32 @@ t.test('shared: a namespace receives copies only by the labels of provisioning',
   t.notOk(site.copy('secrets', 'registry', 'mine'));
   t.notOk(site.copy('secrets', 'registry', 'other'));
 });
+
+t.test('a binding is not copied to where its role is the tenant’s own', async (t) => {
+  const site = publishingSite();
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
+  site.publish('roles', 'readers', { rules });
+  site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
+  site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.put(kindOf('roles'), place, { metadata: { name: 'readers' }, rules: [] });
+  const { plan } = await publish(site);
+  t.match(plan.conflicts, [{ reason: /not overwritten/ }, { reason: /its role is not there/ }]);
+  t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
+  t.ok(site.copy('rolebindings', 'readers', 'globex'));
+});
+
+t.test('a binding whose role could not be written is not written either', async (t) => {
+  const site = publishingSite();
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
+  site.publish('roles', 'readers', { rules: [] });
+  site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
+  site.objects.before = (verb, { resource }, { tenant }) => {
+    if (verb === 'create' && resource === 'roles' && tenant === 'acme')
+      throw new StatusError('ProvisioningRefused', 'quota');
+  };
+  const { applied } = await publish(site);
+  t.match(applied.failures, [{ reason: /quota/ }, { reason: /its role could not be written/ }]);
+  t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
+});

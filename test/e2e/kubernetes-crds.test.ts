@@ -1,0 +1,97 @@
+/**
+ * What `stonegate manifests crds` prints on a real kube-apiserver, which takes the definitions except for the
+ * scope that only Arktos has.
+ */
+import t from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { crdManifests } from '../../src/cli/crd-manifests.ts';
+import { isObject } from '../support/apiserver/json.ts';
+import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import { startKubernetes } from '../support/kubernetes/api-server.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
+
+const TENANCY = '/apis/tenancy.stonegate.dev/v1alpha1';
+
+t.test(
+  'kube-apiserver takes the definitions, and kubectl explains and shows them',
+  { skip: missingKubernetes() },
+  async (t) => {
+    const kubernetes = await startKubernetes();
+    t.teardown(() => kubernetes.stop());
+    for (const document of parseAllDocuments(crdManifests())) {
+      const definition: unknown = document.toJS();
+      if (!isObject(definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
+      t.equal(definition.spec.scope, 'Tenant');
+      const spec = { ...definition.spec, scope: 'Cluster' };
+      await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+        ...definition,
+        spec,
+      });
+    }
+    const spec = {
+      subjects: [{ kind: 'Group', tenant: 'acme', name: 'devs' }],
+      namespaces: ['*'],
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    };
+    const policy = (name: string, given: object) => ({
+      apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+      kind: 'CrossTenantPolicy',
+      metadata: { name },
+      spec: given,
+    });
+    const path = `${TENANCY}/crosstenantpolicies`;
+    await eventually(async () => (await kubernetes.ask(kubernetes.admin, path)).status === 200);
+    await kubernetes.create(path, policy('good', spec));
+    for (const [field, wrong] of Object.entries({
+      subjects: [],
+      namespaces: 'all',
+      notAfter: 'soon',
+      rules: undefined,
+    })) {
+      const bad = { method: 'POST', body: JSON.stringify(policy('bad', { ...spec, [field]: wrong })) };
+      const headers = { 'content-type': 'application/json' };
+      t.equal((await kubernetes.ask(kubernetes.admin, path, { ...bad, headers })).status, 422, field);
+    }
+    const conditions = [
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'AdmissionRequired',
+        message: 'no webhook',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+        observedGeneration: 1,
+      },
+    ];
+    const patched = await kubernetes.ask(kubernetes.admin, `${path}/good/status`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ status: { conditions } }),
+    });
+    t.equal(patched.status, 200);
+    await kubernetes.create(`${TENANCY}/tenantadministrations`, {
+      apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+      kind: 'TenantAdministration',
+      metadata: { name: 'support' },
+      spec: {
+        groups: ['ops'],
+        tenants: { matchLabels: { region: 'eu' } },
+        clusterRole: 'stonegate:read',
+        reason: 'x',
+      },
+    });
+    const [binary] = findKubectls();
+    if (binary === undefined) return;
+    const kubectl = createKubectl(binary, {
+      server: kubernetes.url,
+      ca: kubernetes.authority.cert,
+      ...kubernetes.admin,
+    });
+    t.teardown(() => kubectl.close());
+    const shown = await kubectl.run(['get', 'ctp']);
+    t.match(shown.stdout, /NAME +READY +REASON +UNTIL +AGE/, shown.stderr);
+    t.match(shown.stdout, /good +False +AdmissionRequired/);
+    const explained = await kubectl.run(['explain', 'crosstenantpolicies.spec.subjects']);
+    t.match(explained.stdout, 'lets into this tenant', explained.stderr);
+  },
+);

@@ -1,0 +1,229 @@
+/**
+ * Objects are published into tenants' namespaces at a real kube-apiserver, which fills in defaults and
+ * decides about rights, with the rights that `stonegate manifests rbac --provisioner` prints; and with a
+ * real kubectl.
+ */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { publishCommand } from '../../src/app/commands/publish.ts';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import { missingControllers } from '../support/kubernetes/programs.ts';
+import {
+  apply,
+  printedManifests,
+  serviceAccountToken,
+  startKubernetesSite,
+} from '../support/kubernetes/site.ts';
+import { printedIO } from '../support/printed-io.ts';
+
+const PUBLISHED = 'multi-tenancy.k8s.io/published';
+const RBAC = 'rbac.authorization.k8s.io';
+const ROLE = 'stonegate-provisioner';
+const [binary] = findKubectls().slice(-1);
+
+async function start(t: Test) {
+  const site = await startKubernetesSite(t, { controllers: true });
+  const { kubernetes, stonegate } = site;
+  const { configFile } = stonegate;
+  await stonegate.configure({
+    upstream: {
+      server: kubernetes.url,
+      caFile: 'kubernetes.crt',
+      credential: { tokenFile: 'kubernetes-token' },
+    },
+    bindings: { credential: { tokenFile: 'provisioner-token' } },
+    publishing: { namespaces: ['shared'], kinds: ['batch/v1/cronjobs'], interval: '1h' },
+  });
+  for (const object of await printedManifests(configFile, '--provisioner')) await apply(kubernetes, object);
+  const folder = dirname(configFile);
+  await writeFile(
+    join(folder, 'provisioner-token'),
+    await serviceAccountToken(kubernetes, 'stonegate', ROLE),
+  );
+  const namespace = (name: string, domain?: string) => {
+    const own = { 'managed-by': 'stonegate', 'project-id': `p-${name}`, 'domain-id': domain ?? '' };
+    const labels =
+      domain === undefined
+        ? {}
+        : Object.fromEntries(Object.entries(own).map(([key, value]) => [`stonegate.dev/${key}`, value]));
+    return kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
+  };
+  await namespace('shared');
+  await namespace('web', 'd-acme');
+  await namespace('lab', 'd-globex');
+  await stonegate.app.reload();
+  const admin = createKubectl(binary ?? '', {
+    ...kubernetes.admin,
+    server: kubernetes.url,
+    ca: kubernetes.authority.cert,
+  });
+  t.teardown(() => admin.close());
+  return {
+    ...site,
+    namespace,
+    async get(path: string) {
+      const reply = await kubernetes.ask(kubernetes.admin, path);
+      return reply.status === 200 ? JSON.parse(reply.body) : undefined;
+    },
+    async kubectl(...words: readonly string[]) {
+      const { code, stdout, stderr } = await admin.run(words);
+      if (code !== 0) throw new Error(stderr);
+      return stdout;
+    },
+    async publish(...words: readonly string[]) {
+      const { io, printed } = printedIO();
+      const code = await publishCommand(['--config', configFile, ...words], io);
+      return { code, ...printed };
+    },
+  };
+}
+
+const pod = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } };
+const OBJECTS = {
+  '/api/v1/namespaces/shared/configmaps': { data: { a: 'b' } },
+  '/api/v1/namespaces/shared/secrets': { stringData: { password: 'secret' } },
+  '/api/v1/namespaces/shared/serviceaccounts': { imagePullSecrets: [{ name: 'x' }] },
+  '/api/v1/namespaces/shared/limitranges': {
+    spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] },
+  },
+  '/api/v1/namespaces/shared/resourcequotas': { spec: { hard: { pods: '10', 'requests.memory': '1024Mi' } } },
+  '/apis/networking.k8s.io/v1/namespaces/shared/networkpolicies': {
+    spec: { podSelector: {}, ingress: [{ ports: [{ port: 53 }] }] },
+  },
+  [`/apis/${RBAC}/v1/namespaces/shared/roles`]: {
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+  },
+  [`/apis/${RBAC}/v1/namespaces/shared/rolebindings`]: {
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: 'common' },
+    subjects: [
+      { apiGroup: RBAC, kind: 'Group', name: 'stonegate:tenant:acme' },
+      { kind: 'ServiceAccount', name: 'common', namespace: 'shared' },
+    ],
+  },
+  '/apis/batch/v1/namespaces/shared/cronjobs': {
+    spec: { schedule: '@daily', jobTemplate: { spec: pod } },
+  },
+};
+
+t.setTimeout(180_000);
+
+t.test(
+  'publishing at a kube-apiserver',
+  { skip: missingControllers() || (binary === undefined && NO_KUBECTL) },
+  async (t) => {
+    const { kubernetes, stonegate, namespace, get, publish, kubectl } = await start(t);
+    const annotations = { [PUBLISHED]: 'all' };
+    for (const [path, body] of Object.entries(OBJECTS))
+      await kubernetes.create(path, {
+        metadata: { name: 'common', annotations, labels: { app: 'x' } },
+        ...body,
+      });
+    const copies = (namespace: string) =>
+      Promise.all(Object.keys(OBJECTS).map((path) => get(`${path.replace('shared', namespace)}/common`)));
+
+    await t.test('every kind is copied soon, and another run finds nothing to do', async (t) => {
+      await eventually(async () =>
+        [...(await copies('web')), ...(await copies('lab'))].every((one) => one !== undefined),
+      );
+      t.match(await publish(), {
+        code: 0,
+        stdout: /^0 done, 0 failed, 18 as they should be, 0 in conflict, 0 refused/,
+      });
+      const [binding] = [await get(`/apis/${RBAC}/v1/namespaces/web/rolebindings/common`)];
+      t.match(binding.subjects[1], { kind: 'ServiceAccount', namespace: 'web' });
+    });
+
+    await t.test('kubectl shows where a copy comes from', async (t) => {
+      const shown = await kubectl('get', 'secret', 'common', '-n', 'web', '-o', 'yaml');
+      t.match(shown, /stonegate\.dev\/published-source: secrets\/shared\/common/);
+      t.notMatch(shown, /multi-tenancy\.k8s\.io/);
+      t.match(
+        await kubectl('get', 'configmaps', '-A', '-l', 'stonegate.dev/published-from'),
+        /^web +common /m,
+      );
+    });
+
+    await t.test('D240 a new namespace of a tenant has its copies soon', async (t) => {
+      await namespace('later', 'd-acme');
+      await eventually(async () => (await copies('later')).every((one) => one !== undefined));
+      await kubectl('delete', 'namespace', 'later', '--wait=true');
+      t.equal((await publish()).code, 0);
+    });
+
+    await t.test(
+      'D239 what was edited or deleted is restored, and what is no copy is left alone',
+      async (t) => {
+        await kubectl('patch', 'configmap', 'common', '-n', 'web', '-p', '{"data":{"a":"c"}}');
+        await kubectl('label', 'secret', 'common', '-n', 'web', 'mine=true');
+        await kubectl('delete', 'serviceaccount', 'common', '-n', 'web');
+        await kubectl('create', 'configmap', 'own', '-n', 'web', '--from-literal=a=own');
+        await kubectl('create', 'configmap', 'own', '-n', 'shared', '--from-literal=a=published');
+        await kubectl('annotate', 'configmap', 'own', '-n', 'shared', `${PUBLISHED}=d-acme`);
+        t.match(await publish(), {
+          code: 0,
+          stderr: /conflict: configmaps\/shared\/own in web: .* not overwritten/,
+        });
+        t.match(await get('/api/v1/namespaces/web/configmaps/common'), { data: { a: 'b' } });
+        t.match(await get('/api/v1/namespaces/web/configmaps/own'), { data: { a: 'own' } });
+        t.equal((await get('/api/v1/namespaces/web/secrets/common')).metadata.labels.mine, undefined);
+        await kubectl('annotate', 'configmap', 'own', '-n', 'shared', `${PUBLISHED}-policy=SystemFirst`);
+        await eventually(
+          async () => (await get('/api/v1/namespaces/web/configmaps/own')).data.a === 'published',
+        );
+      },
+    );
+
+    await t.test('what cannot be changed is replaced', async () => {
+      await kubectl('patch', 'configmap', 'common', '-n', 'shared', '-p', '{"immutable":true}');
+      await eventually(
+        async () => (await get('/api/v1/namespaces/lab/configmaps/common')).immutable === true,
+      );
+      await kubectl('delete', 'configmap', 'common', '-n', 'shared');
+      await kubernetes.create('/api/v1/namespaces/shared/configmaps', {
+        metadata: { name: 'common', annotations },
+        data: { a: 'new' },
+      });
+      await eventually(async () => (await get('/api/v1/namespaces/lab/configmaps/common'))?.data.a === 'new');
+    });
+
+    await t.test('no more rights are published than the provisioner holds', async (t) => {
+      const roles = `/apis/${RBAC}/v1/namespaces/shared/roles`;
+      const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['delete'] }];
+      await kubernetes.create(roles, { metadata: { name: 'strong', annotations }, rules });
+      const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'cluster-admin' };
+      const subjects = [{ apiGroup: RBAC, kind: 'User', name: 'mallory' }];
+      await kubernetes.create(`/apis/${RBAC}/v1/namespaces/shared/rolebindings`, {
+        metadata: { name: 'strong', annotations },
+        roleRef,
+        subjects,
+      });
+      const { stderr } = await publish();
+      t.match(stderr, /refused: roles\S+shared\/strong: rules\[0\] grants more/);
+      t.match(stderr, /refused: rolebindings\S+shared\/strong: .*not cluster-admin/);
+      t.equal(await get(`/apis/${RBAC}/v1/namespaces/web/roles/strong`), undefined);
+    });
+
+    await t.test('a restarted API server is watched again', async () => {
+      await kubernetes.restart();
+      await kubectl('create', 'configmap', 'after', '-n', 'shared', '--from-literal=a=b');
+      await kubectl('annotate', 'configmap', 'after', '-n', 'shared', `${PUBLISHED}=all`);
+      await eventually(async () => (await get('/api/v1/namespaces/web/configmaps/after')) !== undefined);
+    });
+
+    await t.test('without the section the copies are deleted, and nothing else', async (t) => {
+      await stonegate.configure({
+        upstream: {
+          server: kubernetes.url,
+          caFile: 'kubernetes.crt',
+          credential: { tokenFile: 'kubernetes-token' },
+        },
+        bindings: { credential: { tokenFile: 'provisioner-token' } },
+      });
+      await stonegate.app.reload();
+      await eventually(async () => (await get('/api/v1/namespaces/web/secrets/common')) === undefined);
+      t.ok(await get('/api/v1/namespaces/shared/secrets/common'));
+    });
+  },
+);

@@ -1,0 +1,45 @@
+/**
+ * The commands of docs/tenants.md about Arktos as a reader types them, with real kubectl through a Stonegate
+ * process in front of the stand-in.
+ */
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { prepareCrossTenant, registerServedWebhook } from '../support/cross-tenant.ts';
+import { freePort } from '../support/free-port.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
+import { contextsOf, followPage } from '../support/tenants-page.ts';
+import { createTestbed } from '../support/testbed.ts';
+
+const skip = findKubectls().length === 0 && NO_KUBECTL;
+
+t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
+  const folder = t.testdir({});
+  const testbed = await createTestbed({ folder, gitVersion: 'v0.9.0' });
+  t.teardown(() => testbed.close());
+  const port = await freePort();
+  const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
+  await prepareCrossTenant(testbed, {
+    authorization: { crossTenantPolicies: true },
+    configuration: {
+      admission: { bind: `127.0.0.1:${port}`, tls, systemUsers: ['stonegate', 'provisioner'] },
+    },
+  });
+  await registerServedWebhook(testbed, port);
+  const stonegate = await serveStonegate(testbed.configFile);
+  t.teardown(() => stonegate.stop());
+  const url = `https://127.0.0.1:${stonegate.port}`;
+  const kubeconfig = join(folder, 'kubeconfig');
+  const tokens = {
+    'acme-alice': testbed.keystoneToken('alice'),
+    'globex-bob': testbed.keystoneToken('bob'),
+  };
+  writeFileSync(kubeconfig, contextsOf({ url, ca: testbed.authority.cert }, tokens), { mode: 0o600 });
+  await followPage(t, {
+    mode: 'arktos',
+    folder,
+    env: { KUBECONFIG: kubeconfig, OS_CLIENT_CONFIG_FILE: join(dirname(testbed.configFile), 'clouds.yaml') },
+    replace: { 'https://stonegate.example.com:8443': url },
+  });
+});
