@@ -7,8 +7,6 @@
 export const PUBLISHED = 'multi-tenancy.k8s.io/published';
 /** Annotation of a source: what becomes of a tenant's own object of the same name. */
 export const PUBLISHED_POLICY = 'multi-tenancy.k8s.io/published-policy';
-/** No copy has a label or annotation of this domain. */
-export const PUBLISHED_DOMAIN = 'multi-tenancy.k8s.io/';
 
 /** Label of a copy: a digest of its source's kind, namespace and name. */
 export const PUBLISHED_FROM = 'stonegate.dev/published-from';

@@ -144,7 +144,7 @@ export function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfigu
 }
 
 /** Kinds of which there are copies, or were. */
-export function copiedKinds({ clusterScoped, kinds }: PublishingConfiguration): PublishedKind[] {
+function copiedKinds({ clusterScoped, kinds }: PublishingConfiguration): PublishedKind[] {
   return distinctKinds([...NAMESPACED_KINDS, ...kinds, ...clusterScoped.map(({ kind }) => kind)]);
 }
 

@@ -34,14 +34,14 @@ export function watchedObjects(
 }
 
 /** Without the annotation an object is no source; a change of the annotation removes it here. */
-export function sourceFingerprint(value: unknown): string | undefined {
+function sourceFingerprint(value: unknown): string | undefined {
   const { name, uid, resourceVersion, deletionTimestamp, annotations } = metadataOf(value);
   if (!isJSONObject(annotations) || annotations[PUBLISHED] === undefined) return undefined;
   return JSON.stringify([name, uid, resourceVersion, deletionTimestamp !== undefined]);
 }
 
 /** Of a Tenant or a Namespace. */
-export function receiverFingerprint(value: unknown): string | undefined {
+function receiverFingerprint(value: unknown): string | undefined {
   const { name, tenant, uid, labels, deletionTimestamp } = metadataOf(value);
   const sorted = isJSONObject(labels)
     ? Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))

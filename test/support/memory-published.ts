@@ -44,7 +44,7 @@ export function kindOf(resource: string): PublishedKind {
 
 export const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
 
-export function createMemoryPublished(): MemoryPublished {
+function createMemoryPublished(): MemoryPublished {
   const objects = new Map<string, Stored>();
   const writes: string[] = [];
   let revision = 0;
