@@ -213,7 +213,7 @@ class CachedDocuments implements DiscoveryDocuments {
   }
 }
 
-/** Guests wait on their own tenant's account: the users of the tenant that they entered do not wait with them. */
+/** Guests wait on their own tenant's account: users of the entered tenant do not wait with them. */
 function queueOf(account: Account): { readonly queue?: string } {
   return account.kind === 'tenant' && account.guests ? { queue: `guests of ${account.tenant}` } : {};
 }
