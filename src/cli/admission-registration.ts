@@ -1,6 +1,6 @@
 /**
- * The ValidatingWebhookConfigurations of the admission webhook. Only kinds about which the webhook decides are
- * registered, and as few requests as selectors allow: what is sent cannot be written while no instance
+ * The ValidatingWebhookConfigurations of the admission webhook. Only kinds about which the webhook decides
+ * are registered, and as few requests as selectors allow: what is sent cannot be written while no instance
  * responds.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
