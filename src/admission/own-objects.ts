@@ -4,7 +4,7 @@
  * change or remove them.
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
-import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
+import { OWN_RBAC_NAME, SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { isEqual } from './changed-fields.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -21,7 +21,6 @@ const OWN_KINDS: ReadonlySet<string> = new Set([
   `${RBAC}/clusterrolebindings`,
 ]);
 const OWN_KEY = 'stonegate.dev/';
-const OWN_NAME = /^(?:stonegate:|stonegate-[0-9a-f]{40}$)/;
 /** What the API server sets, or what does not change the meaning. */
 const NEUTRAL_METADATA: ReadonlySet<string> = new Set([
   'creationTimestamp',
@@ -82,14 +81,14 @@ function objectAt(value: unknown): OwnedObject {
 
 function isOwn({ metadata }: OwnedObject, group: string): boolean {
   const marks = ['labels', 'annotations'].flatMap((field) => [...metadata.textMap(field).keys()]);
-  const isNamed = group === RBAC && OWN_NAME.test(metadata.text('name') ?? '');
+  const isNamed = group === RBAC && OWN_RBAC_NAME.test(metadata.text('name') ?? '');
   return isNamed || marks.some((key) => key.startsWith(OWN_KEY));
 }
 
 function nameViolations({ metadata }: OwnedObject): Violation[] {
   return (['name', 'generateName'] as const)
     .map((field) => ({ field, name: metadata.text(field) ?? '' }))
-    .filter(({ name }) => OWN_NAME.test(name))
+    .filter(({ name }) => OWN_RBAC_NAME.test(name))
     .map(({ field, name }) => refusal(`metadata.${field}`, name, 'the name is reserved for Stonegate'));
 }
 

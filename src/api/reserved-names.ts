@@ -24,6 +24,9 @@ export const GUEST_PREFIX = 'guest:';
 /** Of all guests; `:` and their own tenant follow in the group of one tenant's guests. */
 export const GUESTS_GROUP = 'stonegate:guest';
 
+/** Of roles and bindings that Stonegate writes: from roles of Keystone, and from policies. */
+export const OWN_RBAC_NAME = /^(?:stonegate:|stonegate-(?:policy-)?[0-9a-f]{40}$)/;
+
 /** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));

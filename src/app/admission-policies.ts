@@ -5,7 +5,7 @@
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { readCrossTenantPolicy } from '../clients/read-policy-object.ts';
 import type { Clock } from '../lib/clock.ts';
-import { crossTenantPolicy } from '../policy/cross-tenant-policies.ts';
+import { createCrossTenantPolicies } from '../policy/cross-tenant-policies.ts';
 import { createRulesCheck } from '../policy/granted-rules.ts';
 import { InvalidPolicy } from '../policy/invalid-policy.ts';
 
@@ -23,6 +23,7 @@ export function createPolicyProblem({
   clock,
 }: PolicyProblemOptions): (object: unknown, tenant: string) => string | undefined {
   const checkRules = grantable === undefined ? () => {} : createRulesCheck(grantable);
+  const crossTenantPolicy = createCrossTenantPolicies({ systemTenant, checkRules });
   // The webhook that asks is registered, and the object is new.
   const webhook = { registered: true, since: 0 } as const;
   return (object, tenant) => {
@@ -30,9 +31,9 @@ export function createPolicyProblem({
     if (policy === undefined) return 'it is no CrossTenantPolicy of a known version';
     const now = clock.now();
     const creationTimestamp = new Date(now).toISOString();
-    const stored = { ...policy, metadata: { ...policy.metadata, creationTimestamp } };
+    const stored = { ...policy, metadata: { ...policy.metadata, tenant, creationTimestamp } };
     try {
-      crossTenantPolicy(stored, tenant, { systemTenant, webhook, checkRules, now });
+      crossTenantPolicy(stored, { webhook, now });
       return undefined;
     } catch (error) {
       if (error instanceof InvalidPolicy) return error.message;

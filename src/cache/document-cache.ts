@@ -1,6 +1,6 @@
 /**
- * Caches documents for seconds. Bounded in bytes and in concurrent fetches; each owner has its own share of
- * both, so that no owner's requests evict or delay another owner's documents.
+ * Caches documents for seconds. Bounded in bytes, of which each owner has its own share, and in concurrent
+ * fetches, of which each queue has its own: no owner's requests evict or delay another owner's documents.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -20,7 +20,7 @@ export interface DocumentCacheOptions<T> {
   readonly maxBytes: number;
   /** Of one owner's documents; the owner's oldest are evicted. A larger document is not cached. */
   readonly ownerBytes: number;
-  /** Of one owner: fetches at once, and how many more may wait. */
+  /** Of one queue: fetches at once, and how many more may wait. */
   readonly fetches: { readonly running: number; readonly waiting: number };
   /** A document's own size in bytes. */
   readonly sizeOf: (document: T) => number;
@@ -68,11 +68,10 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   });
 
   /**
-   * @throws StatusError TenantRateExceeded if the owner's queue is full, UpstreamUnavailable if the signal is
-   *   aborted
+   * @throws StatusError TenantRateExceeded if the queue is full, UpstreamUnavailable if the signal is aborted
    */
-  async function limited(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const semaphore = fetches.of(owner);
+  async function limited(queue: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const semaphore = fetches.of(queue);
     if (!(await semaphore.acquire(0, signal))) throw cancelled(signal);
     try {
       return await work();
@@ -90,19 +89,19 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
 
   return {
     async get(request, signal, load) {
-      const { owner, key, version = '', reusable } = request;
+      const { owner, queue = owner, key, version = '', reusable } = request;
       const asked = changes.isRecent(owner);
       const recent = asked instanceof Promise ? await asked : asked;
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
-      if (!reusable || (recent && ttl === 0)) return limited(owner, signal, () => load(signal));
+      if (!reusable || (recent && ttl === 0)) return limited(queue, signal, () => load(signal));
       const found = cached.get(request, ttl);
       if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
         return found;
       }
       telemetry.cacheLookup('discovery', 'miss');
-      return flight.do(JSON.stringify([owner, key, version]), signal, (wanted) =>
-        limited(owner, wanted, () => fetch(request, () => load(wanted))),
+      return flight.do(JSON.stringify([queue, owner, key, version]), signal, (wanted) =>
+        limited(queue, wanted, () => fetch(request, () => load(wanted))),
       );
     },
   };

@@ -4,8 +4,13 @@
  */
 
 export interface DocumentRequest {
-  /** The owner; each owner has its own space and its own queue. */
+  /** The owner; each owner has its own space. */
   readonly owner: string;
+  /**
+   * Who waits for it, and in whose queue it is fetched; the owner without it. The users of two queues share
+   * documents that are there, but never wait for one fetch.
+   */
+  readonly queue?: string;
   /** Everything the document depends on beside its owner; an owner's keys must be few. */
   readonly key: string;
   /** The version of the document; only the version requested last is cached. */
@@ -20,7 +25,7 @@ export interface DocumentCache<T> {
    * aborted when no caller waits any more. Errors are not cached.
    *
    * @param signal aborted when the caller stops waiting
-   * @throws StatusError TenantRateExceeded if too many of the owner's documents are being loaded
+   * @throws StatusError TenantRateExceeded if too many documents are being loaded for the queue
    */
   get(request: DocumentRequest, signal: AbortSignal, load: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

@@ -9,6 +9,10 @@ import type { Random } from './random.ts';
 
 /** Milliseconds after a change: several that follow each other cause one run. */
 const DEBOUNCE = 100;
+/** After a run this many times its duration, however often there are changes. */
+const REST = 3;
+/** Milliseconds. */
+const LONGEST_REST = 30_000;
 const RETRY = { first: 1_000, longest: 60_000 };
 
 export interface LeaderLoopOptions {
@@ -35,6 +39,8 @@ export class LeaderLoop {
   #held = false;
   /** Milliseconds since the epoch. */
   #dueAt: number;
+  /** Likewise: no change is followed by a run before. */
+  #restsUntil = 0;
   #wokenDuringRun = false;
   #isStopped = false;
 
@@ -66,7 +72,10 @@ export class LeaderLoop {
   }
 
   #dueSoon(): void {
-    this.#dueAt = Math.min(this.#dueAt, this.#options.clock.now() + DEBOUNCE);
+    const now = this.#options.clock.now();
+    // The clock may have been set back meanwhile.
+    const rest = Math.min(this.#restsUntil - now, LONGEST_REST);
+    this.#dueAt = Math.min(this.#dueAt, now + Math.max(DEBOUNCE, rest));
   }
 
   #beat(): void {
@@ -101,11 +110,15 @@ export class LeaderLoop {
   }
 
   #begin(): void {
+    const { clock } = this.#options;
     const ending = new AbortController();
+    const begun = clock.now();
     this.#wokenDuringRun = false;
     const ended = this.#run(ending.signal).then((pause) => {
       this.#running = undefined;
-      this.#dueAt = this.#options.clock.now() + pause;
+      const now = clock.now();
+      this.#dueAt = now + pause;
+      this.#restsUntil = now + REST * Math.max(0, now - begun);
       if (this.#wokenDuringRun) this.#dueSoon();
       if (!this.#isStopped && this.#beating === undefined) this.#wait();
     });

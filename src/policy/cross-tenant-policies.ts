@@ -6,6 +6,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
 import type { CrossTenantPolicy } from '../api/tenancy-v1alpha1.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { InvalidPolicy, invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 import { checkEnd, checkLength, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
@@ -14,25 +15,51 @@ import type { WebhookRegistration } from './ports.ts';
 
 /** Of one tenant: a guest's request may be compared with all of them. */
 export const MAX_POLICIES_PER_TENANT = 100;
+/** Of one tenant's policies together: each is a RoleBinding, which the controller reads and writes. */
+export const MAX_NAMESPACES_PER_TENANT = 1_000;
 
+/** Of a configuration. */
 export interface CrossTenantPolicyRules {
   readonly systemTenant: string;
-  readonly webhook: WebhookRegistration;
   readonly checkRules: (rules: readonly PolicyRule[], field: string) => void;
+}
+
+/** What changes without the object. */
+export interface CrossTenantPolicyCircumstances {
+  readonly webhook: WebhookRegistration;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * @param tenant `metadata.tenant`
- * @throws InvalidPolicy if it grants nothing
+ * @returns reads a policy; an object is read once, however often it is asked about. It throws InvalidPolicy
+ *   if the policy grants nothing.
  */
-export function crossTenantPolicy(
-  { metadata, spec }: CrossTenantPolicy,
-  tenant: string,
-  { systemTenant, webhook, checkRules, now }: CrossTenantPolicyRules,
+export function createCrossTenantPolicies(
+  rules: CrossTenantPolicyRules,
+): (object: CrossTenantPolicy, circumstances: CrossTenantPolicyCircumstances) => Policy {
+  const read = memoizeByReference((object: CrossTenantPolicy) => {
+    try {
+      return policyIn(object, rules);
+    } catch (error) {
+      if (error instanceof InvalidPolicy) return error;
+      throw error;
+    }
+  });
+  return (object, { webhook, now }) => {
+    const policy = read(object);
+    if (policy instanceof InvalidPolicy) throw policy;
+    checkEnd(policy.notAfter, now);
+    checkAdmission(object.metadata.creationTimestamp, webhook);
+    return policy;
+  };
+}
+
+/** @throws InvalidPolicy */
+function policyIn(
+  { metadata: { name, tenant = '' }, spec }: CrossTenantPolicy,
+  { systemTenant, checkRules }: CrossTenantPolicyRules,
 ): Policy {
-  const { name, creationTimestamp } = metadata;
   if (!isEnterable(tenant, systemTenant)) throw invalid('no policy lets users into this tenant');
   checkName(name);
   if (!isCrossTenantPolicySpec(spec)) throw invalid('spec has a field that is missing, wrong or not known');
@@ -41,8 +68,6 @@ export function crossTenantPolicy(
   const namespaces = namespacesOf(spec.namespaces, 'spec.namespaces');
   const notAfter = endOf(spec.notAfter, 'spec.notAfter');
   checkRules(spec.rules, 'spec.rules');
-  checkEnd(notAfter, now);
-  checkAdmission(creationTimestamp, webhook);
   return {
     form: 'tenant',
     name,

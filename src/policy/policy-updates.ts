@@ -2,6 +2,7 @@
  * Keeps the policies in force current: they are resolved again soon after a fact has changed, when facts are
  * not current any more, and when a policy ends.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, runAt, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PoliciesInForce } from './policies-in-force.ts';
@@ -14,6 +15,10 @@ import type { PolicyStatus, ResolvedPolicies } from './resolve.ts';
 const DEBOUNCE = 50;
 /** Milliseconds between two resolutions because of the time, at least. */
 const SHORTEST_WAIT = 100;
+/** After a resolution this many times its duration, however often a tenant changes its policies. */
+const REST = 10;
+/** Milliseconds: a policy that is withdrawn grants nothing within a second. */
+const LONGEST_REST = 500;
 
 export interface PolicyUpdatesOptions {
   readonly source: PolicyFactsSource;
@@ -38,9 +43,9 @@ export class PolicyUpdates {
   #debounce: Timer | undefined;
   #timer: Timer | undefined;
   #snapshot: PolicySnapshot | undefined;
+  /** Milliseconds since the epoch. */
+  #restsUntil = 0;
   /** What was told last, to compare. */
-  #policies = '';
-  #all = '';
   #notReady = '';
 
   constructor(options: PolicyUpdatesOptions) {
@@ -73,7 +78,13 @@ export class PolicyUpdates {
   }
 
   #updateSoon(): void {
-    this.#debounce ??= this.#options.clock.after(DEBOUNCE, () => this.#update());
+    const { clock } = this.#options;
+    this.#debounce ??= clock.after(Math.max(DEBOUNCE, this.#rest(clock.now())), () => this.#update());
+  }
+
+  /** @returns milliseconds, even if the clock was set back */
+  #rest(now: number): number {
+    return Math.min(Math.max(0, this.#restsUntil - now), LONGEST_REST);
   }
 
   #update(): void {
@@ -86,16 +97,16 @@ export class PolicyUpdates {
     const resolved = resolve(facts, now);
     this.#tellOfForms(this.#snapshot?.forms ?? forms, forms);
     this.#tellOfConfiguration(resolved.statuses);
+    const previous = this.#snapshot;
     this.#snapshot = { ...resolved, facts, forms };
-    const policies = textOf(resolved.policies);
     // Each replacement lets all open streams of guests be checked.
-    if (policies !== this.#policies) inForce.replace(createPolicySet(resolved.policies));
-    const all = textOf([policies, resolved.statuses, facts.tenants.map(({ name }) => name), forms]);
-    const isChanged = all !== this.#all;
-    this.#policies = policies;
-    this.#all = all;
-    if (isChanged) for (const call of [...this.#callbacks]) call();
-    this.#wait(now, [resolved.nextEnd, source.expiresAt()]);
+    const arePoliciesSame = isDeepStrictEqual(resolved.policies, previous?.policies);
+    if (!arePoliciesSame) inForce.replace(createPolicySet(resolved.policies));
+    if (!arePoliciesSame || previous === undefined || !isSame(this.#snapshot, previous))
+      for (const call of [...this.#callbacks]) call();
+    const end = clock.now();
+    this.#restsUntil = end + REST * Math.max(0, end - now);
+    this.#wait(end, [resolved.nextEnd, source.expiresAt()]);
   }
 
   #wait(now: number, moments: readonly (number | undefined)[]): void {
@@ -103,7 +114,7 @@ export class PolicyUpdates {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (known.length === 0) return;
-    const next = Math.max(Math.min(...known), now + SHORTEST_WAIT);
+    const next = Math.max(Math.min(...known), now + Math.max(SHORTEST_WAIT, this.#rest(now)));
     this.#timer = runAt(this.#options.clock, next, () => this.#update());
   }
 
@@ -124,7 +135,7 @@ export class PolicyUpdates {
     const notReady = statuses
       .filter(({ origin, ready }) => origin.kind === 'configuration' && !ready)
       .map(({ origin: { name }, reason, message }) => ({ name, reason, message }));
-    const text = textOf(notReady);
+    const text = JSON.stringify(notReady);
     if (text !== this.#notReady && notReady.length > 0)
       this.#options.logger.warn(
         { administrations: notReady },
@@ -134,7 +145,12 @@ export class PolicyUpdates {
   }
 }
 
-/** Equal for equal values, sets included. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) => (member instanceof Set ? [...member] : member));
+/** In what the controller goes by, beside the policies. */
+function isSame(one: PolicySnapshot, other: PolicySnapshot): boolean {
+  const namesOf = ({ facts: { tenants } }: PolicySnapshot) => tenants.map(({ name }) => name);
+  return (
+    isDeepStrictEqual(one.forms, other.forms) &&
+    isDeepStrictEqual(namesOf(one), namesOf(other)) &&
+    isDeepStrictEqual(one.statuses, other.statuses)
+  );
 }

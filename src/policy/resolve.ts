@@ -6,8 +6,13 @@
 import type { AbacPolicy } from '../api/abac-v1beta1.ts';
 import type { AdministrationConfiguration } from '../api/config-access-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { administrationOf, administrationPolicy } from './administrations.ts';
-import { crossTenantPolicy, MAX_POLICIES_PER_TENANT } from './cross-tenant-policies.ts';
+import {
+  createCrossTenantPolicies,
+  MAX_NAMESPACES_PER_TENANT,
+  MAX_POLICIES_PER_TENANT,
+} from './cross-tenant-policies.ts';
 import { createRulesCheck } from './granted-rules.ts';
 import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
 import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
@@ -73,8 +78,10 @@ export function createPolicyResolver(
   settings: PolicySettings,
 ): (sources: PolicySources, now: number) => ResolvedPolicies {
   const checkRules = createRulesCheck(settings.grantable);
+  const crossTenantPolicy = createCrossTenantPolicies({ ...settings, checkRules });
+  const policyOfLine = memoizeByReference(policyOf);
   return ({ abac, administrations, facts }, now) => {
-    const checks = { ...settings, checkRules, now };
+    const checks = { ...settings, checkRules, crossTenantPolicy, now };
     const results =
       facts === undefined
         ? []
@@ -96,6 +103,7 @@ export function createPolicyResolver(
 
 interface Checks extends PolicySettings {
   readonly checkRules: ReturnType<typeof createRulesCheck>;
+  readonly crossTenantPolicy: ReturnType<typeof createCrossTenantPolicies>;
   readonly now: number;
 }
 
@@ -104,7 +112,7 @@ interface Resolved {
   readonly status: PolicyStatus;
 }
 
-function policyOfLine(line: AbacPolicy): Policy {
+function policyOf(line: AbacPolicy): Policy {
   const { name, tenant, user, group, space, namespace, rules } = line;
   return {
     form: 'abac',
@@ -154,22 +162,34 @@ function resolveAdministrations(
   return [...ofConfiguration, ...ofObjects];
 }
 
-function resolveCrossTenantPolicies(facts: PolicyFacts, checks: Checks): Resolved[] {
-  const rules = { ...checks, webhook: facts.webhook };
-  const counts = new Map<string, number>();
-  return facts.crossTenantPolicies
+function resolveCrossTenantPolicies(
+  { crossTenantPolicies, webhook }: PolicyFacts,
+  { crossTenantPolicy, now }: Checks,
+): Resolved[] {
+  const policies = new Map<string, number>();
+  const namespaces = new Map<string, number>();
+  return crossTenantPolicies
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .sort((one, other) => compare(one.metadata.name, other.metadata.name))
     .map((object) => {
       const { name, tenant = '' } = object.metadata;
       return resolved({ kind: 'CrossTenantPolicy', tenant, name }, () => {
-        const count = (counts.get(tenant) ?? 0) + 1;
-        counts.set(tenant, count);
-        if (count > MAX_POLICIES_PER_TENANT)
+        if (counted(policies, tenant, 1) > MAX_POLICIES_PER_TENANT)
           throw invalid(`the tenant has more than ${MAX_POLICIES_PER_TENANT} policies`);
-        return crossTenantPolicy(object, tenant, rules);
+        const policy = crossTenantPolicy(object, { webhook, now });
+        const named = policy.namespaces === 'all' ? 0 : policy.namespaces.size;
+        if (counted(namespaces, tenant, named) > MAX_NAMESPACES_PER_TENANT)
+          throw invalid(`the tenant's policies name more than ${MAX_NAMESPACES_PER_TENANT} namespaces`);
+        return policy;
       });
     });
+}
+
+/** @returns the count of the tenant, with what is added */
+function counted(counts: Map<string, number>, tenant: string, more: number): number {
+  const count = (counts.get(tenant) ?? 0) + more;
+  counts.set(tenant, count);
+  return count;
 }
 
 function resolved(origin: PolicyOrigin, policyOf: () => Policy): Resolved {

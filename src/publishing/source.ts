@@ -2,6 +2,7 @@
  * Decides whether an annotated object may be published, to which tenants, and what its copies contain. Pure.
  */
 import { PUBLISHED, PUBLISHED_FROM, PUBLISHED_POLICY, type PublishedKind } from '../api/published-objects.ts';
+import { OWN_RBAC_NAME } from '../api/reserved-names.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { sourceName } from './marks.ts';
@@ -35,8 +36,6 @@ export interface Source {
 
 /** Characters of a source as JSON; a copy must stay below the API server's limit for an object. */
 const MAX_SIZE = 900_000;
-/** Names of the cluster, of Stonegate's roles, and of its bindings. */
-const RESERVED = /^(?:system:|stonegate:|stonegate-[0-9a-f]{40}$)/;
 /** A namespace selector of a tenant may only ask for what tenants cannot set. */
 const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
 const POLICIES: Readonly<Record<string, { readonly systemFirst: boolean; readonly only?: string }>> = {
@@ -81,7 +80,8 @@ export function readSource(
 }
 
 function nameProblem(kind: PublishedKind, name: string, rules: SourceRules): string | undefined {
-  if (RESERVED.test(name)) return 'its name is reserved for the cluster or for Stonegate';
+  if (name.startsWith('system:') || OWN_RBAC_NAME.test(name))
+    return 'its name is reserved for the cluster or for Stonegate';
   if (kind.resource === 'configmaps' && name === 'kube-root-ca.crt')
     return 'every namespace has its own object of this name';
   if (kind.namespaced || rules.mayPublishName(kind, name)) return undefined;

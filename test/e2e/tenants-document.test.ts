@@ -2,17 +2,36 @@
  * The commands of docs/tenants.md about Arktos as a reader types them, with real kubectl through a Stonegate
  * process in front of the stand-in.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { parse } from 'yaml';
+import type { TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prepareCrossTenant, registerServedWebhook } from '../support/cross-tenant.ts';
 import { freePort } from '../support/free-port.ts';
+import { readFiles } from '../support/page-commands.ts';
+import { administration, policyFacts, readAbacFile, resolvedPolicies } from '../support/policies.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { contextsOf, followPage } from '../support/tenants-page.ts';
+import { contextsOf, followPage, PAGE } from '../support/tenants-page.ts';
 import { createTestbed } from '../support/testbed.ts';
 
 const skip = findKubectls().length === 0 && NO_KUBECTL;
+
+t.test('the operator’s policies on the page are good ones', async (t) => {
+  const [, line = ''] = /```json\n(.*?)```/s.exec(readFileSync(PAGE, 'utf8')) ?? [];
+  const { policies, problems } = readAbacFile(line);
+  t.same(problems, []);
+  t.equal(policies.length, 1);
+  const given: { spec: TenantAdministration['spec'] } = parse(
+    readFiles(PAGE).get('administration.yaml') ?? '',
+  );
+  const facts = policyFacts({
+    tenants: [{ name: 'globex', labels: { region: 'eu' } }],
+    administrations: [administration(given.spec)],
+  });
+  t.match(resolvedPolicies({ facts }).memberships, [{ tenant: 'globex' }]);
+});
 
 t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
   const folder = t.testdir({});
@@ -31,9 +50,22 @@ t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
   t.teardown(() => stonegate.stop());
   const url = `https://127.0.0.1:${stonegate.port}`;
   const kubeconfig = join(folder, 'kubeconfig');
+  const place = { tenant: 'globex' };
+  const writer = [
+    {
+      apiGroups: ['tenancy.stonegate.dev'],
+      resources: ['crosstenantpolicies'],
+      verbs: ['get', 'create', 'patch'],
+    },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  ];
+  testbed.apiServer.seed.clusterRole('writer', writer, place);
+  testbed.apiServer.seed.clusterRoleBinding('writers', 'writer', ['user:globex:gina'], place);
+  const gina = testbed.keystone.directory.user('globex', 'gina');
   const tokens = {
     'acme-alice': testbed.keystoneToken('alice'),
     'globex-bob': testbed.keystoneToken('bob'),
+    'globex-gina': testbed.keystone.issue(gina),
   };
   writeFileSync(kubeconfig, contextsOf({ url, ca: testbed.authority.cert }, tokens), { mode: 0o600 });
   await followPage(t, {

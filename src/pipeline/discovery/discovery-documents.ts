@@ -126,11 +126,12 @@ class CachedDocuments implements DiscoveryDocuments {
 
   /** @param reusable whether a document that was fetched before may be returned */
   #get(request: DocumentRequest, reusable: boolean, signal: AbortSignal): Promise<UpstreamResponse> {
-    const { tenant, route, accept } = request;
+    const { tenant, account, route, accept } = request;
     const version = firstParameter(route.query, 'hash');
     return this.#options.cache.get(
       {
         owner: tenant,
+        ...queueOf(account),
         // The tenant in the query is the owner, and the hash is the version.
         key: JSON.stringify([route.path, accept, version !== undefined]),
         ...(version === undefined ? {} : { version }),
@@ -210,4 +211,9 @@ class CachedDocuments implements DiscoveryDocuments {
     this.#described.set(response, known);
     return known.resources.find((resource) => resource.name === name);
   }
+}
+
+/** Guests wait on their own tenant's account: users of the entered tenant do not wait with them. */
+function queueOf(account: Account): { readonly queue?: string } {
+  return account.kind === 'tenant' && account.guests ? { queue: `guests of ${account.tenant}` } : {};
 }

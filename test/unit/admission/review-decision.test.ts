@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { AdmissionRequest } from '../../../src/api/admission-v1.ts';
+import { desiredRBAC } from '../../../src/policy/desired-rbac.ts';
 import {
   ADMIN,
   ALICE,
@@ -8,6 +9,7 @@ import {
   refusedPaths,
   versionNamed,
 } from '../../support/admission-reviews.ts';
+import { ALICE_READS_PODS, abacPolicies, resolvedPolicies } from '../../support/policies.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const arktos = decisionOf();
@@ -332,6 +334,22 @@ t.test('what Stonegate writes', async (t) => {
       paths({ group: RBAC, resource: 'clusterroles', namespace: '', operation: 'DELETE', oldObject: role }),
       ['metadata.name'],
     );
+  });
+
+  await t.test('no name of what policies become is taken by a tenant’s user', async (t) => {
+    const { policies } = resolvedPolicies({
+      abac: abacPolicies(ALICE_READS_PODS, { ...ALICE_READS_PODS, name: 'web', namespace: 'web' }),
+    });
+    const tenants = new Set(['globex']);
+    const desired = desiredRBAC(policies, { tenants, systemTenant: 'system', grantable: [] });
+    t.equal(desired.length, 4);
+    for (const { object } of desired) {
+      const { labels: _, ...metadata } = object.metadata;
+      const resource = `${object.kind.toLowerCase()}s`;
+      const made = { ...object, metadata: { ...metadata, tenant: 'globex' } };
+      t.same(paths({ group: RBAC, resource, object: made }), ['metadata.name'], object.kind);
+      t.same(paths({ group: RBAC, resource, operation: 'DELETE', oldObject: made }), ['metadata.name']);
+    }
   });
 
   await t.test('bindings of the tenant’s own are the tenant’s', async (t) => {

@@ -35,8 +35,16 @@ function setUp({ ownerBytes = 1000, maxBytes = 2000, running = 2, waiting = 3 } 
 function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
   const { cache, get } = setUp(options);
   const begun: { key: string; signal: AbortSignal; answer(document: string): void }[] = [];
-  const ask = (key: string, { owner = 'acme', signal = live, reusable = true } = {}): Promise<string> => {
-    const asked = cache.get({ owner, key, reusable }, signal, (wanted) => {
+  const ask = (
+    key: string,
+    {
+      owner = 'acme',
+      queue,
+      signal = live,
+      reusable = true,
+    }: { owner?: string; queue?: string; signal?: AbortSignal; reusable?: boolean } = {},
+  ): Promise<string> => {
+    const asked = cache.get({ owner, ...(queue && { queue }), key, reusable }, signal, (wanted) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       wanted.addEventListener('abort', () => reject(wanted.reason));
       begun.push({ key, signal: wanted, answer: resolve });
@@ -158,6 +166,19 @@ t.test('so many fetches of an owner run at once; more wait, and beyond them they
   }
   t.same(await Promise.all(asked), Array(5).fill('document'));
   t.same(keys(), ['a', 'b', 'a', 'c', 'd', 'e']);
+});
+
+t.test('users of another queue neither fill the owner’s nor hold up its fetches', async (t) => {
+  const { ask, begun, keys } = heldFetches();
+  for (const key of ['a', 'b', 'c', 'd', 'e']) ask(key, { queue: 'others' });
+  await t.rejects(ask('f', { queue: 'others', reusable: false }), { code: 'TenantRateExceeded' });
+  const own = ask('a');
+  await settled();
+  t.same(keys(), ['a', 'b', 'a'], 'the same document is fetched for both');
+  begun[2]?.answer('document');
+  t.equal(await own, 'document', 'before those of the other queue have theirs');
+  t.equal(await ask('a', { queue: 'others' }), 'document', 'who have it too from then on');
+  t.equal(begun.length, 3);
 });
 
 t.test('a fetch goes on while one waits for it, and ends when the last has left', async (t) => {

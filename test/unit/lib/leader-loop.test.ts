@@ -65,6 +65,20 @@ t.test('the holder of the lease runs at once, and again after the interval', asy
   t.equal(clock.now() - begun, INTERVAL);
 });
 
+t.test('changes without end leave the loop idle for most of the time', async (t) => {
+  const { clock, loop, run, runs, until } = createLoop(t);
+  for (let count = 1; count <= 3; count += 1) {
+    const running = await run(count);
+    clock.advance(2_000);
+    loop.wake();
+    const ended = clock.now();
+    await running.end();
+    loop.wake();
+    await until(() => runs.length === count + 1);
+    t.equal(clock.now() - ended, 6_000, 'a run of two seconds');
+  }
+});
+
 t.test('a change is followed by a run soon; several at once by one', async (t) => {
   const { clock, loop, run, runs, until } = createLoop(t);
   await (await run(1)).end();

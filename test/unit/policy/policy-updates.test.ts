@@ -18,11 +18,13 @@ import {
 const DEV = entry('dora', { groups: ['devs'] });
 const ALL: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];
 
-function start(t: { teardown(end: () => void): unknown }) {
+/** @param cost of a resolution, in milliseconds */
+function start(t: { teardown(end: () => void): unknown }, { cost = 0 } = {}) {
   const clock = createFakeClock(NOW);
   const callbacks = new Set<() => void>();
   const state = { policies: [crossTenantPolicy()], forms: ALL, expiresAt: NOW + HOUR };
   const inForce = createPoliciesInForce(createPolicySet([]));
+  let resolutions = 0;
   const updates = new PolicyUpdates({
     source: {
       facts: () => policyFacts({ crossTenantPolicies: clock.now() < state.expiresAt ? state.policies : [] }),
@@ -33,7 +35,11 @@ function start(t: { teardown(end: () => void): unknown }) {
         return () => callbacks.delete(call);
       },
     },
-    resolve: (facts, now) => resolvedPolicies({ facts }, {}, now),
+    resolve(facts, now) {
+      resolutions += 1;
+      if (cost > 0) clock.advance(cost);
+      return resolvedPolicies({ facts }, {}, now);
+    },
     inForce,
     clock,
     logger: silentLogger,
@@ -59,6 +65,9 @@ function start(t: { teardown(end: () => void): unknown }) {
       clock.advance(1_000);
     },
     isAdmitted: () => inForce.permits(DEV, attributes('list', 'pods'), clock.now()) !== undefined,
+    get resolutions() {
+      return resolutions;
+    },
     get changes() {
       return changes;
     },
@@ -102,6 +111,29 @@ t.test('a policy ends at its end, and what follows is told', async (t) => {
   site.clock.advance(60_000);
   t.notOk(site.isAdmitted());
   t.equal(site.replaced, replaced + 1);
+});
+
+t.test('a tenant that changes its policies all the time takes a bounded part of the process', async (t) => {
+  const site = start(t, { cost: 40 });
+  const { resolutions } = site;
+  for (let change = 0; change < 1_000; change += 1) {
+    site.state.policies = [crossTenantPolicy({ namespaces: [`n${change}`] })];
+    for (const call of site.callbacks) call();
+    site.clock.advance(10);
+  }
+  const count = site.resolutions - resolutions;
+  t.ok(count <= 25, `in 10 seconds, each resolution takes 40 ms: ${count}`);
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted(), 'and yet the removal of a policy takes effect within a second');
+});
+
+t.test('a clock that is set back holds up no change', async (t) => {
+  const site = start(t, { cost: 40 });
+  site.clock.advance(-HOUR);
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted());
 });
 
 t.test('nothing happens after the end', async (t) => {

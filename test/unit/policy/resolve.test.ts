@@ -401,6 +401,22 @@ t.test('an administration that is no object of the system tenant does not count'
   t.match(resolvedPolicies({ facts: policyFacts({ administrations }) }), { policies: [], statuses: [] });
 });
 
+t.test('the policies of one tenant name so many namespaces, each of which costs a binding', async (t) => {
+  const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  const policyOf = (at: number, tenant = 'globex') =>
+    crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
+  const crossTenantPolicies = [
+    ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
+    policyOf(0, 'initech'),
+  ];
+  const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
+  t.equal(policies.length, 11);
+  t.match(
+    statuses.filter(({ ready }) => !ready),
+    [{ origin: { tenant: 'globex', name: 'p9' }, message: /more than 1000 namespaces/ }],
+  );
+});
+
 t.test('what is switched off has neither policies nor statuses', async (t) => {
   const facts = policyFacts({
     crossTenantPolicies: [crossTenantPolicy()],

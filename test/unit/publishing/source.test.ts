@@ -110,7 +110,8 @@ t.test('shared: a binding names no ClusterRole but those of Stonegate', async (t
 t.test('names of the cluster and of Stonegate are refused', async (t) => {
   for (const name of ['system:node', 'stonegate:edit', 'stonegate:policy:abac:x'])
     t.match(refusal('clusterroles', { rules: [] }, { name }), /reserved/, name);
-  t.match(refusal('rolebindings', binding(group('g')), { name: `stonegate-${'a'.repeat(40)}` }), /reserved/);
+  for (const name of [`stonegate-${'a'.repeat(40)}`, `stonegate-policy-${'a'.repeat(40)}`])
+    t.match(refusal('rolebindings', binding(group('g')), { name }), /reserved/);
   t.match(refusal('configmaps', {}, { name: 'kube-root-ca.crt' }), /its own object/);
   t.match(refusal('clusterroles', { rules: [] }, { name: 'other' }), /publishing\.clusterScoped/);
 });

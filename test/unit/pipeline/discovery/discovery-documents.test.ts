@@ -1,5 +1,6 @@
 import t from 'tap';
-import type { UpstreamResponse } from '../../../../src/pipeline/ports.ts';
+import type { Account } from '../../../../src/api/upstream-request.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/pipeline/ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';
@@ -90,3 +91,28 @@ t.test(
     t.equal(asked.filter(({ target }) => target === '/apis/example.com/v1').length, 1);
   },
 );
+
+t.test('guests whose own tenant is slow do not delay the discovery of the tenant they entered', async (t) => {
+  const isOfGuest = ({ account }: { account: Account }) =>
+    account.kind === 'tenant' && account.guests === true;
+  const answers = fakeFetcher(({ target }) => (target === DEFINITIONS ? definitions : list(GADGETS)));
+  const never = new Promise<UpstreamResponse>(() => {});
+  const fetcher: UpstreamFetcher = {
+    fetch: (request) => (isOfGuest(request) ? never : answers.fetch(request)),
+  };
+  const { documents } = discoveryDocuments(fetcher, mode, createFakeClock());
+  const { signal } = new AbortController();
+  const ask = (path: string, account?: Account) =>
+    documents.get(
+      acme,
+      { kind: 'discovery', path, query: '', reduce: 'none' },
+      'application/json',
+      signal,
+      account,
+    );
+  const guests = { kind: 'tenant', tenant: toTenantName('globex'), guests: true } as const;
+  void ask('/api', guests);
+  for (let count = 0; count < 300; count += 1) void ask('/healthz', guests).catch(() => {});
+  t.equal((await ask('/api')).status, 200, 'nor the same document');
+  t.equal((await ask('/healthz')).status, 200);
+});
