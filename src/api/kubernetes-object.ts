@@ -14,7 +14,7 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly generation?: number;
 }
 
-/** Label of a CustomResourceDefinition in Arktos' system tenant; in any case of letters `forced` shares it. */
+/** Arktos: the label by which a definition of the system tenant is shared; its value counts in any case. */
 export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';
 
 export interface PolicyRule {
