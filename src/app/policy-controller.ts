@@ -178,7 +178,7 @@ class PolicyController {
     this.#telemetry.policiesProvisioned({ result, changes });
     if (changes.create + changes.update + changes.delete > 0)
       this.#logger.info({ changes }, 'roles and bindings were changed as policies say');
-    if (failures.length > 0) throw new IncompleteRun(failures);
+    if (failures.length > 0) throw new FailedChanges(failures);
     this.#told = '';
     // Without policies there is nothing more to do.
     if (this.#options.updates === undefined) void this.#loop.stop();
@@ -207,7 +207,7 @@ class PolicyController {
     const text = error instanceof Error ? error.message : String(error);
     if (text === this.#told) return;
     this.#told = text;
-    if (error instanceof IncompleteRun)
+    if (error instanceof FailedChanges)
       this.#logger.warn(
         { count: error.failures.length, failures: error.failures.slice(0, SHOWN) },
         'some roles and bindings of policies could not be changed; it is tried again',
@@ -219,7 +219,7 @@ class PolicyController {
 /** Failures in one line of the log. */
 const SHOWN = 20;
 
-class IncompleteRun extends Error {
+class FailedChanges extends Error {
   readonly failures: PolicyRun['failures'];
 
   constructor(failures: PolicyRun['failures']) {
