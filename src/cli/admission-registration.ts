@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
 import type { AdmissionProcessConfiguration } from '../api/config-v1alpha1.ts';
+import { MANAGED_BY } from '../api/managed-labels.ts';
 import {
   PUBLISHED,
   PUBLISHED_POLICY,
@@ -143,7 +144,7 @@ const PUBLISHES = [
 ];
 
 /** The label of every object that Stonegate writes. */
-const COPIES = { matchExpressions: [{ key: 'stonegate.dev/managed-by', operator: 'Exists' }] };
+const COPIES = { matchExpressions: [{ key: MANAGED_BY, operator: 'Exists' }] };
 
 function exceptIn(namespaces: readonly string[]): object {
   const expression = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: namespaces };

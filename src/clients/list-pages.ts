@@ -23,7 +23,7 @@ export class UnexpectedStatus extends Error {
 export class ListExpired extends Error {}
 
 const PAGE = 500;
-/** A page that is too large is requested again with so many times fewer objects; behind it pages grow again. */
+/** A page that is too large is requested again with so many times fewer objects. */
 const FEWER = 5;
 /** How often a list begins anew because its revision was forgotten. */
 const ATTEMPTS = 3;

@@ -2,8 +2,8 @@
  * Applies one change at the API server, which may have changed since the plan was computed. On a conflict the
  * object is read and compared again, a few times; what is no copy is then left as it is.
  */
+import { hasManagedLabel } from '../api/managed-labels.ts';
 import { compareCopy } from './copy.ts';
-import { isManaged } from './marks.ts';
 import { NAMESPACES, type PublishingChange } from './plan.ts';
 import type { PublishedObject, PublishedObjects } from './ports.ts';
 
@@ -61,7 +61,10 @@ async function remove(
     if ((await objects.delete(kind, place, current, signal)) !== 'conflict') return;
     current = await objects.get(kind, place, object.metadata.name, signal);
     // Another object of that name, or no copy any more.
-    if (current !== undefined && (current.metadata.uid !== object.metadata.uid || !isManaged(current)))
+    if (
+      current !== undefined &&
+      (current.metadata.uid !== object.metadata.uid || !hasManagedLabel(current.metadata))
+    )
       return;
   }
   if (current !== undefined) throw new CopyConflict(CHANGING);
