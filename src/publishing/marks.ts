@@ -10,8 +10,8 @@ import {
   resourceName,
 } from '../api/published-objects.ts';
 import type { PublishedObject } from './ports.ts';
+import { MANAGED_BY } from './receivers.ts';
 
-const MANAGED_BY = 'stonegate.dev/managed-by';
 const DIGITS = 40;
 
 /** What a source is called: `secrets/NAMESPACE/NAME`, `clusterroles.rbac.authorization.k8s.io/NAME`. */

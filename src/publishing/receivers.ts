@@ -2,6 +2,7 @@
  * Who receives copies: each tenant (arktos), or each namespace that provisioning made for a project (shared).
  * Only Stonegate's labels make a namespace a tenant's; docs/publishing.md says who may set them.
  */
+import { isEqual } from '../lib/json-equal.ts';
 import type { Place, PublishedObject } from './ports.ts';
 import type { SelectedTenant } from './tenant-selector.ts';
 
@@ -10,11 +11,16 @@ export interface Receiver extends SelectedTenant {
   readonly place: Place;
   /** Nothing is written into it or deleted from it. */
   readonly isTerminating: boolean;
+  /** Of the Tenant or Namespace object. */
+  readonly uid: string | undefined;
 }
 
-const MANAGED_BY = 'stonegate.dev/managed-by';
+/** Label of what Stonegate has made. */
+export const MANAGED_BY = 'stonegate.dev/managed-by';
 const PROJECT_ID = 'stonegate.dev/project-id';
 const DOMAIN_ID = 'stonegate.dev/domain-id';
+/** A selector of namespaces may only ask for labels that tenants cannot set. */
+const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
 const RESERVED_NAMESPACE = /^(?:default$|kube-|stonegate(?:-|$))/;
 
 /** @param tenants every Tenant object */
@@ -26,6 +32,7 @@ export function tenantReceivers(tenants: readonly PublishedObject[], systemTenan
       labels: object.metadata.labels ?? {},
       place: { tenant: object.metadata.name },
       isTerminating: isTerminating(object),
+      uid: object.metadata.uid,
     }));
 }
 
@@ -44,8 +51,37 @@ export function namespaceReceivers(
       labels[MANAGED_BY] === 'stonegate' && (labels[PROJECT_ID] ?? '') !== '' && (domain ?? '') !== '';
     if (!isProjects || domain === undefined || publishing.includes(name) || RESERVED_NAMESPACE.test(name))
       return [];
-    return [{ name: domain, labels, place: { namespace: name }, isTerminating: isTerminating(object) }];
+    return [
+      {
+        name: domain,
+        labels: guardedLabels(labels),
+        place: { namespace: name },
+        isTerminating: isTerminating(object),
+        uid: object.metadata.uid,
+      },
+    ];
   });
+}
+
+/**
+ * Whether the receiver is still the one that was selected: a tenant or namespace of the same name may be
+ * another one by now, or have other labels.
+ *
+ * @param object the Tenant or Namespace now
+ */
+export function isReceiver({ uid, labels, place }: Receiver, object: PublishedObject | undefined): boolean {
+  if (object === undefined || object.metadata.uid !== uid || isTerminating(object)) return false;
+  const now = object.metadata.labels ?? {};
+  return isEqual(place.tenant === undefined ? guardedLabels(now) : now, labels);
+}
+
+/** Whether no tenant's user may set the label of a namespace. */
+export function isGuardedLabel(key: string): boolean {
+  return GUARDED_LABEL.test(key);
+}
+
+export function guardedLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => isGuardedLabel(key)));
 }
 
 /** Of a Tenant or a Namespace. */
