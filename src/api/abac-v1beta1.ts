@@ -1,6 +1,6 @@
 /**
  * Policies of the operator's file `authorization.abacPolicyFile`, after loading. `config/abac-file.ts` parses
- * its lines, which are `abac.authorization.kubernetes.io/v1beta1` with two more fields.
+ * its lines, which are `abac.authorization.kubernetes.io/v1beta1` with three more fields.
  * https://kubernetes.io/docs/reference/access-authn-authz/abac/#policy-file-format
  */
 import type { PolicyRule } from './kubernetes-object.ts';

@@ -128,8 +128,8 @@ export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map
   [BASIC_USER_ROLE, BASIC_USER],
 ]);
 
-/** `manage` contains all of these, so binding them grants nothing beyond it. */
-const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
+/** `manage` contains all of these, so binding them grants nothing beyond it. In every tenant, or cluster. */
+export const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
 
 /**
  * For a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name, unless

@@ -14,6 +14,9 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly generation?: number;
 }
 
+/** Arktos: the label by which a definition of the system tenant is shared; its value counts in any case. */
+export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';
+
 export interface PolicyRule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];

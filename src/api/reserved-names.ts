@@ -108,6 +108,6 @@ export function reservedGroupPrefix(name: string): string | undefined {
 }
 
 /** Namespaces of the cluster, and those in which Stonegate itself may run. */
-function isReservedNamespace(name: string): boolean {
+export function isReservedNamespace(name: string): boolean {
   return name === 'default' || /^kube-/.test(name) || /^stonegate(?:-|$)/.test(name);
 }

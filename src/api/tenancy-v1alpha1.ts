@@ -8,6 +8,12 @@ export const TENANCY_GROUP = 'tenancy.stonegate.dev';
 export const TENANCY_VERSION = 'v1alpha1';
 export const TENANCY_API_VERSION = `${TENANCY_GROUP}/${TENANCY_VERSION}` as const;
 
+/**
+ * The ValidatingWebhookConfiguration that has CrossTenantPolicies reviewed. It is an object of its own, since
+ * its age says which policies were reviewed.
+ */
+export const POLICY_REGISTRATION = 'stonegate-policies';
+
 /** https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition */
 export interface Condition {
   readonly type: string;

@@ -18,7 +18,7 @@ import {
   type WantedPolicies,
 } from '../policy/controller.ts';
 import { desiredRBAC } from '../policy/desired-rbac.ts';
-import type { PolicyForm } from '../policy/policy.ts';
+import { POLICY_FORMS, type PolicyForm } from '../policy/policy.ts';
 import type { PolicySnapshot, PolicyUpdates } from '../policy/policy-updates.ts';
 import type { PolicyOrigin } from '../policy/resolve.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
@@ -29,7 +29,6 @@ import { createServedProvisioningUpstream } from './provisioning.ts';
 
 /** Approximate milliseconds between two runs without a change. */
 const INTERVAL = 300_000;
-const FORMS: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];
 
 const POLICY_CONTROLLER = new ComponentType<PolicyController>('policy controller', {
   start: (controller) => controller.start(),
@@ -69,7 +68,7 @@ export function createPolicyController(
         runtime,
         lease,
         updates: policies?.updates,
-        forms: new Set(FORMS.filter((form) => !keep || forms[form])),
+        forms: new Set(POLICY_FORMS.filter((form) => !keep || forms[form])),
         wantedOf: (snapshot) => wantedOf(snapshot, { systemTenant, grantable: access.grantable }),
         objects: createClusterObjects(fetcher),
         statuses: createPolicyStatusWriter(fetcher, systemTenant),
@@ -179,7 +178,7 @@ class PolicyController {
     this.#telemetry.policiesProvisioned({ result, changes });
     if (changes.create + changes.update + changes.delete > 0)
       this.#logger.info({ changes }, 'roles and bindings were changed as policies say');
-    if (failures.length > 0) throw new IncompleteRun(failures);
+    if (failures.length > 0) throw new FailedChanges(failures);
     this.#told = '';
     // Without policies there is nothing more to do.
     if (this.#options.updates === undefined) void this.#loop.stop();
@@ -208,7 +207,7 @@ class PolicyController {
     const text = error instanceof Error ? error.message : String(error);
     if (text === this.#told) return;
     this.#told = text;
-    if (error instanceof IncompleteRun)
+    if (error instanceof FailedChanges)
       this.#logger.warn(
         { count: error.failures.length, failures: error.failures.slice(0, SHOWN) },
         'some roles and bindings of policies could not be changed; it is tried again',
@@ -220,7 +219,7 @@ class PolicyController {
 /** Failures in one line of the log. */
 const SHOWN = 20;
 
-class IncompleteRun extends Error {
+class FailedChanges extends Error {
   readonly failures: PolicyRun['failures'];
 
   constructor(failures: PolicyRun['failures']) {

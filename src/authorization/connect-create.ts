@@ -24,7 +24,8 @@ export interface ConnectCreateOptions {
   readonly reasonOf?: RefusalReason | undefined;
 }
 
-const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
+/** Subresources of pods that open a connection. */
+export const POD_CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: ConnectCreateOptions): Authorizer {
   async function review(info: ResourceRequest, attributes: AuthorizationAttributes) {
@@ -53,7 +54,7 @@ function isPodConnection(info: RequestInfo): info is ResourceRequest {
     info.isResourceRequest &&
     info.apiGroup === '' &&
     info.resource === 'pods' &&
-    CONNECTIONS.has(info.subresource)
+    POD_CONNECTIONS.has(info.subresource)
   );
 }
 

@@ -6,10 +6,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { KubernetesObject, NamedObjectMeta } from '../api/kubernetes-object.ts';
+import { DOMAIN_ID, hasManagedLabel, MANAGED_BY, PROJECT_ID, STONEGATE } from '../api/managed-labels.ts';
 
-const MANAGED_BY = 'stonegate.dev/managed-by';
-const PROJECT_ID = 'stonegate.dev/project-id';
-const DOMAIN_ID = 'stonegate.dev/domain-id';
 const PURPOSE = 'stonegate.dev/purpose';
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const DIGEST = 'sha256.';
@@ -30,7 +28,7 @@ export function managedLabels(
     id === undefined ? [] : [{ key, id, value: labelValue(id) }],
   );
   return {
-    labels: { [MANAGED_BY]: 'stonegate', ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
+    labels: { [MANAGED_BY]: STONEGATE, ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
     annotations: Object.fromEntries([
       ...ids.filter(({ id, value }) => id !== value).map(({ key, id }) => [key, id]),
       // JSON replaces a lone surrogate: the object would always look changed.
@@ -51,7 +49,7 @@ export function bindingMeta(
 
 /** Whether Stonegate created it. A copy of a binding under another name is not managed. */
 export function isManaged({ kind, metadata }: KubernetesObject): boolean {
-  const labelled = metadata.labels?.[MANAGED_BY] === 'stonegate';
+  const labelled = hasManagedLabel(metadata);
   if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
   const purpose = metadata.annotations?.[PURPOSE];
   const recognised = purpose !== undefined && bindingName(purpose) === metadata.name;

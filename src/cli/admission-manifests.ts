@@ -11,7 +11,7 @@ import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionDeployment, admissionRights } from './admission-deployment.ts';
-import { webhookConfiguration } from './admission-registration.ts';
+import { webhookConfigurations } from './admission-registration.ts';
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
@@ -68,7 +68,7 @@ export function admissionManifests(
     const documents = [
       ...(configuration.upstream === undefined ? [] : admissionRights(account)),
       ...(url === undefined ? admissionDeployment(configuration, namespace) : []),
-      webhookConfiguration(configuration, ca, place),
+      ...webhookConfigurations(configuration, ca, place),
     ];
     io.stdout(documents.map((document) => stringify(document, { lineWidth: 0 })).join('---\n'));
     return EXIT.fine;

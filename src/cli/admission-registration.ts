@@ -1,10 +1,11 @@
 /**
- * The ValidatingWebhookConfiguration of the admission webhook. Only kinds about which the webhook decides are
- * registered, and as few requests as selectors allow: what is sent cannot be written while no instance
+ * The ValidatingWebhookConfigurations of the admission webhook. Only kinds about which the webhook decides
+ * are registered, and as few requests as selectors allow: what is sent cannot be written while no instance
  * responds.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
 import type { AdmissionProcessConfiguration } from '../api/config-v1alpha1.ts';
+import { MANAGED_BY } from '../api/managed-labels.ts';
 import {
   PUBLISHED,
   PUBLISHED_POLICY,
@@ -12,7 +13,7 @@ import {
   publishedKindsOf,
   resourceName,
 } from '../api/published-objects.ts';
-import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+import { POLICY_REGISTRATION, TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -31,22 +32,33 @@ export interface WebhookPlace {
 }
 
 /** @param caBundle PEM in base64 */
-export function webhookConfiguration(
+export function webhookConfigurations(
   configuration: Configuration,
+  caBundle: string,
+  place: WebhookPlace,
+): object[] {
+  const registration = (name: string, hooks: readonly Hook[]) => registrationOf(name, hooks, caBundle, place);
+  return configuration.tenancy.mode === 'arktos'
+    ? [
+        registration('stonegate-admission', arktosHooks(configuration)),
+        registration(POLICY_REGISTRATION, [POLICIES]),
+      ]
+    : [registration('stonegate-admission', sharedHooks(configuration, place.namespace))];
+}
+
+function registrationOf(
+  name: string,
+  hooks: readonly Hook[],
   caBundle: string,
   { url, namespace }: WebhookPlace,
 ): object {
   const service = { namespace, name: 'stonegate-admission', path: '/admission', port: 443 };
-  const webhooks =
-    configuration.tenancy.mode === 'arktos'
-      ? arktosHooks(configuration)
-      : sharedHooks(configuration, namespace);
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: 'stonegate-admission' },
-    webhooks: webhooks.map(({ name, rules, ...selectors }) => ({
-      name: `${name}.admission.stonegate.dev`,
+    metadata: { name },
+    webhooks: hooks.map(({ name: hook, rules, ...selectors }) => ({
+      name: `${hook}.admission.stonegate.dev`,
       clientConfig: { ...(url === undefined ? { service } : { url: `${url}/admission` }), caBundle },
       rules,
       failurePolicy: 'Fail',
@@ -69,17 +81,15 @@ interface Hook {
 
 /**
  * Arktos reads a namespace's labels in the system tenant, so no namespace is selected, and it knows no
- * conditions. CrossTenantPolicies count only if they are registered by themselves and without any selector.
+ * conditions.
  */
 function arktosHooks({ admission, publishing }: Configuration): Hook[] {
-  const policies = ['crosstenantpolicies', 'crosstenantpolicies/status'];
   const kinds = publishedKindsOf(publishing);
   return [
     {
       name: 'tenants',
       rules: [...clusterRules('arktos'), ...namespacedRules(admission.systemKinds, 'arktos')],
     },
-    { name: 'policies', rules: [rule(TENANCY_GROUP, policies, WRITES)] },
     ...hooks('published', publishedRules(kinds.filter(isOfOtherGroup), WRITES), {}),
     ...hooks('copies', publishedRules(kinds.filter(isOfOtherGroup), ['DELETE']), { objectSelector: COPIES }),
   ];
@@ -100,6 +110,12 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
     }),
   ];
 }
+
+/** CrossTenantPolicies count only if they are registered without any selector. */
+const POLICIES: Hook = {
+  name: 'policies',
+  rules: [rule(TENANCY_GROUP, ['crosstenantpolicies', 'crosstenantpolicies/status'], ['CREATE', 'UPDATE'])],
+};
 
 /** None without rules. */
 function hooks(name: string, rules: readonly Rule[], selectors: Omit<Hook, 'name' | 'rules'>): Hook[] {
@@ -128,7 +144,7 @@ const PUBLISHES = [
 ];
 
 /** The label of every object that Stonegate writes. */
-const COPIES = { matchExpressions: [{ key: 'stonegate.dev/managed-by', operator: 'Exists' }] };
+const COPIES = { matchExpressions: [{ key: MANAGED_BY, operator: 'Exists' }] };
 
 function exceptIn(namespaces: readonly string[]): object {
   const expression = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: namespaces };

@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { stringify } from 'yaml';
+import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../api/tenancy-v1alpha1.ts';
 
 /** Of lists in a spec: the policies' own code refuses longer ones. */
@@ -136,7 +137,7 @@ interface Definition {
  * Spelled so, its objects work in every tenant, and tenants can still be deleted: the tenant controller would
  * wait for ever for a definition that is labelled `forced`.
  */
-const SHARED = { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' };
+const SHARED = { [CRD_SHARING_POLICY]: 'Forced' };
 
 const DEFINITIONS: readonly Definition[] = [
   {

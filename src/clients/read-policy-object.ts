@@ -5,6 +5,7 @@
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import {
   type CrossTenantPolicy,
+  POLICY_REGISTRATION,
   TENANCY_API_VERSION,
   TENANCY_GROUP,
   TENANCY_VERSION,
@@ -40,12 +41,10 @@ export function readTenant(value: unknown): TenantFacts | undefined {
   return deletionTimestamp === undefined ? { name, labels } : undefined;
 }
 
-/** The name that `stonegate manifests admission` gives. */
-const ADMISSION = 'stonegate-admission';
-
 /** @returns undefined for a configuration that is not Stonegate's too */
 export function readRegistration(value: unknown): WebhookRegistration | undefined {
-  if (!isJSONObject(value) || !isMeta(value.metadata) || value.metadata.name !== ADMISSION) return undefined;
+  if (!isJSONObject(value) || !isMeta(value.metadata) || value.metadata.name !== POLICY_REGISTRATION)
+    return undefined;
   const { webhooks, metadata } = value;
   const since = parseTimestamp(metadata.creationTimestamp ?? '');
   const checks = Array.isArray(webhooks) && webhooks.some((webhook: unknown) => isCheck(webhook));

@@ -15,6 +15,9 @@ const REST = 3;
 const LONGEST_REST = 30_000;
 const RETRY = { first: 1_000, longest: 60_000 };
 
+/** Something of a run failed, and is reported already: the run is repeated as after any failure. */
+export class IncompleteRun extends Error {}
+
 export interface LeaderLoopOptions {
   readonly lease: Lease;
   /**
@@ -25,6 +28,9 @@ export interface LeaderLoopOptions {
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
   readonly onLeaseChange: (held: boolean) => void;
+  /** Milliseconds after a failed run: doubled with each failure in a row. */
+  readonly retry?: { readonly first: number; readonly longest: number };
+  /** Not called for an `IncompleteRun`. */
   readonly onFailure: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,7 +52,7 @@ export class LeaderLoop {
 
   constructor(options: LeaderLoopOptions) {
     this.#options = options;
-    this.#backoff = new Backoff({ ...RETRY, random: options.random });
+    this.#backoff = new Backoff({ ...(options.retry ?? RETRY), random: options.random });
     this.#dueAt = options.clock.now();
   }
 
@@ -132,7 +138,7 @@ export class LeaderLoop {
       await run(signal);
       this.#backoff.reset();
     } catch (error) {
-      if (!signal.aborted) onFailure(error);
+      if (!signal.aborted && !(error instanceof IncompleteRun)) onFailure(error);
       return this.#backoff.next();
     }
     // By chance, so that replicas that start together do not ask the API server together.

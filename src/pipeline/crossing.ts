@@ -6,6 +6,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { ENTERED_TENANT } from '../audit/audit-event.ts';
+import { POD_CONNECTIONS } from '../authorization/connect-create.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type PolicyReference, policyGroup, policyName } from '../policy/policy.ts';
@@ -38,7 +39,6 @@ export interface CrossingOptions {
 
 /** A request that every guest may make: any policy that lets the user in will do. */
 const NO_RESOURCE: PolicyAttributes = { isResourceRequest: false };
-const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 /** Whether the path addresses another tenant than the user's own. */
 export function addressesOther({ addressed }: Pick<RequestInfo, 'addressed'>, home: TenantName): boolean {
@@ -98,7 +98,7 @@ export function permitOf(
   now: number,
 ): Permit | undefined {
   // As for every user, whatever the method: see `connect-create.ts`.
-  if (attributes.isResourceRequest && CONNECTIONS.has(attributes.subresource)) {
+  if (attributes.isResourceRequest && POD_CONNECTIONS.has(attributes.subresource)) {
     if (policies.permits(entry, { ...attributes, verb: 'create' }, now) === undefined) return undefined;
   }
   return policies.permits(entry, attributes, now);

@@ -4,6 +4,7 @@
  * reads everything again.
  */
 import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
+import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
@@ -55,7 +56,7 @@ export interface PolicyControllerOptions {
   readonly clock: Clock;
 }
 
-/** Whether there is anything that Stonegate made from policies. @throws StatusError */
+/** What Stonegate has made from policies, in all tenants. @throws StatusError */
 async function existingPolicyObjects(
   objects: PolicyObjects,
   signal: AbortSignal,
@@ -143,6 +144,7 @@ class Run implements PolicyRun {
       reason = await work();
     } catch (error) {
       this.#signal.throwIfAborted();
+      if (!(error instanceof StatusError)) throw error;
       reason = reasonOf(error);
     }
     if (reason !== undefined) this.failures.push({ change, reason });
@@ -159,9 +161,3 @@ class Run implements PolicyRun {
 
 const TAKEN = 'another object has its name, which Stonegate did not make from a policy';
 const CHANGED = 'another client has changed it meanwhile';
-
-/** The API server's own words are in the cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
-}

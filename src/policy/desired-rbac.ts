@@ -6,15 +6,15 @@
 import { createHash } from 'node:crypto';
 import { grantableRules } from '../api/grantable-rules.ts';
 import type { Binding, ClusterRole, NamedObjectMeta, PolicyRule } from '../api/kubernetes-object.ts';
+import { MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { type Policy, policyGroup } from './policy.ts';
 import type { PolicyObject } from './ports.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC}/v1`;
 
-/** Of every object made of a policy; with these labels the provisioner finds those that no policy wants. */
+/** Of every object made of a policy, beside `MANAGED_BY`: so the provisioner finds those that none wants. */
 export const POLICY_LABELS = {
-  managedBy: 'stonegate.dev/managed-by',
   form: 'stonegate.dev/policy-form',
   policy: 'stonegate.dev/policy',
 } as const;
@@ -95,7 +95,7 @@ function metaOf({ form, name, reason, notAfter }: Described, objectName: string)
   return {
     name: objectName,
     labels: {
-      [POLICY_LABELS.managedBy]: 'stonegate',
+      [MANAGED_BY]: STONEGATE,
       [POLICY_LABELS.form]: form,
       [POLICY_LABELS.policy]: name,
     },

@@ -2,6 +2,7 @@
  * The changes that turn the existing roles and bindings of policies into the desired ones. Pure. An object
  * without Stonegate's labels and name is not Stonegate's, and stays as it is.
  */
+import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { replaces, withDrift } from '../lib/object-drift.ts';
 import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
 import type { PolicyForm } from './policy.ts';
@@ -17,7 +18,7 @@ export interface PolicyChange {
 }
 
 /** Selects the objects that Stonegate made from policies. */
-export const POLICY_SELECTOR = `${POLICY_LABELS.managedBy}=stonegate,${POLICY_LABELS.form}`;
+export const POLICY_SELECTOR = `${MANAGED_BY}=${STONEGATE},${POLICY_LABELS.form}`;
 
 /**
  * @param existing with `metadata.tenant`
@@ -82,11 +83,8 @@ const ROLE_NAME = /^stonegate:policy:/;
 const BINDING_NAME = /^stonegate-policy-[0-9a-f]{40}$/;
 
 function isOurs({ kind, metadata }: PolicyObject): boolean {
-  const { name, labels = {} } = metadata;
-  return (
-    labels[POLICY_LABELS.managedBy] === 'stonegate' &&
-    (kind === 'ClusterRole' ? ROLE_NAME : BINDING_NAME).test(name)
-  );
+  const form = kind === 'ClusterRole' ? ROLE_NAME : BINDING_NAME;
+  return hasManagedLabel(metadata) && form.test(metadata.name);
 }
 
 function tenantOf({ metadata }: PolicyObject): string {

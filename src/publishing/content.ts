@@ -2,8 +2,7 @@
  * What a copy contains besides its metadata, and which objects have no copies: tokens of the cluster, roles
  * beyond what may be granted, definitions that tenants would share.
  */
-
-import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { CRD_SHARING_POLICY, type PolicyRule } from '../api/kubernetes-object.ts';
 import { kindProblem, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { PublishedObject } from './ports.ts';
@@ -26,7 +25,6 @@ const NEVER_SECRETS: ReadonlySet<string> = new Set([
   'bootstrap.kubernetes.io/token',
 ]);
 const HELM_SECRET = /^helm\.sh\/release/;
-const FORCED = 'arktos.futurewei.com/crd-sharing-policy';
 const NEVER_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 /** Of service accounts: references to tokens, which a controller writes. */
 const SERVICE_ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
@@ -44,9 +42,7 @@ export function contentOf(
   return refused === undefined ? { fields: fieldsOf(kind, object) } : { refused };
 }
 
-/**
- * The fields of a copy, or of an object that may be one, that publishing decides.
- */
+/** The fields of a copy, or of an object that may be one, that publishing decides. */
 export function fieldsOf(kind: PublishedKind, object: PublishedObject): JSONObject {
   const isServiceAccount = resourceName(kind) === 'serviceaccounts';
   const fields = Object.entries(object).filter(
@@ -94,7 +90,7 @@ function definitionProblem({ spec, metadata }: PublishedObject): string | undefi
   if (problem !== undefined) return `it defines a kind that ${problem}`;
   if (isJSONObject(conversion) && (conversion.strategy ?? 'None') !== 'None')
     return 'its objects would be sent to a webhook: expected spec.conversion.strategy None';
-  if (metadata.labels?.[FORCED]?.toLowerCase() === 'forced')
-    return `every tenant has it already: the label ${FORCED}`;
+  if (metadata.labels?.[CRD_SHARING_POLICY]?.toLowerCase() === 'forced')
+    return `every tenant has it already: the label ${CRD_SHARING_POLICY}`;
   return undefined;
 }

@@ -2,7 +2,7 @@
  * Publishes soon after each change and periodically, on the replica that holds the lease.
  */
 import type { Clock } from '../lib/clock.ts';
-import { LeaderLoop } from '../lib/leader-loop.ts';
+import { IncompleteRun, LeaderLoop } from '../lib/leader-loop.ts';
 import type { Lease } from '../lib/lease.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -29,9 +29,6 @@ export interface PublishingController {
   stop(): Promise<void>;
 }
 
-/** Something failed: the run is repeated soon. It is reported already. */
-class Incomplete extends Error {}
-
 export function createPublishingController(options: PublishingControllerOptions): PublishingController {
   const { publish, logger, telemetry } = options;
   const log = createPublishingLog(logger);
@@ -49,7 +46,7 @@ export function createPublishingController(options: PublishingControllerOptions)
     telemetry.published({ result, ...numbers });
     if (signal.aborted) return;
     log.ended(outcome);
-    if (result === 'incomplete') throw new Incomplete('some copies could not be written');
+    if (result === 'incomplete') throw new IncompleteRun('some copies could not be written');
   }
 
   return new LeaderLoop({
@@ -57,8 +54,6 @@ export function createPublishingController(options: PublishingControllerOptions)
     run,
     onLeaseChange: (held) =>
       logger.info({}, held ? 'this process publishes' : 'this process does not publish: no lease'),
-    onFailure(error) {
-      if (!(error instanceof Incomplete)) log.failed(error);
-    },
+    onFailure: (error) => log.failed(error),
   });
 }

@@ -2,11 +2,12 @@
  * The copy of a source in one place, and how it compares with what is there. Pure. It carries nothing of the
  * source's metadata but its name and the labels and annotations that have a meaning elsewhere.
  */
+import { hasManagedLabel } from '../api/managed-labels.ts';
 import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { isEqual } from '../lib/json-equal.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { fieldsOf } from './content.ts';
-import { isManaged, marksOf, sourceOfCopy } from './marks.ts';
+import { marksOf, sourceOfCopy } from './marks.ts';
 import type { Place, PublishedMeta, PublishedObject } from './ports.ts';
 import { subjectsIn } from './rbac-objects.ts';
 import type { Receiver } from './receivers.ts';
@@ -24,7 +25,7 @@ export interface Copy {
 export type Comparison =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly object: PublishedObject }
-  /** @field `object` has the metadata of the existing one */
+  /** `object` has the metadata of the existing one. */
   | { readonly action: 'update'; readonly object: PublishedObject }
   /** `existing` is deleted, since a field of it cannot be changed; then `object` is created. */
   | { readonly action: 'replace'; readonly object: PublishedObject; readonly existing: PublishedObject }
@@ -94,7 +95,8 @@ export function compareCopy({ source, object }: Copy, existing: PublishedObject 
   if (existing.metadata.deletionTimestamp !== undefined) return { conflict: 'it is being deleted' };
   const candidates = namespace === undefined ? [] : [namespace];
   const isCopy = hasMarksOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
-  if (!isCopy && isManaged(existing)) return { conflict: 'it is there and belongs to Stonegate, as no copy' };
+  if (!isCopy && hasManagedLabel(existing.metadata))
+    return { conflict: 'it is there and belongs to Stonegate, as no copy' };
   if (!isCopy && !systemFirst) return { conflict: 'it is there and no copy: it is not overwritten' };
   if (isCopy && isSame(kind, object, existing)) return { action: 'none' };
   const fixed = fixedField(kind, object, existing);
@@ -107,7 +109,7 @@ export function compareCopy({ source, object }: Copy, existing: PublishedObject 
 /** Of the same name, and so a copy; computing no digest. */
 function hasMarksOf(copy: PublishedObject, existing: PublishedObject): boolean {
   return (
-    isManaged(existing) &&
+    hasManagedLabel(existing.metadata) &&
     existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]
   );
 }

@@ -3,6 +3,7 @@
  * copy is part of it, so that an object with a copy's labels under another name is none.
  */
 import { createHash } from 'node:crypto';
+import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import {
   PUBLISHED_FROM,
   PUBLISHED_SOURCE,
@@ -10,7 +11,6 @@ import {
   resourceName,
 } from '../api/published-objects.ts';
 import type { PublishedObject } from './ports.ts';
-import { MANAGED_BY } from './receivers.ts';
 
 const DIGITS = 40;
 
@@ -22,17 +22,13 @@ export function sourceName(kind: PublishedKind, namespace: string | undefined, n
 /** The label and the annotation of each copy of the source. */
 export function marksOf(source: string) {
   return {
-    labels: { [MANAGED_BY]: 'stonegate', [PUBLISHED_FROM]: digest(source) },
+    labels: { [MANAGED_BY]: STONEGATE, [PUBLISHED_FROM]: digest(source) },
     annotations: { [PUBLISHED_SOURCE]: source },
   };
 }
 
 /** Selects all copies, and what only looks like one. */
-export const COPIES = `${MANAGED_BY}=stonegate,${PUBLISHED_FROM}`;
-
-export function isManaged({ metadata }: PublishedObject): boolean {
-  return metadata.labels?.[MANAGED_BY] === 'stonegate';
-}
+export const COPIES = `${MANAGED_BY}=${STONEGATE},${PUBLISHED_FROM}`;
 
 /**
  * @param namespaces in which the source may be, if the annotation does not say it
@@ -45,7 +41,7 @@ export function sourceOfCopy(
 ): { readonly namespace?: string } | undefined {
   const { name, labels = {}, annotations = {} } = object.metadata;
   const mark = labels[PUBLISHED_FROM];
-  if (!isManaged(object) || mark === undefined) return undefined;
+  if (!hasManagedLabel(object.metadata) || mark === undefined) return undefined;
   if (!kind.namespaced) return digest(sourceName(kind, undefined, name)) === mark ? {} : undefined;
   const [resource, stated, ...rest] = annotations[PUBLISHED_SOURCE]?.split('/') ?? [];
   const isStated = resource === resourceName(kind) && stated !== undefined && rest.join('/') === name;

@@ -2,6 +2,7 @@
  * Computes what publishing changes at the API server. Pure, and the same for the same input: what no source
  * asks for any more is deleted, if it is a copy; nothing is deleted whose sources could not be read.
  */
+import { MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { forEachInTurns } from '../lib/in-turns.ts';
 import { type Copy, compareCopy } from './copy.ts';
@@ -183,7 +184,7 @@ class Planner {
     const key = `${tenant}/${namespace}`;
     if (this.#namespaces.has(key) || this.#newNamespaces.has(key)) return;
     this.#newNamespaces.add(key);
-    const metadata = { name: namespace, labels: { 'stonegate.dev/managed-by': 'stonegate' } };
+    const metadata = { name: namespace, labels: { [MANAGED_BY]: STONEGATE } };
     this.#changes.push({
       action: 'create',
       kind: NAMESPACES,

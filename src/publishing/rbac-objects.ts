@@ -2,23 +2,16 @@
  * Which roles and bindings may be published. A role grants no more than the provisioner may grant; a binding
  * names a role that is published to the same tenant, or one of Stonegate's, and no subject of the cluster.
  */
+import { GIVEN_BY_MANAGE } from '../api/cluster-roles.ts';
 import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
-import { TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
+import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { PublishedObject } from './ports.ts';
 
 type Mode = 'arktos' | 'shared';
 
-/** In every tenant (arktos) or cluster (shared); a published binding may name them. */
-const OWN_ROLES: ReadonlySet<string> = new Set([
-  'stonegate:read',
-  'stonegate:control',
-  'stonegate:edit',
-  'stonegate:manage',
-]);
 const GROUP = 'rbac.authorization.k8s.io';
 const MAX_RULES = 200;
-const AUTHENTICATED = 'system:authenticated';
 
 /** @returns why the role cannot be published; undefined if it can */
 export function roleProblem(
@@ -40,7 +33,7 @@ export function roleProblem(
 export function bindingProblem(object: PublishedObject, mode: Mode): string | undefined {
   const role = roleOf(object);
   if (role === undefined) return 'its roleRef cannot be read';
-  if (role.kind === 'ClusterRole' && mode === 'shared' && !OWN_ROLES.has(role.name))
+  if (role.kind === 'ClusterRole' && mode === 'shared' && !isOwnRole(role))
     return `in shared mode it may name a Role, or a ClusterRole of Stonegate: not ${role.name}`;
   const subjects = subjectsOf(object);
   if (subjects === undefined) return 'its subjects cannot be read';
@@ -62,7 +55,7 @@ export function roleOf({ roleRef }: PublishedObject): RoleRef | undefined {
 
 /** Whether every tenant has the role without its being published. */
 export function isOwnRole({ kind, name }: RoleRef): boolean {
-  return kind === 'ClusterRole' && OWN_ROLES.has(name);
+  return kind === 'ClusterRole' && GIVEN_BY_MANAGE.includes(name);
 }
 
 /**

@@ -69,14 +69,14 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   return { desired, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
 }
 
-interface Readers {
+interface ReceiverFacts {
   readonly receivers: readonly Receiver[];
   readonly namespaces: readonly NamespaceFacts[];
   /** Those of `publishing.namespaces` that are there. */
   readonly present: ReadonlySet<string>;
 }
 
-async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<Readers> {
+async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<ReceiverFacts> {
   const { mode, namespaces: publishing, systemTenant } = rules;
   if (mode === 'shared') {
     const all = await objects.list(NAMESPACES, {}, ALL, signal);

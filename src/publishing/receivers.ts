@@ -2,6 +2,8 @@
  * Who receives copies: each tenant (arktos), or each namespace that provisioning made for a project (shared).
  * Only Stonegate's labels make a namespace a tenant's; docs/publishing.md says who may set them.
  */
+import { DOMAIN_ID, hasManagedLabel, PROJECT_ID } from '../api/managed-labels.ts';
+import { isOneTenant, isReservedNamespace } from '../api/reserved-names.ts';
 import { isEqual } from '../lib/json-equal.ts';
 import type { Place, PublishedObject } from './ports.ts';
 import type { SelectedTenant } from './tenant-selector.ts';
@@ -15,18 +17,13 @@ export interface Receiver extends SelectedTenant {
   readonly uid: string | undefined;
 }
 
-/** Label of what Stonegate has made. */
-export const MANAGED_BY = 'stonegate.dev/managed-by';
-const PROJECT_ID = 'stonegate.dev/project-id';
-const DOMAIN_ID = 'stonegate.dev/domain-id';
 /** A selector of namespaces may only ask for labels that tenants cannot set. */
 const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
-const RESERVED_NAMESPACE = /^(?:default$|kube-|stonegate(?:-|$))/;
 
 /** @param tenants every Tenant object */
 export function tenantReceivers(tenants: readonly PublishedObject[], systemTenant: string): Receiver[] {
   return tenants
-    .filter(({ metadata: { name } }) => name !== systemTenant && name !== 'all')
+    .filter(({ metadata: { name } }) => name !== systemTenant && isOneTenant(name))
     .map((object) => ({
       name: object.metadata.name,
       labels: object.metadata.labels ?? {},
@@ -48,8 +45,8 @@ export function namespaceReceivers(
     const { name, labels = {} } = object.metadata;
     const domain = labels[DOMAIN_ID];
     const isProjects =
-      labels[MANAGED_BY] === 'stonegate' && (labels[PROJECT_ID] ?? '') !== '' && (domain ?? '') !== '';
-    if (!isProjects || domain === undefined || publishing.includes(name) || RESERVED_NAMESPACE.test(name))
+      hasManagedLabel(object.metadata) && (labels[PROJECT_ID] ?? '') !== '' && (domain ?? '') !== '';
+    if (!isProjects || domain === undefined || publishing.includes(name) || isReservedNamespace(name))
       return [];
     return [
       {

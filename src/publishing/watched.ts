@@ -3,12 +3,13 @@
  * run.
  */
 import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
+import { MANAGED_BY } from '../api/managed-labels.ts';
 import { PUBLISHED, type PublishedKind } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { NAMESPACES, type PublishingRules, TENANTS } from './plan.ts';
 import type { Place } from './ports.ts';
 import { scopesOf } from './read-state.ts';
-import { guardedLabels, MANAGED_BY } from './receivers.ts';
+import { guardedLabels } from './receivers.ts';
 
 export interface WatchedObjects {
   readonly kind: PublishedKind;

@@ -2,9 +2,9 @@
  * Applies one change at the API server, which may have changed since the plan was computed. On a conflict the
  * object is read and compared again, a few times; what is no copy is then left as it is.
  */
+import { hasManagedLabel } from '../api/managed-labels.ts';
 import { PUBLISHED_FROM } from '../api/published-objects.ts';
 import { compareCopy } from './copy.ts';
-import { isManaged } from './marks.ts';
 import { NAMESPACES, type PublishingChange } from './plan.ts';
 import type { PublishedObject, PublishedObjects } from './ports.ts';
 
@@ -71,7 +71,7 @@ function isStillThatCopy(current: PublishedObject, { metadata }: PublishedObject
   const { uid, labels } = current.metadata;
   return (
     uid === metadata.uid &&
-    isManaged(current) &&
+    hasManagedLabel(current.metadata) &&
     labels?.[PUBLISHED_FROM] === metadata.labels?.[PUBLISHED_FROM]
   );
 }

@@ -42,8 +42,10 @@ export function createArktosMode({
   domains,
   showsOwnTenant = false,
 }: ArktosOptions): TenancyMode {
-  const reserved = new Set(['system', EVERY_TENANT, systemTenant]);
-  const resolve = createTenantResolver({ domains, reserved });
+  const resolve = createTenantResolver({
+    domains,
+    reserved: new Set(['system', EVERY_TENANT, systemTenant]),
+  });
   const isSystem = (tenant: TenantName) => tenant === systemTenant;
 
   return {
@@ -74,7 +76,7 @@ export function createArktosMode({
       assertNoGuestName(identity);
       return userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named)));
     },
-    guests: createGuestRules(reserved),
+    guests: createGuestRules(systemTenant),
     // Service accounts are of the system tenant here, so none is a tenant's.
     impersonationTarget: (wanted, tenant) => ({
       username: nameInTenant(tenant, wanted, isSystem(tenant)),

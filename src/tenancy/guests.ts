@@ -3,16 +3,15 @@
  * brings nothing of home but that name, and belongs to the group of the one policy that lets them in: RBAC in
  * the entered tenant decides by that group.
  */
-import { GUEST_PREFIX, GUESTS_GROUP } from '../api/reserved-names.ts';
+import { GUEST_PREFIX, GUESTS_GROUP, isEnterable } from '../api/reserved-names.ts';
 import { nameWithin } from './arktos-names.ts';
 import { tenantRoute } from './arktos-route.ts';
 import type { GuestRules } from './tenancy-mode.ts';
 import { assertUsable } from './user-name.ts';
 
-/** @param closed the tenants that cannot be entered */
-export function createGuestRules(closed: ReadonlySet<string>): GuestRules {
+export function createGuestRules(systemTenant: string): GuestRules {
   return {
-    mayBeEntered: (tenant) => !closed.has(tenant),
+    mayBeEntered: (tenant) => isEnterable(tenant, systemTenant),
     nameOf(identity) {
       const { subject } = identity;
       if (subject.kind === 'upstream' || subject.kind === 'anonymous') return undefined;

@@ -3,14 +3,12 @@
  * the groups of all of them in every tenant, but has no document of their versions there. Those with a label
  * it serves in every tenant.
  */
+import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { GroupDescription, ResourceNames } from './reduce-discovery.ts';
 
 /** API group → the names of its resources that are served in every tenant; perhaps none. */
 export type SystemDefinitions = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** Its value is compared without regard to case. */
-const SHARING_LABEL = 'arktos.futurewei.com/crd-sharing-policy';
 
 /**
  * @param list a list of definitions, of their metadata at least: a name is `resource.group`
@@ -32,7 +30,7 @@ export function readSystemDefinitions(list: unknown): SystemDefinitions | undefi
 }
 
 function isForced(labels: unknown): boolean {
-  const policy = isJSONObject(labels) ? labels[SHARING_LABEL] : undefined;
+  const policy = isJSONObject(labels) ? labels[CRD_SHARING_POLICY] : undefined;
   return typeof policy === 'string' && policy.toLowerCase() === 'forced';
 }
 

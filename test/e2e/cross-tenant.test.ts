@@ -98,7 +98,7 @@ t.test('a policy that nothing has checked grants nothing, and says so', { skip }
     group: 'admissionregistration.k8s.io',
     resource: 'validatingwebhookconfigurations',
     namespace: '',
-    name: 'stonegate-admission',
+    name: 'stonegate-policies',
   });
   crossTenant.policy('globex', 'support', {
     subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],

@@ -14,7 +14,8 @@ interface Options {
 }
 
 async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) {
-  const stonegate = await startStonegate({ folder: t.testdir(), mode });
+  // The controllers of other features would ask the API server with the same credential.
+  const stonegate = await startStonegate({ folder: t.testdir(), mode, keep: true });
   t.teardown(() => stonegate.close());
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;

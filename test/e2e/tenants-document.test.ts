@@ -50,9 +50,22 @@ t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
   t.teardown(() => stonegate.stop());
   const url = `https://127.0.0.1:${stonegate.port}`;
   const kubeconfig = join(folder, 'kubeconfig');
+  const place = { tenant: 'globex' };
+  const writer = [
+    {
+      apiGroups: ['tenancy.stonegate.dev'],
+      resources: ['crosstenantpolicies'],
+      verbs: ['get', 'create', 'patch'],
+    },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  ];
+  testbed.apiServer.seed.clusterRole('writer', writer, place);
+  testbed.apiServer.seed.clusterRoleBinding('writers', 'writer', ['user:globex:gina'], place);
+  const gina = testbed.keystone.directory.user('globex', 'gina');
   const tokens = {
     'acme-alice': testbed.keystoneToken('alice'),
     'globex-bob': testbed.keystoneToken('bob'),
+    'globex-gina': testbed.keystone.issue(gina),
   };
   writeFileSync(kubeconfig, contextsOf({ url, ca: testbed.authority.cert }, tokens), { mode: 0o600 });
   await followPage(t, {

@@ -155,7 +155,7 @@ async function applyManifests(
 function registerWebhook({ apiServer }: Testbed): void {
   apiServer.seed.object(
     'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
-    'stonegate-admission',
+    'stonegate-policies',
     {
       metadata: LONG_AGO,
       webhooks: [

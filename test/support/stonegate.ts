@@ -28,12 +28,16 @@ export interface RunningStonegate extends Testbed {
   close(): Promise<void>;
 }
 
-export async function startStonegate(options: TestbedOptions): Promise<RunningStonegate> {
-  return serveTestbed(await createTestbed(options));
+/** @param options with `keep` as `stonegate serve --keep` */
+export async function startStonegate({
+  keep = false,
+  ...options
+}: TestbedOptions & { readonly keep?: boolean }): Promise<RunningStonegate> {
+  return serveTestbed(await createTestbed(options), keep);
 }
 
 /** Starts Stonegate with the testbed's configuration. */
-export async function serveTestbed(testbed: Testbed): Promise<RunningStonegate> {
+export async function serveTestbed(testbed: Testbed, keep = false): Promise<RunningStonegate> {
   const logged: string[] = [];
   const result = await loadConfiguration(testbed.configFile, systemSources);
   if (!result.ok)
@@ -43,6 +47,7 @@ export async function serveTestbed(testbed: Testbed): Promise<RunningStonegate> 
     loaded: result.loaded,
     watched: result.watched,
     sources: systemSources,
+    keep,
     logger: createLogger('debug', { write: (line) => logged.push(line) }),
   }).catch(async (error: unknown) => {
     await testbed.close();

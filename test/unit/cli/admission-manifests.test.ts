@@ -53,8 +53,8 @@ t.test('shared: a Deployment without a credential, and two webhooks for users of
 t.test('arktos: an address outside the cluster, and no selector', async (t) => {
   const { code, documents } = await print(t, 'arktos', ...URL);
   t.equal(code, 0);
-  t.equal(documents.length, 1);
-  for (const webhook of documents[0].webhooks) {
+  t.equal(documents.length, 2);
+  for (const webhook of documents.flatMap(({ webhooks }) => webhooks)) {
     t.equal(webhook.clientConfig.url, 'https://stonegate.example.com:8446/admission');
     t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook || 'objectSelector' in webhook);
   }
@@ -73,8 +73,9 @@ t.test('arktos: policies are registered by themselves, always and without any se
   for (const sections of ['', UPSTREAM, PUBLISHING]) {
     const { documents } = await printWith(t, 'arktos', sections, ...URL);
     const { webhooks, metadata } = documents.at(-1);
-    t.equal(metadata.name, 'stonegate-admission');
-    const policies = webhooks.find(({ name }: Registered) => name === 'policies.admission.stonegate.dev');
+    t.equal(metadata.name, 'stonegate-policies');
+    const [policies] = webhooks;
+    t.equal(webhooks.length, 1, 'its age says which policies were reviewed');
     t.match(policies, {
       failurePolicy: 'Fail',
       rules: [
@@ -149,6 +150,11 @@ interface Registered {
   readonly matchConditions?: readonly { readonly name: string }[];
 }
 
+/** Whether it registers all but cross-tenant policies. */
+function isAdmission({ kind, metadata }: { readonly kind: string; readonly metadata: { name: string } }) {
+  return kind === 'ValidatingWebhookConfiguration' && metadata.name === 'stonegate-admission';
+}
+
 /** What the webhooks of a name are registered for: `OPERATION group/resource`. */
 function registeredFor(webhooks: readonly Registered[], name: string): string[] {
   return webhooks
@@ -165,7 +171,7 @@ t.test('publishing registers the published kinds, and only what concerns it is s
     ['shared', 'publish'],
   ] as const) {
     const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
-    const { webhooks }: { webhooks: Registered[] } = documents.at(-1);
+    const webhooks: Registered[] = documents.find(isAdmission).webhooks;
     for (const kind of ['/secrets', '/resourcequotas/status', 'batch/cronjobs', 'batch/cronjobs/status'])
       for (const operation of ['CREATE', 'UPDATE'])
         t.ok(
@@ -178,7 +184,7 @@ t.test('publishing registers the published kinds, and only what concerns it is s
     t.match(copies, { objectSelector: { matchExpressions: [{ key: 'stonegate.dev/managed-by' }] } });
   }
   const { documents } = await printWith(t, 'shared', PUBLISHING);
-  const { webhooks }: { webhooks: Registered[] } = documents.at(-1);
+  const webhooks: Registered[] = documents.find(isAdmission).webhooks;
   const condition = (name: string) => webhooks.find((one) => one.name.startsWith(name))?.matchConditions;
   t.match(condition('publish.'), [{ name: 'changes-what-is-published' }], 'from every user');
   t.match(condition('copies.'), [{ name: 'users-of-tenants' }]);
@@ -188,7 +194,7 @@ t.test('named kinds only: no leases, events or status of nodes', async (t) => {
   for (const mode of ['arktos', 'shared']) {
     const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
     const rules: { apiGroups: string[]; resources: string[] }[] = documents
-      .at(-1)
+      .find(isAdmission)
       .webhooks.flatMap(({ rules }: { rules: object[] }) => rules);
     const kinds = rules.flatMap(({ apiGroups, resources }) =>
       resources.map((one) => `${apiGroups[0]}/${one}`),

@@ -13,7 +13,7 @@ const RULE = {
   operations: ['CREATE', 'UPDATE'],
 };
 const registration = (webhook: object, metadata: object = {}) => ({
-  metadata: { name: 'stonegate-admission', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
+  metadata: { name: 'stonegate-policies', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
   webhooks: [{ name: 'other' }, { failurePolicy: 'Fail', rules: [RULE], ...webhook }],
 });
 
