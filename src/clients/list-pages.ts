@@ -23,6 +23,8 @@ export class UnexpectedStatus extends Error {
 export class ListExpired extends Error {}
 
 const PAGE = 500;
+/** A page that is too large is requested again with so many times fewer objects. */
+const FEWER = 5;
 /** How often a list begins anew because its revision was forgotten. */
 const ATTEMPTS = 3;
 
@@ -82,7 +84,7 @@ async function listOnce(
     const query = `limit=${limit}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
     const response = await fetchPage(fetcher, `${path}?${query}`, signal);
     if (response === 'tooLarge' && limit > 1) {
-      limit = Math.ceil(limit / 5);
+      limit = Math.ceil(limit / FEWER);
       continue;
     }
     if (response === 'tooLarge') throw new UnexpectedStatus(413);
@@ -93,6 +95,8 @@ async function listOnce(
     take(page.items);
     if (page.next === '') return revision;
     next = page.next;
+    // Few large objects of one tenant must not make the list of all others take minutes.
+    limit = Math.min(PAGE, limit * 2);
   }
 }
 

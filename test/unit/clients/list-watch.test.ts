@@ -369,6 +369,19 @@ t.test('pages that are too large are requested with fewer objects', async (t) =>
   t.same(api.lists, ['/things?limit=500', '/things?limit=100', '/things?limit=20']);
 });
 
+t.test('behind large objects pages grow again, so that they do not slow down the whole list', async (t) => {
+  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
+  const page = (name: string, next: string) => ({ items: [ns(name, 3)], next });
+  const api = await started(t, tooLarge, page('a', '1'), page('b', '2'), page('c', '3'), page('d', '4'), {
+    items: [ns('e', 3)],
+  });
+  await api.watch(1);
+  t.same(
+    api.lists.map((target) => new URLSearchParams(target.split('?')[1]).get('limit')),
+    ['500', '100', '200', '400', '500', '500'],
+  );
+});
+
 for (const [status, told] of [
   [401, { message: /refuses Stonegate's credential/, fields: { reason: /401/ } }],
   [
