@@ -114,7 +114,7 @@ class Applier {
     return role !== undefined && missing.has(role) ? 'its role could not be written' : undefined;
   }
 
-  /** Since it was selected, a tenant may have been deleted and another one created, or have changed labels. */
+  /** Since it was selected, a tenant may have been deleted and made again, or have other labels. */
   async #verify(copy: Copy | undefined): Promise<void> {
     if (copy === undefined) return;
     const { objects, signal } = this.#options;
