@@ -56,6 +56,7 @@ export function createServedPublishing(build: Build, keep: boolean): void {
       const options = publishingOptions(loaded, upstream, publishing === undefined);
       const controller = createPublishingController({
         ...runtime,
+        withdraws: publishing === undefined,
         lease,
         interval: publishing?.interval ?? REMOVAL_INTERVAL,
         async publish(signal) {

@@ -12,6 +12,8 @@ import { createPublishingLog, type PublishingOutcome, publishingNumbers } from '
 export interface PublishingControllerOptions {
   /** @throws StatusError if tenants or namespaces cannot be read */
   readonly publish: (signal: AbortSignal) => Promise<PublishingOutcome>;
+  /** Whether nothing is published any more: then it only deletes copies. */
+  readonly withdraws: boolean;
   readonly lease: Lease;
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
@@ -30,7 +32,8 @@ export interface PublishingController {
 }
 
 export function createPublishingController(options: PublishingControllerOptions): PublishingController {
-  const { publish, logger, telemetry } = options;
+  const { publish, withdraws, logger, telemetry } = options;
+  const work = withdraws ? 'delete copies of what was published' : 'publish';
   const log = createPublishingLog(logger);
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -53,7 +56,7 @@ export function createPublishingController(options: PublishingControllerOptions)
     ...options,
     run,
     onLeaseChange: (held) =>
-      logger.info({}, held ? 'this process publishes' : 'this process does not publish: no lease'),
+      logger.info({}, held ? `this process is to ${work}` : `this process is not to ${work}: no lease`),
     onFailure: (error) => log.failed(error),
   });
 }
