@@ -72,8 +72,8 @@ export interface ResolvedPolicies {
 }
 
 /**
- * @returns resolves the policies at an instant, in milliseconds since the epoch. Rules that it has checked are
- *   not checked again while their list is the same object.
+ * @returns resolves the policies at an instant, in milliseconds since the epoch. Rules that it has checked
+ *   are not checked again while their list is the same object.
  */
 export function createPolicyResolver(
   settings: PolicySettings,
