@@ -7,7 +7,7 @@
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { labelProblem } from '../api/reserved-names.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
-import { isEqual } from './changed-fields.ts';
+import { isEqual } from '../lib/json-equal.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { ReviewedTenant, Right } from './ports.ts';
 import type { RequiredAccess, RequiredRight } from './required-access.ts';

@@ -29,7 +29,7 @@ export interface PlannedPublishing {
 /** @throws StatusError if tenants or namespaces cannot be read */
 export async function makePublishingPlan(options: ReadOptions): Promise<PlannedPublishing> {
   const state = await readPublishing(options);
-  return { plan: planPublishing(state, options.rules), unread: state.unread };
+  return { plan: await planPublishing(state, options.rules), unread: state.unread };
 }
 
 /**
