@@ -16,6 +16,8 @@ import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import type { TenantFacts, WebhookRegistration } from '../policy/ports.ts';
 import { isMeta, readObject } from './cluster-object-format.ts';
 
+const OWN_ROLES = 'stonegate:';
+
 /** @returns undefined for what is no object of the kind, as for the other kinds */
 export function readCrossTenantPolicy(value: unknown): CrossTenantPolicy | undefined {
   return isCrossTenantPolicy(value) ? value : undefined;
