@@ -5,9 +5,9 @@
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { isEqual } from '../lib/json-equal.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { isEqual } from './changed-fields.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { Right } from './ports.ts';
 import type { RequiredAccess } from './required-access.ts';

@@ -7,13 +7,13 @@
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { labelProblem } from '../api/reserved-names.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
-import { isEqual } from './changed-fields.ts';
+import { isEqual } from '../lib/json-equal.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { ReviewedTenant, Right } from './ports.ts';
 import type { RequiredAccess, RequiredRight } from './required-access.ts';
 import type { Violation } from './violation.ts';
 
-export const CROSS_TENANT_POLICIES = 'crosstenantpolicies';
+const CROSS_TENANT_POLICIES = 'crosstenantpolicies';
 
 export interface PolicyJudgement {
   readonly violations: readonly Violation[];
@@ -22,6 +22,8 @@ export interface PolicyJudgement {
 
 /** Reviews that one policy may need. */
 const MAX_RIGHTS = 1_000;
+/** Of the spec, labels and annotations as JSON: every replica reads each version of each policy. */
+const MAX_SIZE = 64 * 1024;
 const RULE_FIELDS: ReadonlySet<string> = new Set(['verbs', 'apiGroups', 'resources', 'resourceNames']);
 const VERB = /^[a-zA-Z][a-zA-Z0-9-]*$/;
 /** Empty for the core group. */
@@ -50,6 +52,11 @@ export function judgePolicy(
   if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING;
   if (reviewed.byTenant && changesStatus(request))
     return { violations: [refusal('status', 'only Stonegate writes it')], required: [] };
+  if (subresource === '' && sizeOf(object) > Math.max(MAX_SIZE, sizeOf(oldObject)))
+    return {
+      violations: [refusal('metadata', `the policy is larger than ${MAX_SIZE} characters`)],
+      required: [],
+    };
   if (subresource !== '' || (operation === 'UPDATE' && isEqual(specOf(object), specOf(oldObject))))
     return NOTHING;
   if (!reviewed.isTenants)
@@ -76,6 +83,12 @@ function changesStatus({ subresource, object, oldObject }: AdmissionRequest): bo
   return subresource === 'status' || !isEqual(fieldOf(object, 'status'), fieldOf(oldObject, 'status'));
 }
 
+function sizeOf(object: unknown): number {
+  const metadata = new ObjectReader(object, '', []).object('metadata');
+  const written = [specOf(object), metadata.value('labels'), metadata.value('annotations')];
+  return JSON.stringify(written).length;
+}
+
 const specOf = (object: unknown): unknown => fieldOf(object, 'spec');
 const fieldOf = (object: unknown, name: string): unknown => new ObjectReader(object, '', []).value(name);
 
@@ -94,7 +107,7 @@ function rightsIn(spec: ObjectReader, violations: Violation[]): RequiredRight[] 
   const namespaces = namespacesOf(spec, violations);
   const rules = spec.objects('rules').map((rule) => grantOf(rule, violations));
   if (rules.length === 0) violations.push(refusal(spec.pathOf('rules'), 'at least one rule is required'));
-  const count = rules.reduce((sum, grant) => sum + sizeOf(grant), 0) * namespaces.length;
+  const count = rules.reduce((sum, grant) => sum + rightsCount(grant), 0) * namespaces.length;
   if (count > MAX_RIGHTS) {
     const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
     violations.push(refusal(spec.pathOf('rules'), why));
@@ -158,7 +171,7 @@ function grantOf(rule: ObjectReader, violations: Violation[]): Grant {
 
 const WRITE_OUT = 'is no name: a policy names what it grants, without "*"';
 
-function sizeOf({ verbs, groups, resources, names }: Grant): number {
+function rightsCount({ verbs, groups, resources, names }: Grant): number {
   return verbs.length * groups.length * resources.length * names.length;
 }
 

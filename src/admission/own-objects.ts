@@ -5,8 +5,8 @@
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
 import { OWN_RBAC_NAME, SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
+import { isEqual } from '../lib/json-equal.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { isEqual } from './changed-fields.ts';
 import { ObjectReader } from './object-reader.ts';
 import { keyPath, type Violation } from './violation.ts';
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { resourceName } from '../api/published-objects.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
@@ -30,26 +30,44 @@ export interface PublishedChanges {
 
 /** Of one tenant: with more objects of a kind, only the periodic run sees their changes. */
 const BOUNDS = { objects: 50_000, bytes: 512 * 1024 * 1024 };
+/** Milliseconds in which changes are gathered: tenants' users may cause many events. */
+const GATHER = 100;
+const MODULUS = 2 ** 48;
 
 export function createPublishedChanges(options: PublishedChangesOptions): PublishedChanges {
   const { watched, upstream, onChange, ...runtime } = options;
+  const { clock } = runtime;
+  const stops: (() => void)[] = [];
   const reflectors = watched.map(({ kind, place, fingerprint }) => {
-    let known: string | undefined;
-    const reflector: Reflector<string> = new Reflector<string>({
+    let known: number | undefined;
+    let timer: Timer | undefined;
+    const compare = () => {
+      timer = undefined;
+      const now = sum(reflector.objects);
+      if (known !== undefined && known !== now) onChange();
+      known = now;
+    };
+    const reflector: Reflector<number> = new Reflector<number>({
       ...runtime,
       apiGroup: kind.group,
       resource: resourceName(kind),
       path: publishedPath(kind, place),
       follower: 'publishing',
-      read: fingerprint,
+      read(value) {
+        const text = fingerprint(value);
+        return text === undefined ? undefined : digest(text);
+      },
       bounds: BOUNDS,
       upstream: () => upstream,
       onFailure: () => {},
       onUpdate() {
-        const now = digest(reflector.objects);
-        if (known !== undefined && known !== now) onChange();
-        known = now;
+        if (known === undefined) compare();
+        else timer ??= clock.after(GATHER, compare);
       },
+    });
+    stops.push(() => {
+      reflector.stop();
+      timer?.cancel();
     });
     return reflector;
   });
@@ -59,14 +77,20 @@ export function createPublishedChanges(options: PublishedChangesOptions): Publis
       running = reflectors.map((reflector) => reflector.run());
     },
     async stop() {
-      for (const reflector of reflectors) reflector.stop();
+      for (const stop of stops) stop();
       await Promise.all(running);
     },
   };
 }
 
-function digest(fingerprints: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const one of [...fingerprints].sort()) hash.update(`${one.length}:`).update(one);
-  return hash.digest('base64');
+/**
+ * The sum of digests of all objects, modulo 2^48: no order counts, and each object is hashed once, when it is
+ * read.
+ */
+function sum(digests: readonly number[]): number {
+  return digests.reduce((total, one) => (total + one) % MODULUS, digests.length);
+}
+
+function digest(fingerprint: string): number {
+  return createHash('sha256').update(fingerprint).digest().readUIntBE(0, 6);
 }

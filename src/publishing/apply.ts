@@ -6,9 +6,11 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
+import type { Copy } from './copy.ts';
 import { copyKey, roleKey } from './desired-copies.ts';
-import type { PublishingChange, PublishingPlan } from './plan.ts';
+import { NAMESPACES, type PublishingChange, type PublishingPlan, TENANTS } from './plan.ts';
 import type { PublishedObjects } from './ports.ts';
+import { isReceiver } from './receivers.ts';
 import { CopyConflict, isNamespace, writeCopy } from './write-copy.ts';
 
 export interface PublishingFailure {
@@ -33,6 +35,12 @@ export interface ApplyPublishingOptions {
 export interface PublishingResult {
   readonly done: readonly PublishingChange[];
   readonly failures: readonly PublishingFailure[];
+}
+
+interface Failure {
+  readonly reason: string;
+  /** Whether the API server did not respond. */
+  readonly isSilent: boolean;
 }
 
 const CONCURRENCY = 4;
@@ -70,9 +78,14 @@ class Applier {
   async applyTo(changes: readonly PublishingChange[]): Promise<void> {
     const missing = new Set<string>();
     let isSilent = false;
+    let verified: Failure | 'verified' | undefined;
     for (const change of changes) {
       const hindrance = this.#hindrance(change, missing, isSilent);
-      const failure = hindrance === undefined ? await this.#write(change) : { reason: hindrance };
+      if (hindrance === undefined && change.copy !== undefined)
+        verified ??= (await this.#attempt(() => this.#verify(change.copy))) ?? 'verified';
+      const unverified = change.copy === undefined || verified === 'verified' ? undefined : verified;
+      const failure =
+        hindrance === undefined ? (unverified ?? (await this.#write(change))) : { reason: hindrance };
       if (failure === undefined) this.done.push(change);
       else {
         this.failures.push({ change, reason: failure.reason });
@@ -101,12 +114,25 @@ class Applier {
     return role !== undefined && missing.has(role) ? 'its role could not be written' : undefined;
   }
 
-  async #write(
-    change: PublishingChange,
-  ): Promise<{ readonly reason: string; readonly isSilent: boolean } | undefined> {
+  /** Since it was selected, a tenant may have been deleted and made again, or have other labels. */
+  async #verify(copy: Copy | undefined): Promise<void> {
+    if (copy === undefined) return;
     const { objects, signal } = this.#options;
+    const { place } = copy.receiver;
+    const [kind, name] =
+      place.tenant === undefined ? [NAMESPACES, place.namespace ?? ''] : [TENANTS, place.tenant];
+    if (!isReceiver(copy.receiver, await objects.get(kind, {}, name, signal)))
+      throw new CopyConflict(`${name} has changed since it was selected`);
+  }
+
+  #write(change: PublishingChange): Promise<Failure | undefined> {
+    const { objects, signal } = this.#options;
+    return this.#attempt(() => writeCopy(objects, change, signal));
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<Failure | undefined> {
     try {
-      await writeCopy(objects, change, signal);
+      await work();
       return undefined;
     } catch (error) {
       if (error instanceof CopyConflict) return { reason: error.message, isSilent: false };

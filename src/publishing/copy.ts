@@ -3,17 +3,22 @@
  * source's metadata but its name and the labels and annotations that have a meaning elsewhere.
  */
 import { hasManagedLabel } from '../api/managed-labels.ts';
-import { type PublishedKind, resourceName } from '../api/published-objects.ts';
+import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../api/published-objects.ts';
+import { isEqual } from '../lib/json-equal.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { fieldsOf } from './content.ts';
 import { marksOf, sourceOfCopy } from './marks.ts';
 import type { Place, PublishedMeta, PublishedObject } from './ports.ts';
 import { subjectsIn } from './rbac-objects.ts';
+import type { Receiver } from './receivers.ts';
 import type { Source } from './source.ts';
 
 /** A desired copy. */
 export interface Copy {
   readonly source: Source;
   readonly place: Place;
+  /** As it was when it was selected. */
+  readonly receiver: Receiver;
   readonly object: PublishedObject;
 }
 
@@ -42,28 +47,36 @@ const OWN_KEYS: ReadonlySet<string> = new Set(['app.kubernetes.io/instance', 'ap
 const DEFINITION_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
 /** @param place of the copy */
-export function copyOf(source: Source, place: Place): Copy {
-  const { object, content, title } = source;
-  const { name, labels, annotations } = object.metadata;
-  const marks = marksOf(title);
+export function copyOf(source: Source, place: Place, receiver: Receiver): Copy {
+  const { object, content } = source;
   const subjects = 'roleRef' in content ? { subjects: subjectsIn(object, place.namespace) } : {};
   return {
     source,
     place,
+    receiver,
     object: {
       ...content,
       ...subjects,
       apiVersion: object.apiVersion,
       kind: object.kind,
       metadata: {
-        name,
+        name: object.metadata.name,
         ...(place.namespace !== undefined && { namespace: place.namespace }),
-        labels: { ...carried(labels), ...marks.labels },
-        annotations: { ...carried(annotations), ...marks.annotations },
+        ...metadataOf(source),
       },
     },
   };
 }
+
+/** Of every copy of the source. */
+const metadataOf = memoizeByReference(({ object, title }: Source) => {
+  const { labels, annotations } = object.metadata;
+  const marks = marksOf(title);
+  return {
+    labels: { ...carried(labels), ...marks.labels },
+    annotations: { ...carried(annotations), ...marks.annotations },
+  };
+});
 
 function carried(map: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(map).filter(([key]) => !OWN_KEYS.has(key) && !isOwnDomain(key)));
@@ -81,7 +94,7 @@ export function compareCopy({ source, object }: Copy, existing: PublishedObject 
   const { kind, systemFirst, namespace } = source;
   if (existing.metadata.deletionTimestamp !== undefined) return { conflict: 'it is being deleted' };
   const candidates = namespace === undefined ? [] : [namespace];
-  const isCopy = sourceOfCopy(kind, existing, candidates) !== undefined;
+  const isCopy = hasMarksOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
   if (!isCopy && hasManagedLabel(existing.metadata))
     return { conflict: 'it is there and belongs to Stonegate, as no copy' };
   if (!isCopy && !systemFirst) return { conflict: 'it is there and no copy: it is not overwritten' };
@@ -93,21 +106,28 @@ export function compareCopy({ source, object }: Copy, existing: PublishedObject 
   return { action: 'update', object: updated(kind, object, existing) };
 }
 
+/** Of the same name, and so a copy; computing no digest. */
+function hasMarksOf(copy: PublishedObject, existing: PublishedObject): boolean {
+  return (
+    hasManagedLabel(existing.metadata) &&
+    existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]
+  );
+}
+
 function isSame(kind: PublishedKind, wanted: PublishedObject, existing: PublishedObject): boolean {
   const { labels = {}, annotations = {}, finalizers = [], ownerReferences = [] } = existing.metadata;
   return (
-    canonical(labels) === canonical(wanted.metadata.labels ?? {}) &&
-    canonical(annotations) === canonical(wanted.metadata.annotations ?? {}) &&
+    isEqual(labels, wanted.metadata.labels ?? {}) &&
+    isEqual(annotations, wanted.metadata.annotations ?? {}) &&
     finalizers.every((name) => name === DEFINITION_FINALIZER) &&
     ownerReferences.length === 0 &&
-    canonical(fieldsOf(kind, wanted)) === canonical(fieldsOf(kind, existing))
+    isEqual(fieldsOf(kind, wanted), fieldsOf(kind, existing))
   );
 }
 
 /** @returns the field that differs and that no update can change */
 function fixedField(kind: PublishedKind, wanted: PublishedObject, existing: PublishedObject) {
-  const isDifferent = (field: string) =>
-    canonical(wanted[field] ?? null) !== canonical(existing[field] ?? null);
+  const isDifferent = (field: string) => !isEqual(wanted[field] ?? null, existing[field] ?? null);
   switch (resourceName(kind)) {
     case 'rolebindings.rbac.authorization.k8s.io':
     case 'clusterrolebindings.rbac.authorization.k8s.io':
@@ -125,7 +145,7 @@ function fixedField(kind: PublishedKind, wanted: PublishedObject, existing: Publ
 }
 
 function isDifferentContent(kind: PublishedKind, one: PublishedObject, other: PublishedObject): boolean {
-  return canonical(fieldsOf(kind, one)) !== canonical(fieldsOf(kind, other));
+  return !isEqual(fieldsOf(kind, one), fieldsOf(kind, other));
 }
 
 function scopeOf({ spec }: PublishedObject): unknown {
@@ -152,13 +172,4 @@ function updated(kind: PublishedKind, wanted: PublishedObject, existing: Publish
       annotations: wanted.metadata.annotations ?? {},
     },
   };
-}
-
-/** JSON with sorted members: the API server may order them differently. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : member,
-  );
 }

@@ -3,6 +3,7 @@
  * where its role is copied too, or is Stonegate's own.
  */
 import { type PublishedKind, resourceName } from '../api/published-objects.ts';
+import { forEachInTurns } from '../lib/in-turns.ts';
 import { type Copy, copyOf } from './copy.ts';
 import type { Place } from './ports.ts';
 import { isOwnRole, roleOf } from './rbac-objects.ts';
@@ -28,7 +29,13 @@ export interface PublishedFacts {
   readonly receivers: readonly Receiver[];
 }
 
-export function desiredCopies({ sources, receivers }: PublishedFacts, rules: SourceRules): DesiredCopies {
+/** Copies that are compared before other events are handled. */
+export const PER_TURN = 500;
+
+export async function desiredCopies(
+  { sources, receivers }: PublishedFacts,
+  rules: SourceRules,
+): Promise<DesiredCopies> {
   const refusals: PublishingRefusal[] = [];
   const valid: Source[] = [];
   for (const one of sources) {
@@ -42,9 +49,10 @@ export function desiredCopies({ sources, receivers }: PublishedFacts, rules: Sou
     }
   }
   const copies = new Map<string, Copy>();
-  for (const receiver of receivers.filter(({ isTerminating }) => !isTerminating))
+  const living = receivers.filter(({ isTerminating }) => !isTerminating);
+  await forEachInTurns(living, Math.ceil(PER_TURN / Math.max(1, valid.length)), (receiver) => {
     for (const source of valid.filter(({ selector }) => selectsTenant(selector, receiver))) {
-      const copy = copyOf(source, placeIn(source, receiver));
+      const copy = copyOf(source, placeIn(source, receiver), receiver);
       const key = copyKey(source.kind, copy.place, source.object.metadata.name);
       const other = copies.get(key);
       if (other === undefined) copies.set(key, copy);
@@ -54,6 +62,7 @@ export function desiredCopies({ sources, receivers }: PublishedFacts, rules: Sou
           reason: `${other.source.title} comes first in ${placeName(copy.place)}`,
         });
     }
+  });
   return { copies: [...copies.values()].filter((copy) => hasRole(copy, copies, refusals)), refusals };
 }
 
@@ -83,7 +92,11 @@ function hasRole(
   refusals: PublishingRefusal[],
 ): boolean {
   const key = roleKey(source, place);
-  if (key === undefined || copies.has(key)) return true;
+  if (key === undefined) return true;
+  const from = copies.get(key)?.source;
+  // A Role of that name from another namespace is another role.
+  if (from !== undefined && (from.namespace === undefined || from.namespace === source.namespace))
+    return true;
   const role = roleOf(source.object)?.name ?? '';
   refusals.push({
     source: source.title,

@@ -4,17 +4,19 @@
  */
 import { MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { type PublishedKind, resourceName } from '../api/published-objects.ts';
+import { forEachInTurns } from '../lib/in-turns.ts';
 import { type Copy, compareCopy } from './copy.ts';
 import {
   copyKey,
-  desiredCopies,
-  type PublishedFacts,
+  type DesiredCopies,
+  PER_TURN,
   type PublishingRefusal,
   placeName,
   roleKey,
 } from './desired-copies.ts';
 import { sourceOfCopy } from './marks.ts';
 import type { Place, PublishedObject } from './ports.ts';
+import type { Receiver } from './receivers.ts';
 import type { SourceRules } from './source.ts';
 
 export interface ExistingObject {
@@ -37,7 +39,9 @@ export interface UnreadSources {
   readonly reason: string;
 }
 
-export interface PublishingState extends PublishedFacts {
+export interface PublishingState {
+  readonly desired: DesiredCopies;
+  readonly receivers: readonly Receiver[];
   /** Of the tenants (arktos); empty in shared mode. */
   readonly namespaces: readonly NamespaceFacts[];
   /** Every copy, and what else has the name of a desired copy. */
@@ -87,9 +91,10 @@ export const NAMESPACES: PublishedKind = {
   namespaced: false,
 };
 
-export function planPublishing(state: PublishingState, rules: PublishingRules): PublishingPlan {
-  const { copies, refusals } = desiredCopies(state, rules);
-  return new Planner(state, rules).plan(copies, refusals);
+export const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
+
+export function planPublishing(state: PublishingState, rules: PublishingRules): Promise<PublishingPlan> {
+  return new Planner(state, rules).plan(state.desired);
 }
 
 class Planner {
@@ -113,9 +118,9 @@ class Planner {
     this.#namespaces = new Map(state.namespaces.map((one) => [`${one.tenant}/${one.name}`, one]));
   }
 
-  plan(copies: readonly Copy[], refusals: readonly PublishingRefusal[]): PublishingPlan {
+  async plan({ copies, refusals }: DesiredCopies): Promise<PublishingPlan> {
     const wanted = new Set(copies.map(keyOf));
-    for (const copy of [...copies].sort(byOrder)) this.#compare(copy);
+    await forEachInTurns(inOrder(copies), PER_TURN, (copy) => this.#compare(copy));
     const stale = this.#state.existing.filter(
       (one) => !wanted.has(copyKey(one.kind, one.place, one.object.metadata.name)) && this.#isStale(one),
     );
@@ -147,7 +152,8 @@ class Planner {
 
   /** Whether it is the copy of a source that could not be read, and that may come first. */
   #isOfUnread(kind: PublishedKind, place: Place, existing: PublishedObject | undefined): boolean {
-    const source = existing && this.#sourceOf(kind, place, existing);
+    if (existing === undefined || this.#state.unread.length === 0) return false;
+    const source = this.#sourceOf(kind, place, existing);
     return source !== undefined && this.#isUnread(kind, source.namespace);
   }
 
@@ -192,10 +198,18 @@ class Planner {
   #isStale({ kind, place, object }: ExistingObject): boolean {
     const source = this.#sourceOf(kind, place, object);
     if (source === undefined || object.metadata.deletionTimestamp !== undefined) return false;
-    if (place.tenant === this.#rules.systemTenant || this.#isUnread(kind, source.namespace)) return false;
+    if (this.#isOfSources(place, source.namespace)) return false;
+    if (this.#isUnread(kind, source.namespace)) return false;
     return !this.#state.receivers.some(
       (receiver) => receiver.isTerminating && isWithin(place, receiver.place),
     );
+  }
+
+  /** A source may have been made of a copy, with its labels: it is no copy where sources are. */
+  #isOfSources({ tenant, namespace }: Place, of: string | undefined): boolean {
+    const { mode, systemTenant, namespaces } = this.#rules;
+    if (mode === 'arktos') return tenant === undefined || tenant === systemTenant;
+    return namespace === undefined || namespace === of || namespaces.includes(namespace);
   }
 
   #delete({ kind, place, object }: ExistingObject): void {
@@ -228,9 +242,14 @@ function isWithin(place: Place, { tenant, namespace }: Place): boolean {
 }
 
 /** Roles before the bindings that name them; otherwise by key. */
-function byOrder(one: Copy, other: Copy): number {
-  const rank = ({ source }: Copy) => (isBinding(source.kind) ? 1 : 0);
-  return rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);
+function inOrder(copies: readonly Copy[]): readonly Copy[] {
+  const ranked = copies.map((copy) => ({
+    copy,
+    key: keyOf(copy),
+    rank: isBinding(copy.source.kind) ? 1 : 0,
+  }));
+  ranked.sort((one, other) => one.rank - other.rank || (one.key < other.key ? -1 : 1));
+  return ranked.map(({ copy }) => copy);
 }
 
 function distinct(refusals: readonly PublishingRefusal[]): PublishingRefusal[] {

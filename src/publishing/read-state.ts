@@ -14,6 +14,7 @@ import {
   type NamespaceFacts,
   type PublishingRules,
   type PublishingState,
+  TENANTS,
   type UnreadSources,
 } from './plan.ts';
 import type { Place, PublishedObject, PublishedObjects } from './ports.ts';
@@ -29,7 +30,6 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-export const TENANTS: PublishedKind = { group: '', version: 'v1', resource: 'tenants', namespaced: false };
 const CONCURRENCY = 4;
 const ALL = '';
 /** Of one kind in one namespace: with more, none of them is published or withdrawn. */
@@ -42,10 +42,10 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   const unread: UnreadSources[] = [];
   const sources = options.withdraw === true ? [] : await readSources(options, present, unread);
   const copies = await readCopies(options, unread);
-  const { copies: wanted } = desiredCopies({ sources, receivers }, rules);
+  const desired = await desiredCopies({ sources, receivers }, rules);
   const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
   const created = new Set(namespaces.map(({ tenant, name }) => `${tenant}/${name}`));
-  const missing = wanted.filter(
+  const missing = desired.copies.filter(
     ({ source, place, object }) =>
       !known.has(copyKey(source.kind, place, object.metadata.name)) &&
       (place.tenant === undefined ||
@@ -66,7 +66,7 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
       return [];
     },
   );
-  return { sources, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
+  return { desired, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
 }
 
 interface ReceiverFacts {

@@ -4,6 +4,7 @@
  */
 import { DOMAIN_ID, hasManagedLabel, PROJECT_ID } from '../api/managed-labels.ts';
 import { isOneTenant, isReservedNamespace } from '../api/reserved-names.ts';
+import { isEqual } from '../lib/json-equal.ts';
 import type { Place, PublishedObject } from './ports.ts';
 import type { SelectedTenant } from './tenant-selector.ts';
 
@@ -12,7 +13,12 @@ export interface Receiver extends SelectedTenant {
   readonly place: Place;
   /** Nothing is written into it or deleted from it. */
   readonly isTerminating: boolean;
+  /** Of the Tenant or Namespace object. */
+  readonly uid: string | undefined;
 }
+
+/** A selector of namespaces may only ask for labels that tenants cannot set. */
+const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
 
 /** @param tenants every Tenant object */
 export function tenantReceivers(tenants: readonly PublishedObject[], systemTenant: string): Receiver[] {
@@ -23,6 +29,7 @@ export function tenantReceivers(tenants: readonly PublishedObject[], systemTenan
       labels: object.metadata.labels ?? {},
       place: { tenant: object.metadata.name },
       isTerminating: isTerminating(object),
+      uid: object.metadata.uid,
     }));
 }
 
@@ -41,8 +48,37 @@ export function namespaceReceivers(
       hasManagedLabel(object.metadata) && (labels[PROJECT_ID] ?? '') !== '' && (domain ?? '') !== '';
     if (!isProjects || domain === undefined || publishing.includes(name) || isReservedNamespace(name))
       return [];
-    return [{ name: domain, labels, place: { namespace: name }, isTerminating: isTerminating(object) }];
+    return [
+      {
+        name: domain,
+        labels: guardedLabels(labels),
+        place: { namespace: name },
+        isTerminating: isTerminating(object),
+        uid: object.metadata.uid,
+      },
+    ];
   });
+}
+
+/**
+ * Whether the receiver is still the one that was selected: a tenant or namespace of the same name may be
+ * another one by now, or have other labels.
+ *
+ * @param object the Tenant or Namespace now
+ */
+export function isReceiver({ uid, labels, place }: Receiver, object: PublishedObject | undefined): boolean {
+  if (object === undefined || object.metadata.uid !== uid || isTerminating(object)) return false;
+  const now = object.metadata.labels ?? {};
+  return isEqual(place.tenant === undefined ? guardedLabels(now) : now, labels);
+}
+
+/** Whether no tenant's user may set the label of a namespace. */
+export function isGuardedLabel(key: string): boolean {
+  return GUARDED_LABEL.test(key);
+}
+
+export function guardedLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => isGuardedLabel(key)));
 }
 
 /** Of a Tenant or a Namespace. */

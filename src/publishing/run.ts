@@ -3,6 +3,7 @@
  * to run is logged once.
  */
 import { resourceName } from '../api/published-objects.ts';
+import { createChangedStates } from '../lib/changed-states.ts';
 import type { Logger } from '../lib/logger.ts';
 import { applyPublishing, type PublishingResult } from './apply.ts';
 import { placeName } from './desired-copies.ts';
@@ -29,7 +30,7 @@ export interface PlannedPublishing {
 /** @throws StatusError if tenants or namespaces cannot be read */
 export async function makePublishingPlan(options: ReadOptions): Promise<PlannedPublishing> {
   const state = await readPublishing(options);
-  return { plan: planPublishing(state, options.rules), unread: state.unread };
+  return { plan: await planPublishing(state, options.rules), unread: state.unread };
 }
 
 /**
@@ -76,13 +77,7 @@ export interface PublishingLog {
 const SHOWN = 20;
 
 export function createPublishingLog(logger: Logger): PublishingLog {
-  const said = new Map<string, string>();
-
-  function isNew(what: string, text: string): boolean {
-    const before = said.get(what) ?? '';
-    said.set(what, text);
-    return text !== before;
-  }
+  const isNew = createChangedStates();
 
   function tell(what: string, all: readonly object[], message: string): void {
     if (!isNew(what, JSON.stringify(all)) || all.length === 0) return;

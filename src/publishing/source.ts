@@ -7,6 +7,7 @@ import type { JSONObject } from '../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { sourceName } from './marks.ts';
 import type { PublishedObject } from './ports.ts';
+import { isGuardedLabel } from './receivers.ts';
 import { parseTenantSelector, type TenantSelector } from './tenant-selector.ts';
 
 /** An object of a kind and in a place that may be published. */
@@ -36,8 +37,6 @@ export interface Source {
 
 /** Characters of a source as JSON; a copy must stay below the API server's limit for an object. */
 const MAX_SIZE = 900_000;
-/** A namespace selector of a tenant may only ask for what tenants cannot set. */
-const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
 const POLICIES: Readonly<Record<string, { readonly systemFirst: boolean; readonly only?: string }>> = {
   LocalFirst: { systemFirst: false },
   SystemFirst: { systemFirst: true },
@@ -94,7 +93,7 @@ function sizeProblem(object: PublishedObject): string | undefined {
 
 function unguardedLabel(selector: TenantSelector): string | undefined {
   if (!('labels' in selector)) return undefined;
-  return [...selector.labels.keys()].find((key) => !GUARDED_LABEL.test(key));
+  return [...selector.labels.keys()].find((key) => !isGuardedLabel(key));
 }
 
 function policyOf({ resource }: PublishedKind, value: string) {

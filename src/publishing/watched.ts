@@ -3,11 +3,13 @@
  * run.
  */
 import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
+import { MANAGED_BY } from '../api/managed-labels.ts';
 import { PUBLISHED, type PublishedKind } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { NAMESPACES, type PublishingRules } from './plan.ts';
+import { NAMESPACES, type PublishingRules, TENANTS } from './plan.ts';
 import type { Place } from './ports.ts';
-import { scopesOf, TENANTS } from './read-state.ts';
+import { scopesOf } from './read-state.ts';
+import { guardedLabels } from './receivers.ts';
 
 export interface WatchedObjects {
   readonly kind: PublishedKind;
@@ -18,13 +20,18 @@ export interface WatchedObjects {
 
 export function watchedObjects(
   configuration: PublishingConfiguration,
-  { mode, systemTenant }: PublishingRules,
+  rules: PublishingRules,
 ): WatchedObjects[] {
+  const { mode, systemTenant } = rules;
   const isArktos = mode === 'arktos';
   const system = isArktos ? { tenant: systemTenant } : {};
   return [
-    ...(isArktos ? [{ kind: TENANTS, place: {}, fingerprint: receiverFingerprint }] : []),
-    { kind: NAMESPACES, place: isArktos ? { tenant: 'all' } : {}, fingerprint: receiverFingerprint },
+    ...(isArktos ? [{ kind: TENANTS, place: {}, fingerprint: tenantFingerprint }] : []),
+    {
+      kind: NAMESPACES,
+      place: isArktos ? { tenant: 'all' } : {},
+      fingerprint: (value) => namespaceFingerprint(value, rules),
+    },
     ...scopesOf(configuration).map(({ kind, namespace }) => ({
       kind,
       place: { ...system, ...(namespace !== undefined && { namespace }) },
@@ -40,13 +47,34 @@ function sourceFingerprint(value: unknown): string | undefined {
   return JSON.stringify([name, uid, resourceVersion, deletionTimestamp !== undefined]);
 }
 
-/** Of a Tenant or a Namespace. */
-function receiverFingerprint(value: unknown): string | undefined {
+/** Of a Tenant. */
+export function tenantFingerprint(value: unknown): string | undefined {
+  const { name, uid, labels, deletionTimestamp } = metadataOf(value);
+  return JSON.stringify([name, uid, deletionTimestamp !== undefined, sorted(textsIn(labels))]);
+}
+
+/**
+ * Of a Namespace. Tenants' users may write most of what is in it: of that nothing counts, or they could cause
+ * one run after the other.
+ */
+export function namespaceFingerprint(
+  value: unknown,
+  { mode, namespaces }: Pick<PublishingRules, 'mode' | 'namespaces'>,
+): string | undefined {
   const { name, tenant, uid, labels, deletionTimestamp } = metadataOf(value);
-  const sorted = isJSONObject(labels)
-    ? Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))
-    : [];
-  return JSON.stringify([tenant, name, uid, deletionTimestamp !== undefined, sorted]);
+  const isOfSources = typeof name === 'string' && namespaces.includes(name);
+  const guarded = mode === 'shared' ? sorted(guardedLabels(textsIn(labels))) : [];
+  if (!isOfSources && !guarded.some(([key]) => key === MANAGED_BY)) return undefined;
+  return JSON.stringify([tenant, name, uid, deletionTimestamp !== undefined, guarded]);
+}
+
+function textsIn(map: unknown): Readonly<Record<string, string>> {
+  const entries = isJSONObject(map) ? Object.entries(map) : [];
+  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
+}
+
+function sorted(map: Readonly<Record<string, string>>): (readonly [string, string])[] {
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function metadataOf(value: unknown): JSONObject {

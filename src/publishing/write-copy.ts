@@ -3,6 +3,7 @@
  * object is read and compared again, a few times; what is no copy is then left as it is.
  */
 import { hasManagedLabel } from '../api/managed-labels.ts';
+import { PUBLISHED_FROM } from '../api/published-objects.ts';
 import { compareCopy } from './copy.ts';
 import { NAMESPACES, type PublishingChange } from './plan.ts';
 import type { PublishedObject, PublishedObjects } from './ports.ts';
@@ -60,14 +61,19 @@ async function remove(
   for (let count = 0; count < ATTEMPTS && current !== undefined; count += 1) {
     if ((await objects.delete(kind, place, current, signal)) !== 'conflict') return;
     current = await objects.get(kind, place, object.metadata.name, signal);
-    // Another object of that name, or no copy any more.
-    if (
-      current !== undefined &&
-      (current.metadata.uid !== object.metadata.uid || !hasManagedLabel(current.metadata))
-    )
-      return;
+    if (current !== undefined && !isStillThatCopy(current, object)) return;
   }
   if (current !== undefined) throw new CopyConflict(CHANGING);
+}
+
+/** Not another object of that name, nor one that lost a mark. */
+function isStillThatCopy(current: PublishedObject, { metadata }: PublishedObject): boolean {
+  const { uid, labels } = current.metadata;
+  return (
+    uid === metadata.uid &&
+    hasManagedLabel(current.metadata) &&
+    labels?.[PUBLISHED_FROM] === metadata.labels?.[PUBLISHED_FROM]
+  );
 }
 
 /** Whether the change makes a namespace that later changes need. */

@@ -231,3 +231,20 @@ t.test('a policy is refused if the API server does not tell what its author hold
     },
   });
 });
+
+t.test(
+  'a policy that every replica would have to read for long is refused, but not what is there',
+  async (t) => {
+    const annotated = (length: number) => policy({}, { annotations: { note: 'x'.repeat(length) } });
+    t.equal((await reviewed({ object: annotated(60_000) }, all)).allowed, true);
+    const large = annotated(70_000);
+    t.match(await reviewed({ object: large }, all), {
+      allowed: false,
+      message: /metadata: .* larger than 65536/,
+    });
+    const update = { operation: 'UPDATE', oldObject: policy() } as const;
+    t.equal((await reviewed({ ...update, object: large }, all)).allowed, false, 'by an annotation alone');
+    t.equal((await reviewed({ ...update, object: large, oldObject: large }, all)).allowed, true);
+    t.equal((await reviewed({ ...update, object: annotated(66_000), oldObject: large }, all)).allowed, true);
+  },
+);

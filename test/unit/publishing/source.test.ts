@@ -97,7 +97,9 @@ t.test('a service account is one of the source’s namespace, and in the copy on
   const meta = { namespace: 'shared' };
   const source = read('shared', 'rolebindings', binding(account('shared')), meta);
   if ('refused' in source) throw new Error(source.refused);
-  t.match(copyOf(source, { namespace: 'web' }).object.subjects, [{ name: 'robot', namespace: 'web' }]);
+  const place = { namespace: 'web' };
+  const receiver = { name: 'd', labels: {}, place, isTerminating: false, uid: 'u' };
+  t.match(copyOf(source, place, receiver).object.subjects, [{ name: 'robot', namespace: 'web' }]);
 });
 
 t.test('shared: a binding names no ClusterRole but those of Stonegate', async (t) => {

@@ -1,0 +1,9 @@
+import t from 'tap';
+import { forEachInTurns } from '../../../src/lib/in-turns.ts';
+
+t.test('other events are handled between the parts of long work', async (t) => {
+  const order: string[] = [];
+  setImmediate(() => order.push('event'));
+  await forEachInTurns([1, 2, 3, 4], 2, (item) => order.push(`item ${item}`));
+  t.strictSame(order, ['item 1', 'item 2', 'event', 'item 3', 'item 4']);
+});
