@@ -19,7 +19,7 @@ import { readEvent, readLines, type WatchEvent } from './watch-events.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** Milliseconds from one list to the next. */
-export const LIST_INTERVAL = 60_000;
+const LIST_INTERVAL = 60_000;
 const RETRY = { first: 1_000, longest: 30_000 };
 /** Milliseconds that a watch lasts before another list may follow at once. */
 const SHORTEST_WATCH = 1_000;
