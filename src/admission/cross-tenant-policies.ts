@@ -13,7 +13,7 @@ import type { ReviewedTenant, Right } from './ports.ts';
 import type { RequiredAccess, RequiredRight } from './required-access.ts';
 import type { Violation } from './violation.ts';
 
-export const CROSS_TENANT_POLICIES = 'crosstenantpolicies';
+const CROSS_TENANT_POLICIES = 'crosstenantpolicies';
 
 export interface PolicyJudgement {
   readonly violations: readonly Violation[];

@@ -2,7 +2,7 @@
  * One provisioning run: plan, apply without `force` (held-back deletions are the operator's decision), and
  * the summary in the log. A state that does not change from run to run is logged once.
  */
-
+import { createChangedStates } from '../lib/changed-states.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ApplyResult } from './apply.ts';
 import { lossesOf } from './deletion-guard.ts';
@@ -79,14 +79,7 @@ export interface RunLog {
 const SHOWN = 20;
 
 export function createRunLog(logger: Logger): RunLog {
-  const said = new Map<string, string>();
-
-  /** Whether the text differs from the last one of this kind. */
-  function isNew(what: string, text: string): boolean {
-    const before = said.get(what) ?? '';
-    said.set(what, text);
-    return text !== before;
-  }
+  const isNew = createChangedStates();
 
   function tell(what: string, all: readonly object[], about: object, message: string): void {
     if (!isNew(what, JSON.stringify(all))) return;

@@ -43,7 +43,6 @@ export function admissionDeployment(
   const labels = { 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'stonegate' };
   const metadata = { namespace, name, labels };
   const containerPort = Number(bind.slice(bind.lastIndexOf(':') + 1));
-  const mount = (volume: string, mountPath: string) => ({ name: volume, mountPath, readOnly: true });
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
     {
@@ -68,52 +67,57 @@ export function admissionDeployment(
         selector: { matchLabels: labels },
         template: {
           metadata: { labels },
-          spec: {
-            serviceAccountName: name,
-            automountServiceAccountToken: false,
-            enableServiceLinks: false,
-            priorityClassName: 'system-cluster-critical',
-            securityContext: {
-              runAsNonRoot: true,
-              runAsUser: 65_532,
-              runAsGroup: 65_532,
-              fsGroup: 65_532,
-              seccompProfile: { type: 'RuntimeDefault' },
-            },
-            containers: [
-              {
-                name: 'stonegate',
-                image: 'stonegate:0.1.0',
-                args: ['serve', '--only', 'admission', '--config', '/etc/stonegate/stonegate.yaml'],
-                ports: [
-                  { name: 'https', containerPort },
-                  { name: 'admin', containerPort: 9_090 },
-                ],
-                securityContext: {
-                  allowPrivilegeEscalation: false,
-                  readOnlyRootFilesystem: true,
-                  capabilities: { drop: ['ALL'] },
-                },
-                livenessProbe: { httpGet: { path: '/livez', port: 'admin' } },
-                readinessProbe: { httpGet: { path: '/readyz', port: 'admin' } },
-                resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } },
-                volumeMounts: [
-                  mount('configuration', '/etc/stonegate'),
-                  mount('tls', '/run/stonegate/admission-tls'),
-                  ...(upstream === undefined ? [] : [mount('upstream', '/run/stonegate/upstream')]),
-                ],
-              },
-            ],
-            volumes: [
-              { name: 'configuration', configMap: { name } },
-              { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: MODE } },
-              ...(upstream === undefined ? [] : [{ name: 'upstream', ...credentialVolume(upstream) }]),
-            ],
-          },
+          spec: podSpec(containerPort, upstream),
         },
       },
     },
   ];
+}
+
+function podSpec(containerPort: number, upstream: UpstreamConfiguration | undefined): object {
+  const mount = (volume: string, mountPath: string) => ({ name: volume, mountPath, readOnly: true });
+  return {
+    serviceAccountName: NAME,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    priorityClassName: 'system-cluster-critical',
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      fsGroup: 65_532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [
+      {
+        name: 'stonegate',
+        image: 'stonegate:0.1.0',
+        args: ['serve', '--only', 'admission', '--config', '/etc/stonegate/stonegate.yaml'],
+        ports: [
+          { name: 'https', containerPort },
+          { name: 'admin', containerPort: 9_090 },
+        ],
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        livenessProbe: { httpGet: { path: '/livez', port: 'admin' } },
+        readinessProbe: { httpGet: { path: '/readyz', port: 'admin' } },
+        resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } },
+        volumeMounts: [
+          mount('configuration', '/etc/stonegate'),
+          mount('tls', '/run/stonegate/admission-tls'),
+          ...(upstream === undefined ? [] : [mount('upstream', '/run/stonegate/upstream')]),
+        ],
+      },
+    ],
+    volumes: [
+      { name: 'configuration', configMap: { name: NAME } },
+      { name: 'tls', secret: { secretName: `${NAME}-tls`, defaultMode: MODE } },
+      ...(upstream === undefined ? [] : [{ name: 'upstream', ...credentialVolume(upstream) }]),
+    ],
+  };
 }
 
 /** The service account's token, which is renewed, with the cluster's CA; or a client certificate. */

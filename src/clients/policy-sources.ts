@@ -28,7 +28,7 @@ import {
 import { Reflector } from './reflector.ts';
 
 /** Milliseconds after which facts that were not proven again grant nothing. */
-export const FACTS_EXPIRE = 180_000;
+const FACTS_EXPIRE = 180_000;
 
 const MEGABYTE = 1024 * 1024;
 /** Of one tenant: it takes no room from others. */

@@ -16,6 +16,8 @@ import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import type { TenantFacts, WebhookRegistration } from '../policy/ports.ts';
 import { isMeta, readObject } from './cluster-object-format.ts';
 
+const OWN_ROLES = 'stonegate:';
+
 /** @returns undefined for what is no object of the kind, as for the other kinds */
 export function readCrossTenantPolicy(value: unknown): CrossTenantPolicy | undefined {
   return isCrossTenantPolicy(value) ? value : undefined;
@@ -25,10 +27,16 @@ export function readTenantAdministration(value: unknown): TenantAdministration |
   return isTenantAdministration(value) ? value : undefined;
 }
 
+/**
+ * Without Stonegate's own roles, to which no administration refers by the object: tenants cause them, by the
+ * names of their policies, and so would take the room of the operator's.
+ */
 export function readClusterRole(value: unknown): readonly [string, readonly PolicyRule[]] | undefined {
   try {
     const role = readObject(value, 'ClusterRole');
-    return role.kind === 'ClusterRole' ? [role.metadata.name, role.rules] : undefined;
+    return role.kind === 'ClusterRole' && !role.metadata.name.startsWith(OWN_ROLES)
+      ? [role.metadata.name, role.rules]
+      : undefined;
   } catch {
     return undefined;
   }

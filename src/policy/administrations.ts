@@ -10,6 +10,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
 import type { TenantAdministration, TenantSelection } from '../api/tenancy-v1alpha1.ts';
 import { ownValue } from '../lib/json-object.ts';
+import { faultOf } from '../lib/json-shape.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
@@ -39,8 +40,8 @@ export interface AdministrationRules {
  * @throws InvalidPolicy
  */
 export function administrationOf({ metadata, spec }: TenantAdministration): AdministrationConfiguration {
-  if (!isTenantAdministrationSpec(spec))
-    throw invalid('spec has a field that is missing, wrong or not known');
+  const fault = faultOf(isTenantAdministrationSpec, spec, 'spec');
+  if (fault !== undefined) throw invalid(fault);
   const { notAfter: end, ...rest } = spec;
   const notAfter = endOf(end, 'spec.notAfter');
   return { name: metadata.name, ...rest, ...(notAfter !== undefined && { notAfter }) };

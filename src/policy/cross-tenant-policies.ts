@@ -5,6 +5,7 @@
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
 import type { CrossTenantPolicy } from '../api/tenancy-v1alpha1.ts';
+import { faultOf } from '../lib/json-shape.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { InvalidPolicy, invalid } from './invalid-policy.ts';
@@ -62,7 +63,8 @@ function policyIn(
 ): Policy {
   if (!isEnterable(tenant, systemTenant)) throw invalid('no policy lets users into this tenant');
   checkName(name);
-  if (!isCrossTenantPolicySpec(spec)) throw invalid('spec has a field that is missing, wrong or not known');
+  const fault = faultOf(isCrossTenantPolicySpec, spec, 'spec');
+  if (fault !== undefined) throw invalid(fault);
   checkLength(spec.subjects, 'spec.subjects');
   const subjects = spec.subjects.map((subject, at) => subjectOf(subject, tenant, `spec.subjects[${at}]`));
   const namespaces = namespacesOf(spec.namespaces, 'spec.namespaces');

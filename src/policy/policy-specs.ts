@@ -3,19 +3,11 @@
  * older or newer than this program: a field that is not known here may restrict what the others mean, so an
  * object with one grants nothing.
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { CrossTenantPolicy, CrossTenantSubject, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
 import { isExactly, isListOf, isObjectOf, isOptional, isRecordOf, isText } from '../lib/json-shape.ts';
+import { isPolicyRule } from '../rbac/policy-rule.ts';
 
 const isTexts = isListOf(isText);
-
-const isRule = isObjectOf<PolicyRule>({
-  apiGroups: isOptional(isTexts),
-  resources: isOptional(isTexts),
-  resourceNames: isOptional(isTexts),
-  nonResourceURLs: isOptional(isTexts),
-  verbs: isTexts,
-});
 
 const isSubject = isObjectOf<CrossTenantSubject>({
   kind: isExactly('User', 'Group'),
@@ -26,7 +18,7 @@ const isSubject = isObjectOf<CrossTenantSubject>({
 export const isCrossTenantPolicySpec = isObjectOf<CrossTenantPolicy['spec']>({
   subjects: isListOf(isSubject),
   namespaces: isTexts,
-  rules: isListOf(isRule),
+  rules: isListOf(isPolicyRule),
   notAfter: isOptional(isText),
 });
 

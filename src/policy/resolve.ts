@@ -18,13 +18,14 @@ import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
 import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
 import type { PolicyFacts } from './ports.ts';
 
-export interface PolicySources {
+/** Where policies are written. */
+export interface WrittenPolicies {
   /** Of the operator's file. */
   readonly abac: readonly AbacPolicy[];
   /** Of the configuration. */
   readonly administrations: readonly AdministrationConfiguration[];
-  /** Undefined if they are not known, or not current: then only the operator's file grants anything. */
-  readonly facts: PolicyFacts | undefined;
+  /** Empty where nothing is current. */
+  readonly facts: PolicyFacts;
 }
 
 export interface PolicySettings {
@@ -71,24 +72,21 @@ export interface ResolvedPolicies {
 }
 
 /**
- * @returns resolves the sources at an instant, in milliseconds since the epoch. Rules that it has checked are
- *   not checked again while their list is the same object.
+ * @returns resolves the policies at an instant, in milliseconds since the epoch. Rules that it has checked
+ *   are not checked again while their list is the same object.
  */
 export function createPolicyResolver(
   settings: PolicySettings,
-): (sources: PolicySources, now: number) => ResolvedPolicies {
+): (written: WrittenPolicies, now: number) => ResolvedPolicies {
   const checkRules = createRulesCheck(settings.grantable);
   const crossTenantPolicy = createCrossTenantPolicies({ ...settings, checkRules });
   const policyOfLine = memoizeByReference(policyOf);
   return ({ abac, administrations, facts }, now) => {
     const checks = { ...settings, checkRules, crossTenantPolicy, now };
-    const results =
-      facts === undefined
-        ? []
-        : [
-            ...resolveAdministrations(administrations, facts, checks),
-            ...(settings.crossTenantPolicies ? resolveCrossTenantPolicies(facts, checks) : []),
-          ];
+    const results = [
+      ...resolveAdministrations(administrations, facts, checks),
+      ...(settings.crossTenantPolicies ? resolveCrossTenantPolicies(facts, checks) : []),
+    ];
     const found = results.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
     const policies = [...abac.map(policyOfLine), ...found].sort(inOrder);
     const ends = policies.flatMap(({ notAfter }) => (notAfter === undefined ? [] : [notAfter]));

@@ -6,6 +6,7 @@ import { GIVEN_BY_MANAGE } from '../api/cluster-roles.ts';
 import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject } from '../lib/json-object.ts';
+import { isPolicyRule } from '../rbac/policy-rule.ts';
 import type { PublishedObject } from './ports.ts';
 
 type Mode = 'arktos' | 'shared';
@@ -21,7 +22,7 @@ export function roleProblem(
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
     return "it has an aggregationRule, by which a tenant's own roles would count";
   const rules = object.rules ?? [];
-  if (!Array.isArray(rules) || !rules.every(isRule)) return 'its rules cannot be read';
+  if (!Array.isArray(rules) || !rules.every(isPolicyRule)) return 'its rules cannot be read';
   if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
   const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
   return index < 0
@@ -102,17 +103,6 @@ function isSubject(value: unknown): value is RBACSubject {
     (apiGroup === undefined || apiGroup === group) &&
     (namespace === undefined || typeof namespace === 'string')
   );
-}
-
-function isRule(value: unknown): value is PolicyRule {
-  if (!isJSONObject(value) || !isTexts(value.verbs)) return false;
-  return [value.apiGroups, value.resources, value.resourceNames, value.nonResourceURLs].every(
-    (list) => list === undefined || isTexts(list),
-  );
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
 /** Grants something, by name. */

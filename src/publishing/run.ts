@@ -3,6 +3,7 @@
  * to run is logged once.
  */
 import { resourceName } from '../api/published-objects.ts';
+import { createChangedStates } from '../lib/changed-states.ts';
 import type { Logger } from '../lib/logger.ts';
 import { applyPublishing, type PublishingResult } from './apply.ts';
 import { placeName } from './desired-copies.ts';
@@ -76,13 +77,7 @@ export interface PublishingLog {
 const SHOWN = 20;
 
 export function createPublishingLog(logger: Logger): PublishingLog {
-  const said = new Map<string, string>();
-
-  function isNew(what: string, text: string): boolean {
-    const before = said.get(what) ?? '';
-    said.set(what, text);
-    return text !== before;
-  }
+  const isNew = createChangedStates();
 
   function tell(what: string, all: readonly object[], message: string): void {
     if (!isNew(what, JSON.stringify(all)) || all.length === 0) return;

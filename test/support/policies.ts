@@ -5,7 +5,7 @@ import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
 import type { CrossTenantPolicy, TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
 import { parseAbacFile } from '../../src/config/abac-file.ts';
 import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
-import { createPolicyResolver, type PolicySettings, type PolicySources } from '../../src/policy/resolve.ts';
+import { createPolicyResolver, type PolicySettings, type WrittenPolicies } from '../../src/policy/resolve.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 export const NOW = Date.UTC(2026, 6, 1);
@@ -110,12 +110,12 @@ const POLICY_SETTINGS: PolicySettings = {
 };
 
 export function resolvedPolicies(
-  sources: Partial<PolicySources>,
+  written: Partial<WrittenPolicies>,
   settings: Partial<PolicySettings> = {},
   now = NOW,
 ) {
   const resolve = createPolicyResolver({ ...POLICY_SETTINGS, ...settings });
-  return resolve({ abac: [], administrations: [], facts: policyFacts(), ...sources }, now);
+  return resolve({ abac: [], administrations: [], facts: policyFacts(), ...written }, now);
 }
 
 /** A user of acme in globex. */

@@ -67,6 +67,12 @@ t.test('what is no object of its kind is none', async (t) => {
   ]);
 });
 
+t.test('roles that tenants cause in the system tenant take no room', async (t) => {
+  const role = (name: string) => readClusterRole({ metadata: { name }, rules: [] });
+  t.equal(role('stonegate:policy:tenant:x'), undefined);
+  t.same(role('stonegate-like'), ['stonegate-like', []]);
+});
+
 t.test('a tenant that is being deleted is none', async (t) => {
   t.same(readTenant({ metadata: { name: 'acme' } }), { name: 'acme', labels: {} });
   t.equal(readTenant({ metadata: { name: 'acme', deletionTimestamp: '2026-01-01T00:00:00Z' } }), undefined);

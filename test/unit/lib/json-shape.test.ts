@@ -1,5 +1,6 @@
 import t from 'tap';
 import {
+  faultOf,
   isBoolean,
   isExactly,
   isFiniteNumber,
@@ -33,6 +34,28 @@ t.test('an object has all members of its shape; an optional one may be absent', 
     { name: 'a', x: 1, hidden: 1 },
   ])
     t.notOk(isPoint(other), JSON.stringify(other));
+});
+
+t.test('what is wrong with a value is said with the member in which it is', async (t) => {
+  const isRoute = isObjectOf<{ readonly kind: string; readonly points: readonly Point[] }>({
+    kind: isExactly('road', 'path'),
+    points: isListOf(isPoint),
+  });
+  const point = { name: 'a', x: 1 };
+  for (const [value, fault] of [
+    [{ kind: 'road', points: [point] }, undefined],
+    [{ kind: 'river', points: [point] }, 'route.kind is none of road, path'],
+    [{ points: [point] }, 'route.kind is missing'],
+    [{ kind: 'road', points: {} }, 'route.points is no list'],
+    [{ kind: 'road', points: [point, 1] }, 'route.points[1] is no object'],
+    [{ kind: 'road', points: [{ ...point, name: 1 }] }, 'route.points[0].name is no text'],
+    [{ kind: 'road', points: [{ ...point, x: '1' }] }, 'route.points[0].x is wrong'],
+    [
+      { kind: 'road', points: [{ ...point, ['\n'.repeat(64)]: 1 }] },
+      `route.points[0] has a field that is not known: "${'\\n'.repeat(63)}"`,
+    ],
+  ])
+    t.equal(faultOf(isRoute, value, 'route'), fault);
 });
 
 t.test('an object with a member that is not known is refused', async (t) => {
