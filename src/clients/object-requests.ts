@@ -52,7 +52,7 @@ export class ObjectRequests {
 
   /**
    * @param labelSelector empty for all
-   * @param read what is kept of an item, called with the `kind` of the list: whole items of many pages may
+   * @param read what is needed of an item, called with the `kind` of the list: whole items of many pages may
    *   take much memory. It may be called again for the same items.
    */
   async listEach<T>(

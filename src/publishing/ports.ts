@@ -31,7 +31,7 @@ export interface PublishedObjects {
    * thrown, so that it never looks like an empty list.
    *
    * @param labelSelector as in the API; empty for all
-   * @param read what is kept of an object: whole objects of all tenants may take much memory
+   * @param read what is needed of an object: whole objects of all tenants may take much memory
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
    *   ProvisioningForbidden, ProvisioningRefused, as every function here
    */

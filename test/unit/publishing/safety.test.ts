@@ -99,7 +99,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 }
 
-t.test('of the objects of all tenants, what they contain is not kept in memory', async (t) => {
+t.test('of the objects of all tenants, what they contain is not held in memory', async (t) => {
   const site = publishingSite({ mode: 'shared' });
   const large = { type: 'Opaque', data: { large: 'bGFyZ2U=' } };
   site.publish('secrets', 'registry', { type: 'Opaque', data: { small: 'eA==' } });
