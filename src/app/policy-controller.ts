@@ -140,7 +140,12 @@ class PolicyController {
       interval: INTERVAL,
       run: (signal) => this.#run(signal),
       onLeaseChange: (held) =>
-        this.#logger.info({ held }, 'whether this process provisions what policies say has changed'),
+        this.#logger.info(
+          {},
+          held
+            ? 'this process provisions what policies say'
+            : 'this process does not provision what policies say: no lease',
+        ),
       onFailure: (error) => this.#tell(error),
     });
   }

@@ -49,7 +49,6 @@ export interface PolicySourcesOptions {
 export class PolicySources implements PolicyFactsSource {
   readonly #callbacks = new Set<() => void>();
   readonly #clock: Clock;
-  readonly #enabled: EnabledPolicies;
   readonly #tenants: Reflector<TenantFacts>;
   readonly #clusterRoles: Reflector<readonly [string, readonly PolicyRule[]]> | undefined;
   readonly #administrations: Reflector<TenantAdministration> | undefined;
@@ -82,7 +81,6 @@ export class PolicySources implements PolicyFactsSource {
       });
     const tenancy = `/apis/${TENANCY_API_VERSION}`;
     this.#clock = options.clock;
-    this.#enabled = enabled;
     this.#tenants = reflect('', 'tenants', '/api/v1', readTenant);
     if (enabled.administrations || enabled.tenantAdministrations)
       this.#clusterRoles = reflect(RBAC, 'clusterroles', `/apis/${RBAC}/v1/${ofSystem}`, readClusterRole);
@@ -143,15 +141,16 @@ export class PolicySources implements PolicyFactsSource {
   }
 
   currentForms(): ReadonlySet<PolicyForm> {
-    const administrations = [this.#clusterRoles, ...this.#ifEnabled(this.#administrations)];
-    const needed: Readonly<Record<PolicyForm, readonly (Reflector<unknown> | undefined)[]>> = {
-      abac: [],
-      administration: this.#clusterRoles === undefined ? [] : administrations,
-      tenant: this.#enabled.crossTenantPolicies ? [this.#policies, this.#registrations] : [],
-    };
-    return new Set(
-      FORMS.filter((form) => [this.#tenants, ...needed[form]].every((source) => this.#isCurrent(source))),
-    );
+    const sources = [
+      ['abac', []],
+      ['administration', [this.#clusterRoles, this.#administrations]],
+      ['tenant', [this.#policies, this.#registrations]],
+    ] as const;
+    // What is not listed is not needed.
+    const isCurrent = (source: Reflector<unknown> | undefined) =>
+      source === undefined || this.#isCurrent(source);
+    const current = sources.filter(([, needed]) => [this.#tenants, ...needed].every(isCurrent));
+    return new Set(current.map(([form]) => form));
   }
 
   /** Milliseconds since the oldest proof; undefined before the first of each. */
@@ -168,12 +167,7 @@ export class PolicySources implements PolicyFactsSource {
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
-  #ifEnabled<T>(source: Reflector<T> | undefined): readonly Reflector<T>[] {
-    return source === undefined ? [] : [source];
-  }
-
-  #isCurrent(source: Reflector<unknown> | undefined): boolean {
-    const provenAt = source?.provenAt;
+  #isCurrent({ provenAt }: Reflector<unknown>): boolean {
     return provenAt !== undefined && this.#clock.now() < provenAt + FACTS_EXPIRE;
   }
 
@@ -184,4 +178,3 @@ export class PolicySources implements PolicyFactsSource {
 
 const RBAC = 'rbac.authorization.k8s.io';
 const ADMISSION = 'admissionregistration.k8s.io';
-const FORMS: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];

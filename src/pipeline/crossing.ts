@@ -122,7 +122,7 @@ function isOwnAPI(info: RequestInfo): boolean {
 
 /** In the same words for every tenant, also for one that does not exist. */
 function noEntry(info: RequestInfo, { username }: UserInfo, tenant: TenantName, cause: string): StatusError {
-  return forbidden('TenantForbidden', info, username, tenant, cause);
+  return forbidden('TenantForbidden', info, username, tenant, cause).annotated({ [ENTERED_TENANT]: tenant });
 }
 
 function beyondCeiling(

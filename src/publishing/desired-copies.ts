@@ -32,6 +32,11 @@ export interface PublishedFacts {
 /** Copies that are compared before other events are handled. */
 export const PER_TURN = 500;
 
+const NO_TENANT = {
+  arktos: 'no tenant is called',
+  shared: 'no namespace belongs to a Keystone domain with the id',
+} as const;
+
 export async function desiredCopies(
   { sources, receivers }: PublishedFacts,
   rules: SourceRules,
@@ -45,7 +50,7 @@ export async function desiredCopies(
       valid.push(source);
       const unknown = unknownTenants(source, receivers);
       if (unknown.length > 0)
-        refusals.push({ source: source.title, reason: `no tenant is called ${unknown.join(', ')}` });
+        refusals.push({ source: source.title, reason: `${NO_TENANT[rules.mode]} ${unknown.join(', ')}` });
     }
   }
   const copies = new Map<string, Copy>();

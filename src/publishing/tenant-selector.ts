@@ -38,11 +38,16 @@ export function parseTenantSelector(value: string): TenantSelector | { readonly 
   for (const part of parts) {
     const [, key, label] = LABEL.exec(part) ?? [];
     if (key === undefined || label === undefined)
-      return { problem: `${FORMS}; found ${JSON.stringify(part.slice(0, 100))}` };
+      return { problem: `${FORMS}; found ${JSON.stringify(firstFault(parts, part).slice(0, 100))}` };
     if (labels.has(key)) return { problem: `${FORMS}; found the label ${key} twice` };
     labels.set(key, label);
   }
   return { labels };
+}
+
+/** @returns the part that would be wrong among others too, or else the given one, which is so among these */
+function firstFault(parts: readonly string[], among: string): string {
+  return parts.find((part) => !NAME.test(part) && !LABEL.test(part)) ?? among;
 }
 
 export function selectsTenant(selector: TenantSelector, { name, labels }: SelectedTenant): boolean {

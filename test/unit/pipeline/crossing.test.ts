@@ -364,6 +364,19 @@ t.test('D329 the event of a refusal by the ceiling names the policies that let t
   });
 });
 
+t.test('D329 the event of a user whom no policy lets in names the tenant that they tried', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', '/tenants/nowhere/api/v1/pods');
+  t.match(pipeline.events.at(-1)?.record, {
+    tenant: 'acme',
+    outcome: {
+      status: 403,
+      code: 'TenantForbidden',
+      annotations: { 'stonegate.dev/entered-tenant': 'nowhere' },
+    },
+  });
+});
+
 t.test('every request is reported as received, and once', async (t) => {
   const { ask, pipeline } = guestPipeline();
   for (const target of [PODS, '/tenants/nowhere/api', '/tenants/x/tenants/y']) await ask('alice', target);

@@ -312,6 +312,18 @@ t.test('the tokens that a controller adds to a published ServiceAccount stay', a
   });
 });
 
+t.test('a selected tenant that is not there is reported in the terms of the mode', async (t) => {
+  for (const [mode, reason] of [
+    ['arktos', 'no tenant is called nosuch'],
+    ['shared', 'no namespace belongs to a Keystone domain with the id nosuch'],
+  ] as const) {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA, 'nosuch');
+    const { plan } = await publish(site);
+    t.match(plan.refusals, [{ source: 'secrets/shared/registry', reason }]);
+  }
+});
+
 t.test('shared: if two namespaces publish the same name, the first one configured counts', async (t) => {
   const site = publishingSite({ mode: 'shared', configuration: { namespaces: ['shared', 'later'] } });
   const annotations = { [PUBLISHED]: 'all' };
