@@ -18,26 +18,58 @@ export interface AdmissionAccessOptions {
 }
 
 /** At the same time. The tenant's own connections are not used: its write may hold them. */
-const REVIEWS = { total: 8, perSource: 4 };
-/** Waiting ones. Fewer requests wait so than one API server may have reviewed at the same time. */
-const WAITING = { total: 256, perSource: 48 };
-/** Waiting or under way, of one tenant from one source. */
-const REVIEWS_PER_TENANT = 20;
+const REVIEWS = { total: 8, perSource: 4, perTenant: 2 };
+/** Waiting ones of one source, and of one tenant from it: the largest queue makes room for others. */
+const WAITING = { perSource: 48, perTenant: 18 };
 /** Milliseconds; the webhook gives up before. */
 const QUEUE_TIMEOUT = 5_000;
 const NO_BYTES = Number.POSITIVE_INFINITY;
 
+type Permit = ReturnType<KeyedSemaphore['of']>;
+
 export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAccessOptions): AccessReview {
+  const queueOf = (requests: number) => ({ requests, bytes: NO_BYTES });
+  const options = { clock, queueTimeout: QUEUE_TIMEOUT, refusal: tooMany };
   const reviews = new KeyedSemaphore({
-    clock,
+    ...options,
     permits: REVIEWS.total,
     permitsPerKey: REVIEWS.perSource,
-    queue: { requests: WAITING.total, bytes: NO_BYTES },
-    queuePerKey: { requests: WAITING.perSource, bytes: NO_BYTES },
-    queueTimeout: QUEUE_TIMEOUT,
-    refusal: tooMany,
+    queue: queueOf(Number.POSITIVE_INFINITY),
+    queuePerKey: queueOf(REVIEWS.perSource),
   });
-  const pending = new Map<string, number>();
+  /** Of each source that has reviews: its tenants take turns. */
+  const sources = new Map<string, KeyedSemaphore>();
+
+  function tenantsOf(address: string): KeyedSemaphore {
+    const known = sources.get(address);
+    if (known !== undefined) return known;
+    const created = new KeyedSemaphore({
+      ...options,
+      permits: REVIEWS.perSource,
+      permitsPerKey: REVIEWS.perTenant,
+      queue: queueOf(WAITING.perSource),
+      queuePerKey: queueOf(WAITING.perTenant),
+    });
+    sources.set(address, created);
+    return created;
+  }
+
+  async function inTurn<T>(
+    address: string,
+    tenant: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const tenants = tenantsOf(address);
+    try {
+      return await withPermit(tenants.of(tenant), signal, () =>
+        withPermit(reviews.of(address), signal, work),
+      );
+    } finally {
+      if (tenants.inUse === 0 && tenants.queued.requests === 0) sources.delete(address);
+    }
+  }
+
   /**
    * For rights on every object: RBAC allows an unknown name by rules without names alone, whereas a rule may
    * hold the empty name.
@@ -45,17 +77,8 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
   const anyName = random.uuid();
 
   return {
-    async isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
-      const address = sourceKey(source);
-      const key = `${address} ${tenant ?? ''}`;
-      const ofTenant = pending.get(key) ?? 0;
-      if (ofTenant >= REVIEWS_PER_TENANT) throw tooMany();
-      pending.set(key, ofTenant + 1);
-      const permit = reviews.of(address);
-      let isAcquired = false;
-      try {
-        isAcquired = await permit.acquire(0, signal);
-        if (!isAcquired) throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+    isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
+      return inTurn(sourceKey(source), tenant ?? '', signal, async () => {
         const named = { name: anyName, ...right };
         const { allowed, denied = false } = await reviewer.review(
           { username, groups, uid, extra },
@@ -64,14 +87,19 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
           signal,
         );
         return allowed && !denied;
-      } finally {
-        if (isAcquired) permit.release();
-        const left = (pending.get(key) ?? 1) - 1;
-        if (left === 0) pending.delete(key);
-        else pending.set(key, left);
-      }
+      });
     },
   };
+}
+
+async function withPermit<T>(permit: Permit, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  if (!permit.tryAcquire() && !(await permit.acquire(0, signal)))
+    throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+  try {
+    return await work();
+  } finally {
+    permit.release();
+  }
 }
 
 function tooMany(): StatusError {

@@ -24,11 +24,11 @@ const MAX_PAGES = 2_000;
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;
 
-export interface ObjectList {
+export interface ObjectList<T> {
   /** Of the list: `SecretList`. */
   readonly kind: unknown;
   readonly apiVersion: unknown;
-  readonly items: readonly unknown[];
+  readonly items: readonly T[];
 }
 
 interface WithMeta {
@@ -46,10 +46,23 @@ export class ObjectRequests {
     this.#account = account;
   }
 
-  /** @param labelSelector empty for all */
-  async list(path: string, labelSelector: string, signal: AbortSignal): Promise<ObjectList> {
+  async list(path: string, labelSelector: string, signal: AbortSignal): Promise<ObjectList<unknown>> {
+    return this.listEach(path, labelSelector, signal, (item) => item);
+  }
+
+  /**
+   * @param labelSelector empty for all
+   * @param read what is needed of an item, called with the `kind` of the list: whole items of many pages may
+   *   take much memory. It may be called again for the same items.
+   */
+  async listEach<T>(
+    path: string,
+    labelSelector: string,
+    signal: AbortSignal,
+    read: (item: unknown, kind: unknown) => T,
+  ): Promise<ObjectList<T>> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const list = await this.#listOnce(path, labelSelector, signal);
+      const list = await this.#listOnce(path, labelSelector, signal, read);
       if (list !== undefined) return list;
     }
     throw unusable(new Error(`the list ${path} changes faster than it can be read`));
@@ -92,8 +105,13 @@ export class ObjectRequests {
   }
 
   /** @returns undefined if the list must be read again from the start */
-  async #listOnce(path: string, selector: string, signal: AbortSignal): Promise<ObjectList | undefined> {
-    const found: unknown[] = [];
+  async #listOnce<T>(
+    path: string,
+    selector: string,
+    signal: AbortSignal,
+    read: (item: unknown, kind: unknown) => T,
+  ): Promise<ObjectList<T> | undefined> {
+    const found: T[] = [];
     let next = '';
     let limit = PAGE;
     for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -113,7 +131,7 @@ export class ObjectRequests {
       const { items, metadata, kind, apiVersion } = objectIn(response);
       // Go may encode an empty list as null.
       if (items !== null && !Array.isArray(items)) throw unusable(new Error('the list has no items'));
-      found.push(...(items ?? []));
+      for (const item of items ?? []) found.push(read(item, kind));
       next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
       if (next === '') return { kind, apiVersion, items: found };
     }

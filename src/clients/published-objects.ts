@@ -14,10 +14,13 @@ import { ObjectRequests } from './object-requests.ts';
 export function createPublishedObjects(fetcher: UpstreamFetcher): PublishedObjects {
   const requests = new ObjectRequests(fetcher, STONEGATE_ACCOUNT);
   return {
-    async list(kind, place, labelSelector, signal) {
-      const list = await requests.list(publishedPath(kind, place), labelSelector, signal);
-      const [, listed] = /^(\w+)List$/.exec(String(list.kind)) ?? [];
-      return list.items.map((item) => readPublished(item, kind, listed));
+    async list(kind, place, labelSelector, signal, read) {
+      const path = publishedPath(kind, place);
+      const list = await requests.listEach(path, labelSelector, signal, (item, listKind) => {
+        const [, listed] = /^(\w+)List$/.exec(String(listKind)) ?? [];
+        return read(readPublished(item, kind, listed));
+      });
+      return list.items;
     },
     async get(kind, place, name, signal) {
       const object = await requests.get(`${publishedPath(kind, place)}/${segment(name)}`, signal);

@@ -27,7 +27,10 @@ export type Comparison =
   | { readonly action: 'create'; readonly object: PublishedObject }
   /** `object` has the metadata of the existing one. */
   | { readonly action: 'update'; readonly object: PublishedObject }
-  /** `existing` is deleted, since a field of it cannot be changed; then `object` is created. */
+  /**
+   * `existing` is deleted, since a field of it cannot be changed; then `object` is created.
+   * @field `existing` only what identifies it
+   */
   | { readonly action: 'replace'; readonly object: PublishedObject; readonly existing: PublishedObject }
   | { readonly conflict: string };
 
@@ -102,8 +105,15 @@ export function compareCopy({ source, object }: Copy, existing: PublishedObject 
   const fixed = fixedField(kind, object, existing);
   if (fixed === 'scope')
     return { conflict: 'it has another scope, and its custom resources would be deleted' };
-  if (fixed !== undefined) return { action: 'replace', object, existing };
+  if (fixed !== undefined) return { action: 'replace', object, existing: identityOf(existing) };
   return { action: 'update', object: updated(kind, object, existing) };
+}
+
+/** Without content, which may be large. */
+export function identityOf({ apiVersion, kind, metadata }: PublishedObject): PublishedObject {
+  const { managedFields: _managers, ...rest }: PublishedMeta & { readonly managedFields?: unknown } =
+    metadata;
+  return { apiVersion, kind, metadata: rest };
 }
 
 /** Of the same name, and so a copy; computing no digest. */

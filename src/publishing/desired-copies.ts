@@ -76,6 +76,10 @@ export function copyKey(kind: PublishedKind, { tenant, namespace }: Place, name:
   return [resourceName(kind), tenant ?? '', namespace ?? '', name].join('/');
 }
 
+export function keyOfCopy({ source, place }: Copy): string {
+  return copyKey(source.kind, place, source.object.metadata.name);
+}
+
 /** For messages: `acme/shared`, `acme`, `web`. */
 export function placeName({ tenant, namespace }: Place): string {
   return [tenant, namespace].filter((part) => part !== undefined).join('/');

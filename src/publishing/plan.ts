@@ -5,10 +5,11 @@
 import { MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { forEachInTurns } from '../lib/in-turns.ts';
-import { type Copy, compareCopy } from './copy.ts';
+import { type Comparison, type Copy, compareCopy } from './copy.ts';
 import {
   copyKey,
   type DesiredCopies,
+  keyOfCopy,
   PER_TURN,
   type PublishingRefusal,
   placeName,
@@ -22,7 +23,10 @@ import type { SourceRules } from './source.ts';
 export interface ExistingObject {
   readonly kind: PublishedKind;
   readonly place: Place;
+  /** Nothing but what identifies it: the objects of all tenants may take much memory. */
   readonly object: PublishedObject;
+  /** With the desired copy of that name, if there is one. */
+  readonly found?: Comparison;
 }
 
 export interface NamespaceFacts {
@@ -100,7 +104,7 @@ export function planPublishing(state: PublishingState, rules: PublishingRules): 
 class Planner {
   readonly #state: PublishingState;
   readonly #rules: PublishingRules;
-  readonly #existing: ReadonlyMap<string, PublishedObject>;
+  readonly #existing: ReadonlyMap<string, ExistingObject>;
   readonly #namespaces: ReadonlyMap<string, NamespaceFacts>;
   readonly #changes: PublishingChange[] = [];
   readonly #conflicts: PublishingConflict[] = [];
@@ -113,13 +117,13 @@ class Planner {
     this.#state = state;
     this.#rules = rules;
     this.#existing = new Map(
-      state.existing.map(({ kind, place, object }) => [copyKey(kind, place, object.metadata.name), object]),
+      state.existing.map((one) => [copyKey(one.kind, one.place, one.object.metadata.name), one]),
     );
     this.#namespaces = new Map(state.namespaces.map((one) => [`${one.tenant}/${one.name}`, one]));
   }
 
   async plan({ copies, refusals }: DesiredCopies): Promise<PublishingPlan> {
-    const wanted = new Set(copies.map(keyOf));
+    const wanted = new Set(copies.map(keyOfCopy));
     await forEachInTurns(inOrder(copies), PER_TURN, (copy) => this.#compare(copy));
     const stale = this.#state.existing.filter(
       (one) => !wanted.has(copyKey(one.kind, one.place, one.object.metadata.name)) && this.#isStale(one),
@@ -137,11 +141,17 @@ class Planner {
 
   #compare(copy: Copy): void {
     const { source, place } = copy;
-    const existing = this.#existing.get(keyOf(copy));
-    if (this.#isUnread(source.kind, source.namespace) || this.#isOfUnread(source.kind, place, existing))
+    const existing = this.#existing.get(keyOfCopy(copy));
+    if (
+      this.#isUnread(source.kind, source.namespace) ||
+      this.#isOfUnread(source.kind, place, existing?.object)
+    )
       return;
     const problem = this.#placeProblem(copy);
-    const found = problem === undefined ? compareCopy(copy, existing) : { conflict: problem };
+    const found =
+      problem === undefined
+        ? (existing?.found ?? compareCopy(copy, existing?.object))
+        : { conflict: problem };
     if ('conflict' in found) this.#block(copy, found.conflict);
     else if (found.action === 'none') this.#unchanged += 1;
     else {
@@ -163,7 +173,7 @@ class Planner {
   }
 
   #block(copy: Copy, reason: string): void {
-    this.#blocked.add(keyOf(copy));
+    this.#blocked.add(keyOfCopy(copy));
     this.#conflicts.push({ source: copy.source.title, place: copy.place, reason });
   }
 
@@ -233,10 +243,6 @@ function isBinding({ group, resource }: PublishedKind): boolean {
   return group === 'rbac.authorization.k8s.io' && resource.endsWith('bindings');
 }
 
-function keyOf({ source, place }: Copy): string {
-  return copyKey(source.kind, place, source.object.metadata.name);
-}
-
 function isWithin(place: Place, { tenant, namespace }: Place): boolean {
   return place.tenant === tenant && (namespace === undefined || place.namespace === namespace);
 }
@@ -245,7 +251,7 @@ function isWithin(place: Place, { tenant, namespace }: Place): boolean {
 function inOrder(copies: readonly Copy[]): readonly Copy[] {
   const ranked = copies.map((copy) => ({
     copy,
-    key: keyOf(copy),
+    key: keyOfCopy(copy),
     rank: isBinding(copy.source.kind) ? 1 : 0,
   }));
   ranked.sort((one, other) => one.rank - other.rank || (one.key < other.key ? -1 : 1));

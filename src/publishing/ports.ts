@@ -31,15 +31,17 @@ export interface PublishedObjects {
    * thrown, so that it never looks like an empty list.
    *
    * @param labelSelector as in the API; empty for all
+   * @param read what is needed of an object: whole objects of all tenants may take much memory
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
    *   ProvisioningForbidden, ProvisioningRefused, as every function here
    */
-  list(
+  list<T>(
     kind: PublishedKind,
     place: Place,
     labelSelector: string,
     signal: AbortSignal,
-  ): Promise<readonly PublishedObject[]>;
+    read: (object: PublishedObject) => T,
+  ): Promise<readonly T[]>;
   /** @returns undefined if there is none */
   get(
     kind: PublishedKind,

@@ -6,7 +6,8 @@ import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.
 import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import { copyKey, desiredCopies } from './desired-copies.ts';
+import { type Copy, compareCopy, identityOf } from './copy.ts';
+import { copyKey, desiredCopies, keyOfCopy } from './desired-copies.ts';
 import { COPIES } from './marks.ts';
 import {
   type ExistingObject,
@@ -41,31 +42,30 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   const { receivers, namespaces, present } = await readReceivers(options);
   const unread: UnreadSources[] = [];
   const sources = options.withdraw === true ? [] : await readSources(options, present, unread);
-  const copies = await readCopies(options, unread);
   const desired = await desiredCopies({ sources, receivers }, rules);
+  const wanted = new Map(desired.copies.map((copy) => [keyOfCopy(copy), copy]));
+  const copies = await readCopies(options, wanted, unread);
   const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
   const created = new Set(namespaces.map(({ tenant, name }) => `${tenant}/${name}`));
   const missing = desired.copies.filter(
-    ({ source, place, object }) =>
-      !known.has(copyKey(source.kind, place, object.metadata.name)) &&
-      (place.tenant === undefined ||
-        place.namespace === undefined ||
-        created.has(`${place.tenant}/${place.namespace}`)),
+    (copy) =>
+      !known.has(keyOfCopy(copy)) &&
+      (copy.place.tenant === undefined ||
+        copy.place.namespace === undefined ||
+        created.has(`${copy.place.tenant}/${copy.place.namespace}`)),
   );
-  const found = await mapWithConcurrency(
-    missing,
-    CONCURRENCY,
-    async ({ source: { kind }, place, object }) => {
-      // What failed once is not tried for every tenant.
-      if (unread.some((one) => one.kind === kind && one.namespace === undefined)) return [];
-      const reading = await attempt(() =>
-        options.objects.get(kind, place, object.metadata.name, options.signal),
-      );
-      if ('failure' in reading) unread.push({ kind, reason: reading.failure });
-      else if (reading.value !== undefined) return [{ kind, place, object: reading.value }];
-      return [];
-    },
-  );
+  const found = await mapWithConcurrency(missing, CONCURRENCY, async (copy) => {
+    const { place, object } = copy;
+    const { kind } = copy.source;
+    // What failed once is not tried for every tenant.
+    if (unread.some((one) => one.kind === kind && one.namespace === undefined)) return [];
+    const reading = await attempt(() =>
+      options.objects.get(kind, place, object.metadata.name, options.signal),
+    );
+    if ('failure' in reading) unread.push({ kind, reason: reading.failure });
+    else if (reading.value !== undefined) return [existing(kind, place, reading.value, copy)];
+    return [];
+  });
   return { desired, receivers, namespaces, existing: [...copies, ...found.flat()], unread };
 }
 
@@ -79,12 +79,12 @@ interface ReceiverFacts {
 async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<ReceiverFacts> {
   const { mode, namespaces: publishing, systemTenant } = rules;
   if (mode === 'shared') {
-    const all = await objects.list(NAMESPACES, {}, ALL, signal);
+    const all = await objects.list(NAMESPACES, {}, ALL, signal, whole);
     return { receivers: namespaceReceivers(all, publishing), namespaces: [], present: namesOf(all) };
   }
   const [tenants, all] = await Promise.all([
-    objects.list(TENANTS, {}, ALL, signal),
-    objects.list(NAMESPACES, { tenant: 'all' }, ALL, signal),
+    objects.list(TENANTS, {}, ALL, signal, whole),
+    objects.list(NAMESPACES, { tenant: 'all' }, ALL, signal, whole),
   ]);
   const ofSystem = all.filter(({ metadata }) => metadata.tenant === systemTenant);
   return {
@@ -119,9 +119,11 @@ async function readSources(
     const place: Place = { ...tenant, ...(namespace !== undefined && { namespace }) };
     const reading =
       namespace === undefined || present.has(namespace)
-        ? await attempt(() => objects.list(kind, place, ALL, signal))
+        ? await attempt(() =>
+            objects.list(kind, place, ALL, signal, (object) => (isAnnotated(object) ? object : undefined)),
+          )
         : { failure: `the namespace ${namespace} is not there: its copies stay` };
-    const annotated = 'failure' in reading ? [] : reading.value.filter(isAnnotated);
+    const annotated = 'failure' in reading ? [] : reading.value.filter((object) => object !== undefined);
     const problem =
       'failure' in reading
         ? reading.failure
@@ -154,26 +156,42 @@ function distinctKinds(kinds: readonly PublishedKind[]): PublishedKind[] {
 
 async function readCopies(
   { objects, rules, configuration, signal }: ReadOptions,
+  wanted: ReadonlyMap<string, Copy>,
   unread: UnreadSources[],
 ): Promise<readonly ExistingObject[]> {
   const place: Place = rules.mode === 'arktos' ? { tenant: 'all' } : {};
   const results = await mapWithConcurrency(copiedKinds(configuration), CONCURRENCY, async (kind) => {
-    const reading = await attempt(() => objects.list(kind, place, COPIES, signal));
-    if (!('failure' in reading)) return reading.value.map((object) => existing(kind, object));
+    const reading = await attempt(() =>
+      objects.list(kind, place, COPIES, signal, (object) => {
+        const own = placeOf(kind, object);
+        return existing(kind, own, object, wanted.get(copyKey(kind, own, object.metadata.name)));
+      }),
+    );
+    if (!('failure' in reading)) return reading.value;
     unread.push({ kind, reason: reading.failure });
     return [];
   });
   return results.flat();
 }
 
-function existing(kind: PublishedKind, object: PublishedObject): ExistingObject {
-  const { tenant, namespace } = object.metadata;
-  const place = {
+function placeOf(kind: PublishedKind, { metadata: { tenant, namespace } }: PublishedObject): Place {
+  return {
     ...(tenant !== undefined && { tenant }),
     ...(kind.namespaced && namespace !== undefined && { namespace }),
   };
-  return { kind, place, object };
 }
+
+/** @param copy the desired one of that name */
+function existing(
+  kind: PublishedKind,
+  place: Place,
+  object: PublishedObject,
+  copy: Copy | undefined,
+): ExistingObject {
+  return { kind, place, object: identityOf(object), ...(copy && { found: compareCopy(copy, object) }) };
+}
+
+const whole = (object: PublishedObject): PublishedObject => object;
 
 async function attempt<T>(
   read: () => Promise<T>,

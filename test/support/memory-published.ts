@@ -81,7 +81,7 @@ function createMemoryPublished(): MemoryPublished {
       store(kind, place, written, uid ?? `uid-${revision + 1}`);
     },
     drop: (kind, place, name) => void objects.delete(keyOf(kind, place, name)),
-    async list(kind, place, selector) {
+    async list(kind, place, selector, _signal, read) {
       self.before('list', kind, place, '');
       return [...objects.values()]
         .filter((one) => resourceName(one.kind) === resourceName(kind))
@@ -93,7 +93,8 @@ function createMemoryPublished(): MemoryPublished {
             const [key = '', value] = one.split('=');
             return value === undefined ? labels[key] !== undefined : labels[key] === value;
           }),
-        );
+        )
+        .map(read);
     },
     async get(kind, place, name) {
       self.before('get', kind, place, name);

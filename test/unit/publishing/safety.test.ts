@@ -1,5 +1,6 @@
 import t from 'tap';
 import { PUBLISHED } from '../../../src/api/published-objects.ts';
+import { readPublishing } from '../../../src/publishing/read-state.ts';
 import { runPublishing } from '../../../src/publishing/run.ts';
 import {
   kindOf,
@@ -97,6 +98,30 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.ok(site.copy('secrets', 'registry', 'acme'));
   });
 }
+
+t.test('of the objects of all tenants, what they contain is not held in memory', async (t) => {
+  const site = publishingSite({ mode: 'shared' });
+  const large = { type: 'Opaque', data: { large: 'bGFyZ2U=' } };
+  site.publish('secrets', 'registry', { type: 'Opaque', data: { small: 'eA==' } });
+  site.publish('secrets', 'own', DATA);
+  await publish(site);
+  const copy = site.copy('secrets', 'registry', 'acme');
+  site.objects.put(SECRETS, { namespace: 'acme' }, { ...copy, ...large });
+  site.objects.put(SECRETS, { namespace: 'acme' }, { ...large, metadata: { name: 'own' } });
+  const state = await readPublishing({ ...site, signal: new AbortController().signal });
+  t.ok(state.existing.length > 0);
+  t.notMatch(JSON.stringify(state.existing), /bGFyZ2U=/);
+});
+
+t.test('a copy of an object without content is restored too', async (t) => {
+  const site = publishingSite();
+  site.publish('secrets', 'empty', { type: 'Opaque' });
+  await publish(site);
+  const copy = site.copy('secrets', 'empty', 'acme');
+  site.objects.put(SECRETS, { tenant: 'acme', namespace: 'shared' }, { ...copy, data: { a: 'eA==' } });
+  await publish(site);
+  t.equal(site.copy('secrets', 'empty', 'acme')?.data, undefined);
+});
 
 t.test('shared: what a tenant sets on its namespace during a run does not delay its copies', async (t) => {
   const site = publishingSite({ mode: 'shared' });
