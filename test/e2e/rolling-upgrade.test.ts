@@ -126,7 +126,8 @@ async function periodicRuns({ process }: Version): Promise<number> {
 
 t.test('each version finds what the other stores under the same configuration', async (t) => {
   const previous = checkOutPrevious(t);
-  const samples = globSync('config/samples/*.yaml');
+  // Those that it can read: later samples may have sections that it does not know.
+  const samples = globSync(join(dirname(dirname(previous)), 'config/samples/*.yaml'));
   t.ok(samples.length > 0);
   // A new setting of these two sections is absent by default: a default value would end all portal sessions.
   for (const sample of samples)

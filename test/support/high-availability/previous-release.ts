@@ -13,7 +13,7 @@ import type { Test } from 'tap';
 const PREVIOUS = '8fc67b984c36874bc9c93a4e09133f4090f1c36a';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const PARTS = ['src', 'package.json', 'package-lock.json', 'tsconfig.json'];
+const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
 
 function git(...words: string[]): Buffer {
   return execFileSync('git', ['-C', ROOT, ...words], {
