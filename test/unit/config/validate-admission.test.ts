@@ -55,10 +55,12 @@ const HEAD = 'apiVersion: stonegate.dev/v1alpha1\nkind: StonegateConfiguration\n
 const ADMISSION = 'admission: { tls: { certFile: tls.crt, keyFile: tls.key } }\n';
 
 t.test('a process that serves only the webhook', async (t) => {
-  await t.test('needs no other section, and reads no file of one', async (t) => {
+  await t.test('needs no other section, and reads the files of none but the upstream', async (t) => {
     t.same(await loaded(t, HEAD + ADMISSION), []);
-    const others = 'upstream: { server: "https://u", credential: { tokenFile: not-there } }\n';
+    const others = 'cache: { redis: { url: { fromFile: not-there } } }\n';
     t.same(await loaded(t, HEAD + ADMISSION + others), []);
+    const upstream = 'upstream: { server: "https://u", credential: { tokenFile: not-there } }\n';
+    t.match(await loaded(t, HEAD + ADMISSION + upstream), [/^upstream\.credential\.tokenFile/]);
   });
 
   await t.test('is told what is wrong', async (t) => {
