@@ -77,6 +77,8 @@ export function createPolicyController(
   });
 }
 
+const FORM_OF = { CrossTenantPolicy: 'tenant', TenantAdministration: 'administration' } as const;
+
 type WantedOptions = Omit<Parameters<typeof desiredRBAC>[1], 'tenants'>;
 
 function wantedOf(snapshot: PolicySnapshot, options: WantedOptions): WantedPolicies {
@@ -94,7 +96,8 @@ function wantedOf(snapshot: PolicySnapshot, options: WantedOptions): WantedPolic
     forms,
     statuses: statuses.flatMap(({ origin, ...status }) => {
       const object = byOrigin.get(keyOf(origin, options));
-      return object === undefined ? [] : [{ object, status }];
+      // Without current facts the reason would be wrong: what is not known looks missing.
+      return object === undefined || !forms.has(FORM_OF[object.kind]) ? [] : [{ object, status }];
     }),
   };
 }
