@@ -13,6 +13,7 @@ import { createRulesCheck } from '../policy/granted-rules.ts';
 import { InvalidPolicy } from '../policy/invalid-policy.ts';
 import { applyPublishing } from '../publishing/apply.ts';
 import { createPublishingController, type PublishingController } from '../publishing/controller.ts';
+import { matchesPattern } from '../publishing/name-pattern.ts';
 import type { PublishingRules } from '../publishing/plan.ts';
 import type { ReadOptions } from '../publishing/read-state.ts';
 import { makePublishingPlan, runPublishing } from '../publishing/run.ts';
@@ -121,7 +122,9 @@ function publishingOptions(
     mayPublishName: (kind, name) =>
       section.clusterScoped.some(
         (one) =>
-          one.kind.group === kind.group && one.kind.resource === kind.resource && matches(one.names, name),
+          one.kind.group === kind.group &&
+          one.kind.resource === kind.resource &&
+          matchesPattern(one.names, name),
       ),
   };
   return { objects: createPublishedObjects(fetcher), rules, configuration: section, withdraw };
@@ -141,13 +144,6 @@ function mayGrant(check: () => void): boolean {
     if (error instanceof InvalidPolicy) return false;
     throw error;
   }
-}
-
-/** @param pattern with at most one `*` */
-function matches(pattern: string, name: string): boolean {
-  const [before = '', after] = pattern.split('*');
-  if (after === undefined) return name === pattern;
-  return name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after);
 }
 
 /** For `stonegate publish`: the plan of one run, and its application. */
