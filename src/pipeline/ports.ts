@@ -54,7 +54,10 @@ export interface Upgrade {
 
 export interface ResponseWriter {
   readonly headersSent: boolean;
-  /** True once the response is complete or the client is gone. */
+  /**
+   * True once the response is complete or the client is gone. A response with a Content-Length may be
+   * complete with the last byte that is written, before `end`.
+   */
   readonly closed: boolean;
   /**
    * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on

@@ -11,9 +11,11 @@ const MAX_BYTES = 64 * 1024;
 export class ObservedBody implements ResponseWriter {
   readonly #response: ResponseWriter;
   readonly #onBody: (body: Buffer) => void;
-  /** Undefined once the response is not to be read. */
+  /** Undefined once the response is not to be read, or has been. */
   #chunks: Buffer[] | undefined = [];
   #bytes = 0;
+  /** Of the whole body; undefined if its end is not known before. */
+  #length: number | undefined;
 
   /** @param onBody called for a response that is not compressed; it must not throw */
   constructor(response: ResponseWriter, onBody: (body: Buffer) => void) {
@@ -31,6 +33,8 @@ export class ObservedBody implements ResponseWriter {
 
   writeHead(status: number, headers: HeaderList): void {
     if (headerValue(headers, 'content-encoding') !== undefined) this.#chunks = undefined;
+    const length = headerValue(headers, 'content-length');
+    if (length !== undefined) this.#length = Number(length);
     this.#response.writeHead(status, headers);
   }
 
@@ -39,6 +43,8 @@ export class ObservedBody implements ResponseWriter {
     if (this.#bytes > MAX_BYTES) this.#chunks = undefined;
     // A copy: the memory of a chunk is used again.
     this.#chunks?.push(Buffer.from(chunk));
+    // A response that has its length is complete with this chunk: `end` is not called.
+    if (this.#bytes === this.#length) this.#read();
     return this.#response.write(chunk, onTaken);
   }
 
@@ -47,11 +53,17 @@ export class ObservedBody implements ResponseWriter {
   }
 
   end(chunk?: Uint8Array | string): void {
-    if (this.#chunks !== undefined) this.#onBody(Buffer.concat(this.#chunks));
+    this.#read();
     this.#response.end(chunk);
   }
 
   destroy(): void {
     this.#response.destroy();
+  }
+
+  #read(): void {
+    const chunks = this.#chunks;
+    this.#chunks = undefined;
+    if (chunks !== undefined) this.#onBody(Buffer.concat(chunks));
   }
 }

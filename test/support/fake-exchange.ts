@@ -3,7 +3,7 @@
  */
 import { Readable } from 'node:stream';
 import type { AskedExchange } from '../../src/authorization/authorizer.ts';
-import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
+import { type HeaderField, type HeaderList, headerValue } from '../../src/lib/header-list.ts';
 import type { Exchange, ResponseWriter, Upgrade } from '../../src/pipeline/ports.ts';
 
 export interface FakeResponse extends ResponseWriter {
@@ -90,8 +90,11 @@ function fakeResponse(clientIsGone: () => boolean): FakeResponse {
       status = code;
       headers = [...list];
     },
+    // Like a listener: the last byte of a declared length completes the response.
     write(chunk) {
       chunks.push(Buffer.from(chunk));
+      const length = headerValue(headers, 'content-length');
+      if (length !== undefined && Buffer.concat(chunks).length >= Number(length)) ended = true;
       return true;
     },
     onDrain(callback) {

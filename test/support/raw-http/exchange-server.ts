@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
-import { fromRawHeaders } from '../../../src/lib/header-list.ts';
+import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
 import type { Exchange, ResponseWriter, Upgrade } from '../../../src/pipeline/ports.ts';
 
 export interface ExchangeServer {
@@ -74,6 +74,7 @@ function toExchange(
 
 /** @param drains what says that there is room again: an upgraded socket no longer tells its response */
 function toWriter(response: http.ServerResponse, connection: Duplex, drains: Writable): ResponseWriter {
+  let remaining: number | undefined;
   return {
     get headersSent() {
       return response.headersSent;
@@ -82,11 +83,20 @@ function toWriter(response: http.ServerResponse, connection: Duplex, drains: Wri
       return response.writableEnded || response.destroyed;
     },
     writeHead(status, headers) {
+      const length = headerValue(headers, 'content-length');
+      if (length !== undefined) remaining = Number(length);
       response.writeHead(status, headers.flat());
       // The head now, as latin1; `flushHeaders` would send it as UTF-8.
       response.write('', 'latin1');
     },
-    write: (chunk) => response.write(chunk),
+    write(chunk) {
+      if (remaining === undefined) return response.write(chunk);
+      remaining -= chunk.length;
+      if (remaining > 0) return response.write(chunk);
+      // As Stonegate's own listener does: the last byte of a declared length completes the response.
+      response.end(chunk);
+      return true;
+    },
     onDrain: (callback) => drains.once('drain', callback),
     end: (chunk) => response.end(chunk),
     destroy: () => connection.destroy(),

@@ -30,6 +30,18 @@ t.test('the client gets each piece at once; the whole is read before the respons
   t.ok(response.closed);
 });
 
+t.test('a response with a length is read before the client has its last piece', async (t) => {
+  const { observed, response, bodies, endedBefore } = observe();
+  observed.writeHead(201, [['Content-Length', '7']]);
+  observed.write(Buffer.from('{"a":'));
+  t.same(bodies, []);
+  observed.write(Buffer.from('1}'));
+  t.same(bodies, ['{"a":1}']);
+  t.same(endedBefore, [false]);
+  t.ok(response.closed);
+  t.equal(response.text, '{"a":1}');
+});
+
 t.test('a compressed response is not read', async (t) => {
   const { observed, response, bodies } = observe();
   observed.writeHead(201, [['Content-Encoding', 'gzip']]);
