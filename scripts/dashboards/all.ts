@@ -4,10 +4,19 @@ import { IDENTITY } from './identity.ts';
 import { PROCESS } from './process.ts';
 import { PROVISIONING } from './provisioning.ts';
 import { RBAC_INDEX } from './rbac-index.ts';
+import { SHARING } from './sharing.ts';
 import { TENANTS } from './tenants.ts';
 import { TRAFFIC } from './traffic.ts';
 
-const DASHBOARDS: readonly Dashboard[] = [TRAFFIC, IDENTITY, TENANTS, PROVISIONING, RBAC_INDEX, PROCESS];
+const DASHBOARDS: readonly Dashboard[] = [
+  TRAFFIC,
+  IDENTITY,
+  TENANTS,
+  PROVISIONING,
+  SHARING,
+  RBAC_INDEX,
+  PROCESS,
+];
 
 /** Written by hand. */
 export const ALERTS = 'config/alerts/stonegate.yaml';

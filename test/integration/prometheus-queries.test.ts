@@ -38,6 +38,7 @@ t.test('dashboards and alerts', { skip }, async (t) => {
       'StonegateIndexRefused',
       'StonegateIssuerUnavailable',
       'StonegateKeystoneUnavailable',
+      'StonegatePoliciesRefused',
       'StonegateRedisUnavailable',
       'StonegateReloadFailed',
       'StonegateTenantLimited',

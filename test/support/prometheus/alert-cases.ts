@@ -47,6 +47,12 @@ const runs = (good: string, bad: string): Series => ({
   'stonegate_bindings_runs_total{trigger="periodic",result="error"}': bad,
 });
 
+/** Of the controller of policies, or of publishing. */
+const controllerRuns = (controller: 'policies' | 'publishing', good: string, bad: string): Series => ({
+  [`stonegate_${controller}_runs_total{result="ok"}`]: good,
+  [`stonegate_${controller}_runs_total{result="incomplete"}`]: bad,
+});
+
 /** In promtool's time, which begins at 0: an end in so many hours, 20 minutes from the start. */
 const certificate = (hours: number): Series => ({
   'stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"}': `${20 * 60 + hours * 3600}x60`,
@@ -194,6 +200,30 @@ export const ALERT_CASES: readonly AlertCase[] = [
     after: 20,
     fires: { stonegate_bindings_held_back: '4x60' },
     silent: { stonegate_bindings_held_back: '0x12 4x5 0x40' },
+  },
+  {
+    alert: 'StonegatePoliciesStale',
+    after: 8,
+    fires: { stonegate_policies_age_seconds: '0+60x60' },
+    silent: { stonegate_policies_age_seconds: '170x60' },
+  },
+  {
+    alert: 'StonegatePoliciesRefused',
+    after: 15,
+    fires: { 'stonegate_policies_failures_total{resource="tenants",failure="refused"}': GROWING },
+    silent: { 'stonegate_policies_failures_total{resource="tenants",failure="expired"}': GROWING },
+  },
+  {
+    alert: 'StonegatePoliciesFailing',
+    after: 50,
+    fires: controllerRuns('policies', '3x60', GROWING),
+    silent: controllerRuns('policies', '0x45 1x15', GROWING),
+  },
+  {
+    alert: 'StonegatePublishingFailing',
+    after: 50,
+    fires: controllerRuns('publishing', '3x60', GROWING),
+    silent: controllerRuns('publishing', '0x45 1x15', GROWING),
   },
   {
     alert: 'StonegateIndexStale',

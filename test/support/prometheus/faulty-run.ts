@@ -4,6 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { prepareCrossTenant } from '../cross-tenant.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { createHttpsClient } from '../https-client.ts';
@@ -20,6 +21,13 @@ const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const DAY = 86_400_000;
 /** More than one request, so that a ratio rises soon. */
 const EACH_TIME = 5;
+
+const PUBLISHED_FROM = 'shared';
+const PUBLISHING = { namespaces: [PUBLISHED_FROM], interval: '1s' };
+const AUDITORS = {
+  subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
+  rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
+};
 
 /** An interval of the run in which something was wrong. */
 export interface Fault {
@@ -144,6 +152,7 @@ async function configure(
       redis: { url: { fromFile: 'redis-url' }, timeout: '250ms' },
       sealingKeys: [{ fromFile: 'cache.key' }],
     },
+    publishing: PUBLISHING,
     limits: {
       perTenant: { perSecond: 50, burst: 100 },
       unknownCredentials: { perSource: { perSecond: 1_000, burst: 1_000 } },
@@ -155,14 +164,26 @@ async function configure(
   };
   testbed.keystone.directory.role('admin');
   testbed.keystone.directory.role('reader');
+  let all: Record<string, object> = sections;
   const configured = {
     ...testbed,
-    configure: (changes: Record<string, object>) => testbed.configure({ ...sections, ...changes }),
+    configure(changes: Record<string, object>) {
+      all = { ...all, ...changes };
+      return testbed.configure(all);
+    },
   };
-  await admitProvisioner(configured, {
-    mode: 'arktos',
-    bindings: { provision: 'periodic', interval: '1s', maxDeletedShare: 1 },
+  const bindings = { provision: 'periodic', interval: '1s', maxDeletedShare: 1 };
+  await admitProvisioner(configured, { mode: 'arktos', bindings });
+  const { policy } = await prepareCrossTenant(configured, {
+    authorization: { crossTenantPolicies: true },
+    configuration: { bindings: { credential: { tokenFile: 'provisioner-token' }, ...bindings } },
   });
+  policy('globex', 'auditors', AUDITORS);
+  const { seed } = testbed.apiServer;
+  seed.namespace(PUBLISHED_FROM, { tenant: 'system' });
+  const metadata = { annotations: { 'multi-tenancy.k8s.io/published': 'all' } };
+  const home = { tenant: 'system', namespace: PUBLISHED_FROM };
+  seed.object('v1/configmaps', 'settings', { metadata, data: {} }, home);
 }
 
 async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site): Promise<void> {
@@ -222,6 +243,7 @@ async function apiServerFaults({ testbed, ask, until, during }: Site): Promise<v
     await until('StonegateErrorBudgetBurns', () => ask(alice));
     await apiServer.restart();
     await until('StonegateIndexRefused', () => ask(alice));
+    await until('StonegatePoliciesRefused', () => ask(alice));
     if (own !== undefined) apiServer.cluster.tokens.set(OWN_TOKEN, own);
   });
   await during('API server down', async () => {
