@@ -11,7 +11,6 @@ import type {
   UpstreamConfiguration,
 } from '../api/config-v1alpha1.ts';
 import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
-import { abacPoliciesOf } from '../config/abac-file.ts';
 import { checkContent } from '../config/content-checks.ts';
 import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
@@ -24,11 +23,7 @@ import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 import { crdManifests } from './crd-manifests.ts';
-import {
-  type ProvisionedPolicies,
-  type ProvisionerNeeds,
-  provisionerManifests,
-} from './provisioner-manifests.ts';
+import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import {
   configMapManifests,
   type ImpersonationNeeds,
@@ -137,8 +132,7 @@ function needsOfMode(mode: string): Needs {
 }
 
 /**
- * Of the files it names only the AuthenticationConfiguration is read, for its extra keys, and the ABAC policy
- * file, for the names of its policies. The credential may
+ * Of the files it names only the AuthenticationConfiguration is read, for its extra keys. The credential may
  * not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
@@ -160,23 +154,21 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     read,
   );
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
-  const abacFile = configuration?.authorization.abacPolicyFile;
-  const abac = abacFile === undefined ? undefined : await read(abacFile);
   return complete && configuration !== undefined && problems.length === 0
-    ? needsOf(configuration, abac)
+    ? needsOf(configuration)
     : undefined;
 }
 
-/** @param abac the operator's policies, if there are any */
-function needsOf(configuration: StonegateConfiguration, abac: Buffer | undefined): Needs {
+function needsOf(configuration: StonegateConfiguration): Needs {
   const { tenancy, authentication, upstream, bindings, publishing, webhook, access } = configuration;
+  const policies = enabledPolicies(configuration);
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
     index: access.index,
-    policies: enabledPolicies(configuration),
-    provisionedPolicies: provisionedPoliciesOf(configuration, abac),
+    policies,
+    grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },
     constrained: false,
     extraKeys: [
@@ -192,24 +184,6 @@ function needsOf(configuration: StonegateConfiguration, abac: Buffer | undefined
     targets: [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
       ({ roles = {} }) => Object.values(roles),
     ),
-  };
-}
-
-/** A file with mistakes is reported by `stonegate check`; its policies are not in force. */
-function provisionedPoliciesOf(
-  configuration: StonegateConfiguration,
-  abac: Buffer | undefined,
-): ProvisionedPolicies | undefined {
-  if (!hasPolicies(enabledPolicies(configuration))) return undefined;
-  const { policies } = abacPoliciesOf(configuration, () => abac);
-  return {
-    roles: [
-      ...policies.map(({ name }) => `stonegate:policy:abac:${name}`),
-      ...configuration.authorization.administrations.map(
-        ({ name }) => `stonegate:policy:administration:${name}`,
-      ),
-    ],
-    grantable: configuration.access.grantable,
   };
 }
 

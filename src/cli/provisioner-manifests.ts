@@ -18,17 +18,10 @@ export interface ProvisionerNeeds {
   readonly createRoles: boolean;
   /** The roles that Keystone roles are bound to. */
   readonly targets: readonly RoleTarget[];
-  /** Undefined without cross-tenant policies. */
-  readonly provisionedPolicies?: ProvisionedPolicies | undefined;
+  /** What policies may grant besides `stonegate:manage`; undefined without cross-tenant policies. */
+  readonly grantable?: readonly PolicyRule[] | undefined;
   /** Undefined if nothing is published. */
   readonly publishing?: PublishingNeeds | undefined;
-}
-
-export interface ProvisionedPolicies {
-  /** Names of roles that the configuration and its files name; of objects, the names are not known. */
-  readonly roles: readonly string[];
-  /** `access.grantable`. */
-  readonly grantable: readonly PolicyRule[];
 }
 
 const NAME = 'stonegate-provisioner';
@@ -49,7 +42,7 @@ export function provisionerRules({
   mode,
   createRoles,
   targets,
-  provisionedPolicies: policies,
+  grantable,
   publishing,
 }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
@@ -60,7 +53,6 @@ export function provisionerRules({
     ...clusterRoles.filter((name) => !own.has(name)),
     // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
     ...(arktos ? own.keys() : []),
-    ...(policies?.roles ?? []),
   ];
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
   return withoutCovered([
@@ -72,20 +64,20 @@ export function provisionerRules({
       [
         'get',
         'list',
-        ...(createRoles || policies ? ['create', 'update'] : []),
-        ...(policies ? ['delete'] : []),
+        ...(createRoles || grantable ? ['create', 'update'] : []),
+        ...(grantable ? ['delete'] : []),
       ],
     ),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
     ...[...own.values()].flat(),
-    ...(policies ? policyRules(policies) : []),
+    ...(grantable ? policyRules(grantable) : []),
     ...(publishing ? publishingRules(mode, publishing) : []),
   ]);
 }
 
 /** What policies may grant, their conditions, and the Lease by which replicas agree on one of them. */
-function policyRules({ grantable }: ProvisionedPolicies): PolicyRule[] {
+function policyRules(grantable: readonly PolicyRule[]): PolicyRule[] {
   return [
     rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
     rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),

@@ -48,12 +48,12 @@ export function administrationOf({ metadata, spec }: TenantAdministration): Admi
 }
 
 /**
- * @param origin where it is written
+ * @param source where it is written
  * @throws InvalidPolicy if it grants nothing
  */
 export function administrationPolicy(
   administration: AdministrationConfiguration,
-  origin: Pick<Policy, 'source' | 'configured'>,
+  source: string,
   rules: AdministrationRules,
 ): Policy {
   const { name, groups, domain, tenants, clusterRole, notAfter, reason } = administration;
@@ -71,7 +71,7 @@ export function administrationPolicy(
   return {
     form: 'administration',
     name,
-    ...origin,
+    source,
     subjects: groups.map((group) => ({ tenant: home, group })),
     tenants: selected,
     namespaces: 'all',

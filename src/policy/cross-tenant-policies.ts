@@ -79,7 +79,6 @@ function policyIn(
     namespaces,
     rules: spec.rules,
     ...(notAfter !== undefined && { notAfter }),
-    configured: false,
   };
 }
 

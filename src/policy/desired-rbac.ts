@@ -36,30 +36,31 @@ export interface DesiredRBACOptions {
 /**
  * Roles come before the bindings that name them, and those of the system tenant first.
  *
- * For the names of objects there is a role in the system tenant, which nothing binds: a writer without the
- * right to bind a name is compared with the system tenant's role of that name. It holds all that policies may
- * grant, so a user who may not grant that can bind none of these names.
+ * For each name there is also a role in the system tenant, which nothing binds: the API server compares a
+ * writer without the right to bind a name with the system tenant's role of that name. It holds all that
+ * policies may grant, so a user who may not grant that can bind none of these names.
  */
 export function desiredRBAC(
   policies: readonly Policy[],
   { tenants, systemTenant, grantable }: DesiredRBACOptions,
 ): DesiredPolicyObject[] {
-  const unconfigured = new Map(
-    policies.filter(({ configured }) => !configured).map((policy) => [policyGroup(policy), policy]),
-  );
+  const written = policies.flatMap((policy) => {
+    const entered = [...policy.tenants].filter((tenant) => tenants.has(tenant) && tenant !== systemTenant);
+    return entered.length === 0 ? [] : [{ policy, entered }];
+  });
+  // Tenants may have policies of the same name.
+  const byName = new Map(written.map(({ policy }) => [policyGroup(policy), policy]));
   const everything = grantableRules(grantable);
-  const unbound = [...unconfigured.values()].map(
-    (policy): DesiredPolicyObject => ({
+  const unbound = [...byName.values()].map(
+    ({ form, name }): DesiredPolicyObject => ({
       tenant: systemTenant,
-      object: roleOf({ form: policy.form, name: policy.name }, everything),
+      object: roleOf({ form, name }, everything),
     }),
   );
-  const granted = policies.flatMap((policy) =>
-    [...policy.tenants]
-      .filter((tenant) => tenants.has(tenant) && tenant !== systemTenant)
-      .flatMap((tenant) =>
-        [roleOf(policy, policy.rules), ...bindingsOf(policy)].map((object) => ({ tenant, object })),
-      ),
+  const granted = written.flatMap(({ policy, entered }) =>
+    entered.flatMap((tenant) =>
+      [roleOf(policy, policy.rules), ...bindingsOf(policy)].map((object) => ({ tenant, object })),
+    ),
   );
   return [...unbound, ...granted];
 }

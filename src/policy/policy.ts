@@ -35,11 +35,6 @@ export interface Policy extends PolicyReference {
   readonly rules: readonly PolicyRule[];
   /** Milliseconds since the epoch. */
   readonly notAfter?: number;
-  /**
-   * Whether it is the operator's configuration: then `manifests rbac --provisioner` prints the right to bind
-   * its role.
-   */
-  readonly configured: boolean;
   /** Why, if its author said so. */
   readonly reason?: string;
 }

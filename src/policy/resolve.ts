@@ -120,7 +120,6 @@ function policyOf(line: AbacPolicy): Policy {
     tenants: new Set([space]),
     namespaces: namespace === '*' ? 'all' : new Set([namespace]),
     rules,
-    configured: true,
   };
 }
 
@@ -140,8 +139,7 @@ function resolveAdministrations(
   const ofConfiguration = configured.map((administration, at) =>
     resolved({ kind: 'configuration', name: administration.name }, () => {
       take(administration.name);
-      const origin = { source: `authorization.administrations[${at}]`, configured: true };
-      return administrationPolicy(administration, origin, rules);
+      return administrationPolicy(administration, `authorization.administrations[${at}]`, rules);
     }),
   );
   if (!checks.tenantAdministrations) return ofConfiguration;
@@ -153,8 +151,7 @@ function resolveAdministrations(
     const { name } = object.metadata;
     return resolved({ kind: 'TenantAdministration', name }, () => {
       take(name);
-      const origin = { source: `tenantadministrations/${name}`, configured: false };
-      return administrationPolicy(administrationOf(object), origin, rules);
+      return administrationPolicy(administrationOf(object), `tenantadministrations/${name}`, rules);
     });
   });
   return [...ofConfiguration, ...ofObjects];

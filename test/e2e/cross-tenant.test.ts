@@ -14,6 +14,7 @@ const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
 interface Site {
   readonly testbed: Testbed;
+  reload(): void;
   readonly crossTenant: CrossTenant;
   /** kubectl of alice of acme, for the tenant. */
   alice(tenant: string): Kubectl;
@@ -30,6 +31,7 @@ async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1])
   return {
     testbed,
     crossTenant,
+    reload: () => stonegate.signal('SIGHUP'),
     alice(tenant) {
       const kubectl = createKubectl(binary, {
         server: `https://127.0.0.1:${stonegate.port}/tenants/${tenant}`,
@@ -54,6 +56,15 @@ async function mayList(kubectl: Kubectl): Promise<boolean> {
   const { code, stdout } = await kubectl.run(LIST);
   return code === 0 && stdout.trim() === 'pod/web';
 }
+
+t.test('a new line of the policy file needs no new rights', { skip }, async (t) => {
+  const { crossTenant, alice, reload } = await start(t, { abac: [] });
+  const line = { name: 'audit', tenant: 'acme', user: 'alice', space: 'globex', readonly: true };
+  await crossTenant.writePolicyFile([line]);
+  reload();
+  const kubectl = alice('globex');
+  await eventually(() => mayList(kubectl));
+});
 
 t.test('a line of the operator’s policy file lets a user into another tenant', { skip }, async (t) => {
   const line = { name: 'audit', tenant: 'acme', user: 'alice', space: 'globex', readonly: true };

@@ -39,6 +39,8 @@ export interface AbacLine {
 export interface CrossTenant {
   /** Writes the configuration and the policy file anew, and gives Stonegate the rights for it. */
   configure(options: CrossTenantOptions): Promise<void>;
+  /** Writes the policy file anew, and nothing else. */
+  writePolicyFile(lines: readonly AbacLine[]): Promise<void>;
   /** A CrossTenantPolicy of the tenant, as an administrator there created it; created anew if it exists. */
   policy(tenant: string, name: string, spec: object): void;
   /** A TenantAdministration of the system tenant. */
@@ -69,12 +71,15 @@ export async function prepareCrossTenant(
   await applyManifests(testbed, ['crds']);
   registerWebhook(testbed);
 
+  const writePolicyFile = (lines: readonly AbacLine[]): Promise<void> =>
+    writeFile(join(folder, 'policies.jsonl'), lines.map(lineOf).join(''));
+
   async function configure({
     abac,
     authorization = {},
     configuration = {},
   }: CrossTenantOptions): Promise<void> {
-    if (abac !== undefined) await writeFile(join(folder, 'policies.jsonl'), abac.map(lineOf).join(''));
+    if (abac !== undefined) await writePolicyFile(abac);
     await testbed.configure({
       bindings: { credential: { tokenFile: 'provisioner-token' } },
       authorization: { ...(abac !== undefined && { abacPolicyFile: 'policies.jsonl' }), ...authorization },
@@ -99,6 +104,7 @@ export async function prepareCrossTenant(
   };
   return {
     configure,
+    writePolicyFile,
     policy: (tenant, name, spec) => create('CrossTenantPolicy', 'crosstenantpolicies', tenant, name, spec),
     administration: (name, spec) =>
       create('TenantAdministration', 'tenantadministrations', 'system', name, spec),

@@ -54,7 +54,6 @@ const READ_PODS: PolicyRule = {
 /** Lets alice of acme read pods in globex. */
 export function readPods(changes: Partial<Policy> = {}): Policy {
   return {
-    configured: false,
     form: 'tenant',
     name: 'auditors',
     source: 'crosstenantpolicies/auditors of globex',

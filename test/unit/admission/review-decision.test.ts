@@ -342,7 +342,7 @@ t.test('what Stonegate writes', async (t) => {
     });
     const tenants = new Set(['globex']);
     const desired = desiredRBAC(policies, { tenants, systemTenant: 'system', grantable: [] });
-    t.equal(desired.length, 4);
+    t.equal(desired.length, 6);
     for (const { object } of desired) {
       const { labels: _, ...metadata } = object.metadata;
       const resource = `${object.kind.toLowerCase()}s`;

@@ -29,6 +29,7 @@ t.test('a policy of the file is a role and a binding of its group in the entered
   };
   const name = 'stonegate:policy:abac:alice-pods';
   t.match(objects, [
+    { tenant: 'system', object: { kind: 'ClusterRole', metadata: { name, labels } } },
     {
       tenant: 'globex',
       object: {
@@ -47,7 +48,7 @@ t.test('a policy of the file is a role and a binding of its group in the entered
       },
     },
   ]);
-  t.equal(objects.length, 2);
+  t.equal(objects.length, 3);
 });
 
 t.test('a policy of some namespaces is bound in each of them alone', async (t) => {
@@ -59,28 +60,23 @@ t.test('a policy of some namespaces is bound in each of them alone', async (t) =
   );
 });
 
-t.test(
-  'for the name of an object the system tenant has a role that nothing binds, and it holds all',
-  async (t) => {
-    const other = crossTenantPolicy({ rules: [{ ...POD_READER, verbs: ['get'] }] }, { tenant: 'initech' });
-    const facts = policyFacts({
-      crossTenantPolicies: [crossTenantPolicy(), other],
-      administrations: [administration()],
-    });
-    const objects = desired({ facts }).filter(({ tenant }) => tenant === 'system');
-    t.match(objects, [
-      {
-        object: {
-          kind: 'ClusterRole',
-          metadata: { name: 'stonegate:policy:tenant:devs' },
-          rules: grantableRules([]),
-        },
-      },
-      { object: { kind: 'ClusterRole', metadata: { name: 'stonegate:policy:administration:support' } } },
-    ]);
-    t.equal(objects.length, 2);
-  },
-);
+t.test('for each name the system tenant has a role that nothing binds, and it holds all', async (t) => {
+  const other = crossTenantPolicy({ rules: [{ ...POD_READER, verbs: ['get'] }] }, { tenant: 'initech' });
+  const facts = policyFacts({
+    crossTenantPolicies: [crossTenantPolicy(), other],
+    administrations: [administration()],
+  });
+  const objects = desired({ facts, abac: abacPolicies(ALICE_READS_PODS) }).filter(
+    ({ tenant }) => tenant === 'system',
+  );
+  const names = ['abac:alice-pods', 'administration:support', 'tenant:devs'];
+  t.same(
+    objects.map(({ object }) => object.metadata.name).sort(),
+    names.map((name) => `stonegate:policy:${name}`),
+  );
+  for (const { object } of objects)
+    t.match(object, { kind: 'ClusterRole', rules: grantableRules([]) }, object.metadata.name);
+});
 
 t.test('an administration is written into each tenant of its set, with its end and reason', async (t) => {
   const notAfter = '2027-01-01T00:00:00Z';

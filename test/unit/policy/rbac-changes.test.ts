@@ -2,13 +2,7 @@ import t from 'tap';
 import { desiredRBAC } from '../../../src/policy/desired-rbac.ts';
 import type { PolicyObject } from '../../../src/policy/ports.ts';
 import { policyChanges } from '../../../src/policy/rbac-changes.ts';
-import {
-  ALICE_READS_PODS,
-  abacPolicies,
-  crossTenantPolicy,
-  policyFacts,
-  resolvedPolicies,
-} from '../../support/policies.ts';
+import { ALICE_READS_PODS, abacPolicies, resolvedPolicies } from '../../support/policies.ts';
 
 const FORMS = new Set(['abac', 'administration', 'tenant'] as const);
 const OPTIONS = { tenants: new Set(['acme', 'globex']), systemTenant: 'system', grantable: [] };
@@ -25,7 +19,7 @@ const told = (steps: ReturnType<typeof policyChanges>) =>
 
 t.test('roles are created before the bindings that name them', async (t) => {
   t.same(told(policyChanges(desired, [], FORMS)), [
-    ['create ClusterRole in globex'],
+    ['create ClusterRole in system', 'create ClusterRole in globex'],
     ['create ClusterRoleBinding in globex'],
   ]);
 });
@@ -37,7 +31,7 @@ t.test('nothing changes if everything is there', async (t) => {
 t.test('bindings are deleted before the roles that they name', async (t) => {
   t.same(told(policyChanges([], stored, FORMS)), [
     ['delete ClusterRoleBinding in globex'],
-    ['delete ClusterRole in globex'],
+    ['delete ClusterRole in system', 'delete ClusterRole in globex'],
   ]);
 });
 
@@ -47,7 +41,7 @@ t.test('another client’s change of rules or subjects is undone', async (t) => 
       object.kind === 'ClusterRole' ? { ...object, rules: [] } : { ...object, subjects: [] },
   );
   t.same(told(policyChanges(desired, changed, FORMS)), [
-    ['update ClusterRole in globex'],
+    ['update ClusterRole in system', 'update ClusterRole in globex'],
     ['update ClusterRoleBinding in globex'],
   ]);
 });
@@ -77,14 +71,4 @@ t.test('an object that only looks like Stonegate’s stays as it is', async (t) 
     (object): PolicyObject => ({ ...object, metadata: { ...object.metadata, labels: {} } }),
   );
   t.same(policyChanges([], unlabelled, FORMS), []);
-});
-
-t.test('for a policy of a tenant there is a role in the system tenant, without a binding', async (t) => {
-  const { policies } = resolvedPolicies({
-    facts: policyFacts({ crossTenantPolicies: [crossTenantPolicy()] }),
-  });
-  t.same(told(policyChanges(desiredRBAC(policies, OPTIONS), [], FORMS)), [
-    ['create ClusterRole in system', 'create ClusterRole in globex'],
-    ['create ClusterRoleBinding in globex'],
-  ]);
 });

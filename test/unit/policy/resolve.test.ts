@@ -404,7 +404,7 @@ t.test('the configuration comes before an object of the same name, even if it ha
       { origin: { kind: 'TenantAdministration', name: 'support' }, ready: false, message: /has this name/ },
       { origin: { kind: 'TenantAdministration', name: 'other' }, ready: true },
     ]);
-    t.notOk(policies.some(({ name, configured }) => name === 'support' && !configured));
+    t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
   }
 });
 
