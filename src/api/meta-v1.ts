@@ -64,3 +64,10 @@ export interface APIResourceList {
   readonly groupVersion: string;
   readonly resources: readonly APIResource[];
 }
+
+export interface GroupResource {
+  /** Empty for the core group. */
+  readonly group: string;
+  /** In the plural. */
+  readonly resource: string;
+}

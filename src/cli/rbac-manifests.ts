@@ -7,7 +7,7 @@ import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
-import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+import { resourcesOfPolicies } from '../config/enabled-policies.ts';
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -84,21 +84,12 @@ const TENANTS = `  # The tenant of a user, for \`kubectl get tenants\`.
 /** Rules of a ClusterRole: what policies follow from. The RBAC index reads roles too. */
 function policyRules({ policies, index }: ImpersonationNeeds): string {
   if (policies === undefined) return '';
-  const { abac, administrations, tenantAdministrations, crossTenantPolicies } = policies;
-  const hasAdministrations = administrations || tenantAdministrations;
-  const follow = (group: string, resource: string) =>
-    `  - apiGroups: ["${group}"]\n    resources: ["${resource}"]\n    verbs: ["list", "watch"]\n`;
-  const rules = [
-    ...(abac || hasAdministrations || crossTenantPolicies ? [follow('', 'tenants')] : []),
-    ...(hasAdministrations && !index ? [follow('rbac.authorization.k8s.io', 'clusterroles')] : []),
-    ...(tenantAdministrations ? [follow(TENANCY_GROUP, 'tenantadministrations')] : []),
-    ...(crossTenantPolicies
-      ? [
-          follow(TENANCY_GROUP, 'crosstenantpolicies'),
-          follow('admissionregistration.k8s.io', 'validatingwebhookconfigurations'),
-        ]
-      : []),
-  ];
+  const rules = resourcesOfPolicies(policies)
+    .filter(({ resource }) => !index || resource !== 'clusterroles')
+    .map(
+      ({ group, resource }) =>
+        `  - apiGroups: ["${group}"]\n    resources: ["${resource}"]\n    verbs: ["list", "watch"]\n`,
+    );
   return rules.length === 0 ? '' : `  # Who may enter which tenants.\n${rules.join('')}`;
 }
 

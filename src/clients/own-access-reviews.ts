@@ -2,7 +2,7 @@
  * Asks the API server what Stonegate's own credential may do.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
-import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
+import type { GroupResource } from '../api/meta-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
@@ -69,21 +69,19 @@ export async function mayImpersonateUsers(
 }
 
 /**
- * What the RBAC index needs and the credential lacks, such as `watch roles`.
+ * What the credential lacks to follow the resources, such as `watch roles`.
  *
  * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
  */
-export async function missingIndexRights(
+export async function missingFollowRights(
   { fetcher }: OwnReviewsOptions,
+  resources: readonly GroupResource[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const missing: string[] = [];
-  for (const resource of INDEXED_RESOURCES)
-    for (const verb of ['list', 'watch']) {
-      const group = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
-      if (!(await isAllowed(fetcher, { verb, group, version: 'v1', resource }, signal)))
-        missing.push(`${verb} ${resource}`);
-    }
+  for (const { group, resource } of resources)
+    for (const verb of ['list', 'watch'])
+      if (!(await isAllowed(fetcher, { verb, group, resource }, signal))) missing.push(`${verb} ${resource}`);
   return missing;
 }
 

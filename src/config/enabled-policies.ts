@@ -3,6 +3,10 @@
  */
 import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { GroupResource } from '../api/meta-v1.ts';
+import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
 
 export function enabledPolicies({
   authorization,
@@ -15,6 +19,32 @@ export function enabledPolicies({
     administrations: isArktos && authorization.administrations.length > 0,
     tenantAdministrations: isArktos && authorization.tenantAdministrations,
   };
+}
+
+/** What is listed and watched for them: also whether the admission webhook has checked their authors. */
+export function resourcesOfPolicies({
+  abac,
+  administrations,
+  tenantAdministrations,
+  crossTenantPolicies,
+}: EnabledPolicies): GroupResource[] {
+  const hasAdministrations = administrations || tenantAdministrations;
+  return [
+    ...(abac || hasAdministrations || crossTenantPolicies ? [{ group: '', resource: 'tenants' }] : []),
+    ...(hasAdministrations ? [{ group: RBAC, resource: 'clusterroles' }] : []),
+    ...(tenantAdministrations ? [{ group: TENANCY_GROUP, resource: 'tenantadministrations' }] : []),
+    ...(crossTenantPolicies
+      ? [
+          { group: TENANCY_GROUP, resource: 'crosstenantpolicies' },
+          { group: 'admissionregistration.k8s.io', resource: 'validatingwebhookconfigurations' },
+        ]
+      : []),
+  ];
+}
+
+export interface FollowedResource {
+  readonly group: string;
+  readonly resource: string;
 }
 
 export function hasPolicies(enabled: EnabledPolicies): boolean {

@@ -1,17 +1,26 @@
 /**
  * The components of `stonegate check`: connections to the API server with Stonegate's own credentials. It
- * asks what Stonegate may impersonate and, in arktos mode, which role bindings of the system tenant hold in
- * every tenant.
+ * asks what Stonegate may impersonate, list and watch and, in arktos mode, whether policies of tenants count,
+ * and which role bindings of the system tenant hold in every tenant.
  */
+import type { StonegateConfiguration } from '../../api/config-v1alpha1.ts';
+import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
 import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
 import { createClusterObjects } from '../../clients/cluster-objects.ts';
-import { mayImpersonateUsers, mayReadTenants, missingIndexRights } from '../../clients/own-access-reviews.ts';
+import {
+  mayImpersonateUsers,
+  mayReadTenants,
+  missingFollowRights,
+} from '../../clients/own-access-reviews.ts';
+import { hasPolicyWebhook } from '../../clients/policy-webhook.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
+import { enabledPolicies, resourcesOfPolicies } from '../../config/enabled-policies.ts';
 import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { systemClock } from '../../lib/clock.ts';
+import type { UpstreamFetcher } from '../../pipeline/ports.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { commandRuntime } from '../build.ts';
 import { Generations } from '../generation.ts';
@@ -31,45 +40,91 @@ async function askUpstream(loaded: LoadedConfiguration): Promise<string[]> {
 /** @returns a warning for each right that is missing, or one that the API server cannot be asked */
 async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
   const runtime = commandRuntime();
-  const generations = new Generations<{ rights: AskedUpstreamRights; fetcher: Upstream }>(runtime.logger);
+  const generations = new Generations<Own>(runtime.logger);
   try {
     generations.replace((generation) => {
       const build = { loaded, runtime, generation };
       return { rights: createOwnRights(build), fetcher: createOwnUpstream(build) };
     });
-    const { rights, fetcher } = generations.current;
-    const mayBeConstrained = loaded.configuration.tenancy.mode === 'shared';
     const { signal } = new AbortController();
-    if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained }, signal)))
-      return [
-        'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
-      ];
-    await rights.ask();
-    const { index } = loaded.configuration.access;
-    const lacking = index ? await missingIndexRights({ fetcher }, signal) : [];
-    const lacksTenants = index && !mayBeConstrained && !(await mayReadTenants({ fetcher }, signal));
-    return [
-      ...[...rights.withheld].map(
-        (key) =>
-          `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: apply the output of \`stonegate manifests rbac\``,
-      ),
-      ...(lacking.length === 0
-        ? []
-        : [
-            `upstream.credential: may not ${lacking.join(', ')}, so the RBAC index (access.index) is never complete: apply the output of \`stonegate manifests rbac --config FILE\``,
-          ]),
-      ...(lacksTenants
-        ? [
-            'upstream.credential: may not get tenants, so `kubectl get tenants` fails for users of tenants: apply the output of `stonegate manifests rbac --config FILE`',
-          ]
-        : []),
-    ];
+    return await warningsOf(loaded.configuration, generations.current, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return [`upstream.server: the API server could not be asked for Stonegate's rights: ${reasonOf(error)}`];
   } finally {
     await generations.close();
   }
+}
+
+interface Own {
+  readonly rights: AskedUpstreamRights;
+  readonly fetcher: Upstream;
+}
+
+async function warningsOf(
+  configuration: StonegateConfiguration,
+  { rights, fetcher }: Own,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const mayBeConstrained = configuration.tenancy.mode === 'shared';
+  if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained }, signal)))
+    return [
+      'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
+    ];
+  await rights.ask();
+  const extras = [...rights.withheld].map(
+    (key) =>
+      `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: apply the output of \`stonegate manifests rbac\``,
+  );
+  return [
+    ...extras,
+    ...(configuration.access.index ? await indexWarnings(fetcher, mayBeConstrained, signal) : []),
+    ...(await policyWarnings(configuration, fetcher, signal)),
+  ];
+}
+
+const APPLY_RIGHTS = 'apply the output of `stonegate manifests rbac --config FILE`';
+
+async function indexWarnings(
+  fetcher: UpstreamFetcher,
+  isShared: boolean,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const indexed = INDEXED_RESOURCES.map((resource) => ({
+    group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
+    resource,
+  }));
+  const missing = await missingFollowRights({ fetcher }, indexed, signal);
+  const lacksTenants = !isShared && !(await mayReadTenants({ fetcher }, signal));
+  return [
+    ...(missing.length === 0
+      ? []
+      : [
+          `upstream.credential: may not ${missing.join(', ')}, so the RBAC index (access.index) is never complete: ${APPLY_RIGHTS}`,
+        ]),
+    ...(lacksTenants
+      ? [
+          `upstream.credential: may not get tenants, so \`kubectl get tenants\` fails for users of tenants: ${APPLY_RIGHTS}`,
+        ]
+      : []),
+  ];
+}
+
+async function policyWarnings(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const enabled = enabledPolicies(configuration);
+  const missing = await missingFollowRights({ fetcher }, resourcesOfPolicies(enabled), signal);
+  if (missing.length > 0)
+    return [
+      `upstream.credential: may not ${missing.join(', ')}, so policies that follow from them grant nothing: ${APPLY_RIGHTS}`,
+    ];
+  if (!enabled.crossTenantPolicies || (await hasPolicyWebhook(fetcher, signal))) return [];
+  return [
+    'authorization.crossTenantPolicies: the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
+  ];
 }
 
 /** @returns nothing without `bindings.credential`, since no other credential may list role bindings */

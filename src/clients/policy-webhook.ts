@@ -1,0 +1,34 @@
+/**
+ * Whether the API server asks the admission webhook about CrossTenantPolicies. Without that none counts, as
+ * nothing has checked what its author may grant.
+ */
+import { reasonOf, StatusError } from '../errors/status-error.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
+import { listPages } from './list-pages.ts';
+import { readRegistration } from './read-policy-object.ts';
+
+const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+
+/** @throws StatusError as the fetcher does, UpstreamUnavailable if there is no list */
+export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
+  let registered = false;
+  const pages = {
+    restart() {
+      registered = false;
+    },
+    take(items: readonly { readonly value: unknown }[]) {
+      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
+    },
+  };
+  try {
+    await listPages(() => fetcher, PATH, pages, signal);
+  } catch (error) {
+    if (error instanceof StatusError || !(error instanceof Error)) throw error;
+    throw new StatusError(
+      'UpstreamUnavailable',
+      `the webhook configurations could not be listed: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
+  return registered;
+}
