@@ -10,8 +10,7 @@ import { eventually } from '../eventually.ts';
 export interface Load {
   /** Requests that have ended, well or not. */
   readonly ended: number;
-  /** What went wrong, one line for each request. */
-  readonly failures: readonly string[];
+  readonly failures: readonly Failure[];
   /**
    * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too many
    * have failed.
@@ -19,6 +18,13 @@ export interface Load {
   more(): Promise<void>;
   /** Resolves when the last request has ended. */
   stop(): Promise<void>;
+}
+
+/** A request that went wrong. */
+export interface Failure {
+  readonly reason: string;
+  /** Milliseconds since the epoch when it began. */
+  readonly begunAt: number;
 }
 
 /** After so many the load ends, since the test has failed. */
@@ -33,12 +39,13 @@ const PROCESSES = 2;
  * @param count of requests that are "more"
  */
 function repeat(count: number, work: () => Promise<void>): Load {
-  const failures: string[] = [];
+  const failures: Failure[] = [];
   let ended = 0;
   let stopped = false;
   const running = (async () => {
     while (!stopped) {
-      await work().catch((error: unknown) => failures.push(String(error)));
+      const begunAt = Date.now();
+      await work().catch((error: unknown) => failures.push({ reason: String(error), begunAt }));
       ended += 1;
       if (failures.length >= MAX_FAILURES) break;
     }
@@ -51,7 +58,7 @@ function repeat(count: number, work: () => Promise<void>): Load {
     async more() {
       const goal = ended + count;
       await eventually(() => ended >= goal || failures.length >= MAX_FAILURES);
-      if (ended < goal) throw new Error(`the load has ended after many failures: ${failures.at(-1)}`);
+      if (ended < goal) throw new Error(`the load has ended after many failures: ${failures.at(-1)?.reason}`);
     },
     stop() {
       stopped = true;
