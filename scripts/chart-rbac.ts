@@ -4,8 +4,14 @@
  */
 import { parseAllDocuments, stringify } from 'yaml';
 import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/api/cluster-roles.ts';
+import type { EnabledPolicies } from '../src/api/config-access-v1alpha1.ts';
+import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/api/grantable-rules.ts';
+import type { PolicyRule } from '../src/api/kubernetes-object.ts';
+import { NAMESPACED_KINDS, TENANT_KINDS } from '../src/api/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/api/reserved-names.ts';
 import { manifests } from '../src/cli/manifests.ts';
+import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
+import { resourcesOfPolicies } from '../src/config/enabled-policies.ts';
 import { parseConfiguration } from '../src/config/parse.ts';
 
 export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
@@ -38,6 +44,8 @@ export async function chartRBAC(): Promise<string> {
       ]);
     }
   }
+  const policies = POLICY_FORMS.map((form) => [form, policyFormRules(form)] as const);
+  const publishing = MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)] as const);
   // In shared mode the provisioner may bind the roles that it creates because it has their rules.
   const held = [...CLUSTER_ROLES.keys()].filter((name) => name !== BASIC_USER_ROLE);
   return `{
@@ -45,7 +53,14 @@ export async function chartRBAC(): Promise<string> {
   "heldClusterRoles": ${JSON.stringify(held)},
   "defaultRoles": ${JSON.stringify(defaultRoles())},
 ${section('impersonator', impersonator)},
-${section('provisioner', provisioner)}
+${section('policies', policies)},
+${section('provisioner', provisioner)},
+  "provisionedPolicies": ${JSON.stringify(await provisionedPolicyRules())},
+${section('publishing', publishing)},
+  "publishedKinds": ${JSON.stringify(publishedKindRules())},
+  "tenantKinds": ${JSON.stringify(Object.fromEntries(TENANT_KINDS.map(({ resource, group }) => [resource, group])))},
+  "publishedVerbs": ${JSON.stringify(PUBLISHED_VERBS)},
+  "notGrantable": ${JSON.stringify({ groups: [...NEVER_GROUPS], verbs: [...ESCALATING_VERBS] })}
 }
 `;
 }
@@ -77,6 +92,56 @@ function provisionerRules(mode: string, createRoles: boolean): Promise<unknown> 
   ]);
 }
 
+const POLICY_FORMS = [
+  'abac',
+  'administrations',
+  'tenantAdministrations',
+  'crossTenantPolicies',
+] satisfies (keyof EnabledPolicies)[];
+const NO_POLICIES: EnabledPolicies = {
+  abac: false,
+  administrations: false,
+  tenantAdministrations: false,
+  crossTenantPolicies: false,
+};
+
+/** What Stonegate's own credential needs for one form of policies. */
+function policyFormRules(form: keyof EnabledPolicies): PolicyRule[] {
+  return resourcesOfPolicies({ ...NO_POLICIES, [form]: true }).map(({ group, resource }) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ['list', 'watch'],
+  }));
+}
+
+/** What the provisioner needs for policies of any form, in addition. */
+async function provisionedPolicyRules(): Promise<PolicyRule[]> {
+  const configuration = {
+    tenancy: { mode: 'arktos' },
+    authentication: KEYSTONE,
+    bindings: { createRoles: false, credential: { tokenFile: 'provisioner-token' } },
+  };
+  const policies = { ...configuration, authorization: { crossTenantPolicies: true } };
+  const known = new Set(
+    (await rulesOf(configuration, ['--provisioner'])).map((rule) => JSON.stringify(rule)),
+  );
+  return (await rulesOf(policies, ['--provisioner'])).filter((rule) => !known.has(JSON.stringify(rule)));
+}
+
+/** But for the kinds that are published. */
+const NO_KINDS: PublishingNeeds = {
+  configuration: { namespaces: [], clusterScoped: [], kinds: [], interval: 0 },
+  grantable: [],
+};
+
+function publishedKindRules(): PolicyRule[] {
+  return [...Map.groupBy(NAMESPACED_KINDS, ({ group }) => group)].map(([group, kinds]) => ({
+    apiGroups: [group],
+    resources: kinds.map(({ resource }) => resource),
+    verbs: PUBLISHED_VERBS,
+  }));
+}
+
 /** What Keystone roles are bound to if the operator says nothing. */
 function defaultRoles(): unknown {
   const text = wholeConfiguration({ tenancy: { mode: 'shared' }, authentication: KEYSTONE });
@@ -94,7 +159,7 @@ function wholeConfiguration(sections: object): string {
 }
 
 /** The rules of the ClusterRole that the command prints. */
-async function rulesOf(sections: object, options: readonly string[]): Promise<unknown> {
+async function rulesOf(sections: object, options: readonly string[]): Promise<PolicyRule[]> {
   const text = wholeConfiguration(sections);
   let [printed, problems] = ['', ''];
   const code = await manifests(

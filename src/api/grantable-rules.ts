@@ -13,7 +13,7 @@ const MANAGE = CLUSTER_ROLES.get('stonegate:manage') ?? [];
  * Reviews tell about users of other tenants (on Arktos, of all); with its own kinds a guest would let others
  * in.
  */
-const NEVER_GROUPS: ReadonlySet<string> = new Set([
+export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'authentication.k8s.io',
   'authorization.k8s.io',
   'stonegate.dev',

@@ -8,7 +8,8 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { NAMESPACED_KINDS } from '../api/published-objects.ts';
 
 const READ = ['get', 'list', 'watch'];
-const WRITE = ['create', 'update', 'delete'];
+/** On the kinds that are published. */
+export const PUBLISHED_VERBS: readonly string[] = [...READ, 'create', 'update', 'delete'];
 
 export interface PublishingNeeds {
   readonly configuration: PublishingConfiguration;
@@ -31,7 +32,7 @@ export function publishingRules(
     ...[...byGroup].map(([group, members]) => ({
       apiGroups: [group],
       resources: [...new Set(members.map(({ resource }) => resource))].sort(),
-      verbs: [...READ, ...WRITE],
+      verbs: PUBLISHED_VERBS,
     })),
     // By which replicas agree on one of them.
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },

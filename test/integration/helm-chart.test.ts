@@ -112,6 +112,8 @@ t.test('every sample configuration can be given to the chart', { skip }, async (
   }
 });
 
+const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
+
 t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
   const good = valuesOf(SAMPLES.get('shared') ?? '');
   const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
@@ -125,6 +127,7 @@ t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
     [{ configuration: { ...configuration, server: { workers: -1 } } }, /configuration.*server.*workers/],
     [{ configuration: { ...configuration, authentication: {} } }, /configuration.*authentication/],
     [{ configuration: { authentication: KEYSTONE } }, /tenancy/],
+    [{ configuration: { ...configuration, admission: { tls: TLS } } }, /stonegate manifests admission/],
     [{}, /configuration/],
     [{ ...good, redis: { enabled: true }, sealingKeys: { existingSecret: 'x' } }, /redis\.url/],
     [{ ...good, redis: { enabled: true, url: 'redis://r' } }, /sealingKeys\.existingSecret/],

@@ -19,6 +19,25 @@ async function printedRBAC(
   return objectsOf(printed.stdout).filter(({ apiVersion }) => apiVersion.startsWith('rbac'));
 }
 
+/** Each right on its own, since rules can be cut in several ways. */
+function rightsIn(rules: unknown): string[] {
+  if (!Array.isArray(rules)) throw new TypeError('no rules');
+  const each = rules.flatMap(
+    ({ apiGroups = [], resources = [], resourceNames = ['*'], nonResourceURLs = [], verbs }) => [
+      ...combined([apiGroups, resources, resourceNames, verbs]),
+      ...combined([nonResourceURLs, verbs]),
+    ],
+  );
+  return [...new Set(each)].sort();
+}
+
+function combined(parts: readonly (readonly string[])[]): string[] {
+  return parts.reduce<string[]>(
+    (all, values) => all.flatMap((right) => values.map((value) => `${right} ${value}`)),
+    [''],
+  );
+}
+
 const rightsOf = (objects: readonly ManifestObject[]) =>
   objects
     .filter(({ apiVersion }) => apiVersion.startsWith('rbac'))
@@ -26,7 +45,7 @@ const rightsOf = (objects: readonly ManifestObject[]) =>
       kind,
       name,
       namespace,
-      rules,
+      rights: rules === undefined ? [] : rightsIn(rules),
       subjects,
     }))
     .sort((a, b) => `${a.kind} ${a.namespace} ${a.name}`.localeCompare(`${b.kind} ${b.namespace} ${b.name}`));
@@ -100,4 +119,91 @@ t.test('provisioning is granted what stonegate manifests rbac --provisioner prin
           JSON.stringify({ mode, bindings }),
         );
       }
+});
+
+const GRANTABLE = [
+  { apiGroups: ['example.com', 'tenancy.stonegate.dev'], resources: ['widgets'], verbs: ['get'] },
+];
+
+t.test('policies are granted what stonegate manifests rbac prints', { skip }, async (t) => {
+  const administration = {
+    name: 'operators',
+    groups: ['keystone:group:operators'],
+    tenants: { names: ['*'] },
+    clusterRole: 'stonegate:read',
+    reason: 'operations',
+  };
+  for (const authorization of [
+    { abacPolicyFile: '/run/stonegate/files/policies/policies.jsonl' },
+    { administrations: [administration] },
+    { tenantAdministrations: true },
+    { crossTenantPolicies: true },
+    { crossTenantPolicies: true, tenantAdministrations: true, administrations: [administration] },
+  ])
+    for (const createRoles of [true, false]) {
+      const configuration = {
+        tenancy: { mode: 'arktos' },
+        authentication: KEYSTONE,
+        authorization,
+        access: { grantable: GRANTABLE },
+        bindings: { createRoles },
+      };
+      const objects = render(t.testdir(), { configuration });
+      const about = JSON.stringify({ authorization, createRoles });
+      const [impersonator] = await printedRBAC(objects, '--user', 'stonegate');
+      t.same(
+        rightsIn(find(objects, 'ClusterRole', 'stonegate-impersonator').rules),
+        rightsIn(impersonator?.rules),
+        about,
+      );
+      const [provisioner] = await printedRBAC(objects, ...PROVISIONER);
+      t.same(
+        rightsIn(find(objects, 'ClusterRole', 'stonegate-provisioner').rules),
+        rightsIn(provisioner?.rules),
+        about,
+      );
+    }
+});
+
+t.test('publishing is granted what stonegate manifests rbac --provisioner prints', { skip }, async (t) => {
+  const namespaces = { namespaces: ['shared'], kinds: ['batch/v1/cronjobs', 'v1/podtemplates'] };
+  const clusterScoped = [
+    { resource: 'clusterroles', names: 'shared-*' },
+    { resource: 'customresourcedefinitions', names: '*.example.com' },
+    { resource: 'storage.k8s.io/v1/storageclasses', names: 'fast' },
+  ];
+  for (const [mode, publishing] of [
+    ['shared', namespaces],
+    ['shared', { namespaces: ['shared'] }],
+    ['arktos', { ...namespaces, clusterScoped }],
+    ['arktos', { clusterScoped }],
+  ] as const) {
+    const configuration = {
+      tenancy: { mode },
+      authentication: KEYSTONE,
+      access: { grantable: GRANTABLE },
+      publishing,
+    };
+    const objects = render(t.testdir(), { configuration });
+    const [printed] = await printedRBAC(objects, ...PROVISIONER);
+    t.same(
+      rightsIn(find(objects, 'ClusterRole', 'stonegate-provisioner').rules),
+      rightsIn(printed?.rules),
+      JSON.stringify(configuration),
+    );
+  }
+});
+
+t.test('what Stonegate would refuse to grant is not granted to it', { skip }, async (t) => {
+  const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['escalate'] }];
+  const objects = render(t.testdir(), {
+    configuration: {
+      tenancy: { mode: 'arktos' },
+      authentication: KEYSTONE,
+      access: { grantable },
+      authorization: { crossTenantPolicies: true },
+    },
+  });
+  const { rules } = find(objects, 'ClusterRole', 'stonegate-provisioner');
+  t.notOk(rightsIn(rules).some((right) => right.includes('escalate')));
 });

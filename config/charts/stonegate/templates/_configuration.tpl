@@ -1,6 +1,9 @@
 {{- /* The Stonegate configuration: what the operator gave, and the files that the chart mounts wherever nothing was given. */ -}}
 {{- define "stonegate.configuration" -}}
 {{- $given := .Values.configuration -}}
+{{- if $given.admission -}}
+  {{- fail "configuration.admission: the admission webhook is a process of its own, which `stonegate manifests admission` prints" -}}
+{{- end -}}
 {{- $run := "/run/stonegate" -}}
 {{- $defaults := dict
   "apiVersion" "stonegate.dev/v1alpha1"
@@ -45,8 +48,10 @@ certFile: {{ . }}/tls.crt
 keyFile: {{ . }}/tls.key
 {{- end -}}
 
-{{- /* Whether provisioning has a service account of the chart. */ -}}
+{{- /* Whether what Stonegate writes (bindings, roles of policies, published objects) has a service account of the chart. */ -}}
 {{- define "stonegate.provisionerAccount" -}}
 {{- $bindings := default dict .Values.configuration.bindings -}}
-{{- if and (ne (default "none" $bindings.provision) "none") (not $bindings.credential) -}}yes{{- end -}}
+{{- $provisions := ne (default "none" $bindings.provision) "none" -}}
+{{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
+{{- if and (or $provisions $policies .Values.configuration.publishing) (not $bindings.credential) -}}yes{{- end -}}
 {{- end -}}

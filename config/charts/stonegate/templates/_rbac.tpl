@@ -27,20 +27,73 @@ combination of what they depend on. Placeholders are replaced by the configurati
   {{- end -}}
   {{- $rules = append $rules $rule -}}
 {{- end -}}
-{{- toYaml $rules -}}
+{{- range (include "stonegate.policyForms" . | fromJsonArray) -}}
+  {{- $rules = concat $rules (get $rbac.policies .) -}}
+{{- end -}}
+{{- toYaml (uniq $rules) -}}
+{{- end -}}
+
+{{- /* The forms of cross-tenant policies that the configuration has. */ -}}
+{{- define "stonegate.policyForms" -}}
+{{- $forms := list -}}
+{{- if eq .Values.configuration.tenancy.mode "arktos" -}}
+  {{- $authorization := default dict .Values.configuration.authorization -}}
+  {{- if $authorization.abacPolicyFile -}}{{- $forms = append $forms "abac" -}}{{- end -}}
+  {{- range (list "administrations" "tenantAdministrations" "crossTenantPolicies") -}}
+    {{- if get $authorization . -}}{{- $forms = append $forms . -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $forms -}}
+{{- end -}}
+
+{{- /* What policies and published roles may grant besides the rules of stonegate:manage. */ -}}
+{{- define "stonegate.grantableRules" -}}
+{{- $never := (.Files.Get "files/rbac.json" | fromJson).notGrantable -}}
+{{- $rules := list -}}
+{{- range (dig "access" "grantable" list .Values.configuration) -}}
+  {{- $groups := list -}}
+  {{- range .apiGroups -}}{{- if not (has . $never.groups) -}}{{- $groups = append $groups . -}}{{- end -}}{{- end -}}
+  {{- $verbs := list -}}
+  {{- range .verbs -}}{{- if not (has . $never.verbs) -}}{{- $verbs = append $verbs . -}}{{- end -}}{{- end -}}
+  {{- if and $groups $verbs -}}
+    {{- $rules = append $rules (merge (dict "apiGroups" $groups "verbs" $verbs) (pick . "resources" "resourceNames")) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $rules -}}
+{{- end -}}
+
+{{- /* Rights on the kinds that are published. */ -}}
+{{- define "stonegate.publishedKindRules" -}}
+{{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
+{{- $publishing := .Values.configuration.publishing -}}
+{{- $rules := list -}}
+{{- $kinds := list -}}
+{{- range (default list $publishing.clusterScoped) -}}{{- $kinds = append $kinds .resource -}}{{- end -}}
+{{- if $publishing.namespaces -}}
+  {{- $rules = $rbac.publishedKinds -}}
+  {{- $kinds = concat $kinds (default list $publishing.kinds) -}}
+{{- end -}}
+{{- range $kinds -}}
+  {{- $parts := splitList "/" . -}}
+  {{- $group := ternary (first $parts) "" (eq (len $parts) 3) -}}
+  {{- if eq (len $parts) 1 -}}{{- $group = get $rbac.tenantKinds . -}}{{- end -}}
+  {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" $rbac.publishedVerbs) -}}
+{{- end -}}
+{{- toJson $rules -}}
 {{- end -}}
 
 {{- define "stonegate.provisionerRules" -}}
 {{- $given := .Values.configuration -}}
+{{- $bindings := default dict $given.bindings -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
 {{- $key := $given.tenancy.mode -}}
 {{- $held := list -}}
-{{- if dig "createRoles" true $given.bindings -}}
+{{- if dig "createRoles" true $bindings -}}
   {{- $key = printf "%s createRoles" $key -}}
   {{- if eq $given.tenancy.mode "shared" -}}{{- $held = $rbac.heldClusterRoles -}}{{- end -}}
 {{- end -}}
-{{- $targets := list (dict "roles" (dig "roles" $rbac.defaultRoles $given.bindings)) -}}
-{{- range (list (default dict $given.bindings.projects) (default dict $given.bindings.domains)) -}}
+{{- $targets := list (dict "roles" (dig "roles" $rbac.defaultRoles $bindings)) -}}
+{{- range (list (default dict $bindings.projects) (default dict $bindings.domains)) -}}
   {{- $targets = concat $targets (values .) -}}
 {{- end -}}
 {{- $names := dict "clusterroles" list "roles" list -}}
@@ -63,7 +116,15 @@ combination of what they depend on. Placeholders are replaced by the configurati
     {{- $rules = append $rules $rule -}}
   {{- end -}}
 {{- end -}}
-{{- toYaml $rules -}}
+{{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
+{{- if $policies -}}{{- $rules = concat $rules $rbac.provisionedPolicies -}}{{- end -}}
+{{- if $given.publishing -}}
+  {{- $rules = concat $rules (get $rbac.publishing $given.tenancy.mode) (include "stonegate.publishedKindRules" . | fromJsonArray) -}}
+{{- end -}}
+{{- if or $policies $given.publishing -}}
+  {{- $rules = concat $rules (include "stonegate.grantableRules" . | fromJsonArray) -}}
+{{- end -}}
+{{- toYaml (uniq $rules) -}}
 {{- end -}}
 
 {{- /* Stonegate's account at the API server. In arktos mode it is always a user. */ -}}
