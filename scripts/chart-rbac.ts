@@ -7,7 +7,12 @@ import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/api/cluster-roles.ts';
 import type { EnabledPolicies } from '../src/api/config-access-v1alpha1.ts';
 import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../src/api/kubernetes-object.ts';
-import { NAMESPACED_KINDS, TENANT_KINDS } from '../src/api/published-objects.ts';
+import {
+  NAMESPACED_KINDS,
+  TENANT_KINDS,
+  UNPUBLISHED_GROUPS,
+  UNPUBLISHED_RESOURCES,
+} from '../src/api/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/api/reserved-names.ts';
 import { manifests } from '../src/cli/manifests.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
@@ -60,6 +65,7 @@ ${section('publishing', publishing)},
   "publishedKinds": ${JSON.stringify(publishedKindRules())},
   "tenantKinds": ${JSON.stringify(Object.fromEntries(TENANT_KINDS.map(({ resource, group }) => [resource, group])))},
   "publishedVerbs": ${JSON.stringify(PUBLISHED_VERBS)},
+  "notPublished": ${JSON.stringify({ groups: [...UNPUBLISHED_GROUPS], resources: [...UNPUBLISHED_RESOURCES] })},
   "notGrantable": ${JSON.stringify({ groups: [...NEVER_GROUPS], verbs: [...ESCALATING_VERBS] })}
 }
 `;

@@ -53,7 +53,7 @@ export const TENANT_KINDS: readonly PublishedKind[] = [
 ];
 
 /** Their objects change how the API server itself works, or are no stored objects, or are Stonegate's. */
-const NEVER_GROUPS: ReadonlySet<string> = new Set([
+export const UNPUBLISHED_GROUPS: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiregistration.k8s.io',
   'authentication.k8s.io',
@@ -65,7 +65,7 @@ const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'tenancy.stonegate.dev',
 ]);
 /** Of the core group. */
-const NEVER_RESOURCES: ReadonlySet<string> = new Set([
+export const UNPUBLISHED_RESOURCES: ReadonlySet<string> = new Set([
   'bindings',
   'endpoints',
   'events',
@@ -76,8 +76,9 @@ const NEVER_RESOURCES: ReadonlySet<string> = new Set([
 
 /** @returns why no object of the kind can be published, continuing "which …"; undefined if they can */
 export function kindProblem({ group, resource }: Pick<PublishedKind, 'group' | 'resource'>) {
-  if (NEVER_GROUPS.has(group)) return `belongs to the group ${group}, whose objects are never published`;
-  if (group === '' && NEVER_RESOURCES.has(resource)) return 'is never published';
+  if (UNPUBLISHED_GROUPS.has(group))
+    return `belongs to the group ${group}, whose objects are never published`;
+  if (group === '' && UNPUBLISHED_RESOURCES.has(resource)) return 'is never published';
   return undefined;
 }
 

@@ -68,8 +68,7 @@ const indexLimits = z.strictObject({
     .describe('In shared mode, since a tenant there is not known to the API server.'),
 });
 
-const names = (what: string) =>
-  z.array(text.refine((name) => !name.includes('*'), { error: `${what} by its name: no \`*\`` }));
+const names = (what: string) => z.array(text.regex(/^[^*]*$/, { error: `${what} by its name: no \`*\`` }));
 
 const grantedRule = z.strictObject({
   apiGroups: z.array(apiGroup).min(1).describe('API groups; empty for the core group.'),

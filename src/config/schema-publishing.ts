@@ -8,24 +8,31 @@ import { label, period } from './fields.ts';
 const KIND = 'GROUP/VERSION/RESOURCE, such as batch/v1/cronjobs, or VERSION/RESOURCE of the core group';
 const PARTS = /^(?:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\/)?(v\d+(?:(?:alpha|beta)\d+)?)\/([a-z][a-z0-9-]*)$/;
 
+/** The pattern is for the chart, which grants rights on what the values name. */
 function kind(namespaced: boolean) {
-  return z.string().transform((given, context): PublishedKind => {
-    const known = namespaced ? undefined : TENANT_KINDS.find(({ resource }) => resource === given);
-    if (known !== undefined) return known;
+  const known = namespaced ? [] : TENANT_KINDS;
+  const names = known.map(({ resource }) => resource);
+  const read = z.string().transform((given, context): PublishedKind => {
+    const named = known.find(({ resource }) => resource === given);
+    if (named !== undefined) return named;
     const [, group = '', version, resource] = PARTS.exec(given) ?? [];
     if (version !== undefined && resource !== undefined) return { group, version, resource, namespaced };
-    const names = TENANT_KINDS.map(({ resource }) => resource).join(', ');
-    context.addIssue({ code: 'custom', message: namespaced ? KIND : `one of ${names}, or ${KIND}` });
+    context.addIssue({
+      code: 'custom',
+      message: namespaced ? KIND : `one of ${names.join(', ')}, or ${KIND}`,
+    });
     return z.NEVER;
+  });
+  return read.meta({
+    type: 'string',
+    pattern: [...names.map((name) => `^${name}$`), PARTS.source].join('|'),
   });
 }
 
 const tenantScoped = z.strictObject({
-  resource: kind(false)
-    .meta({ type: 'string' })
-    .describe(
-      '`clusterroles`, `clusterrolebindings`, `customresourcedefinitions`, or `GROUP/VERSION/RESOURCE`.',
-    ),
+  resource: kind(false).describe(
+    '`clusterroles`, `clusterrolebindings`, `customresourcedefinitions`, or `GROUP/VERSION/RESOURCE`.',
+  ),
   names: z
     .string()
     .regex(/^(?:[A-Za-z0-9:.-]+\*?|\*)[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
@@ -46,7 +53,7 @@ export const publishingSchema = z.strictObject({
     .default([])
     .describe('Objects without a namespace that may be published, by kind and name. In arktos mode only.'),
   kinds: z
-    .array(kind(true).meta({ type: 'string' }))
+    .array(kind(true))
     .max(50)
     .default([])
     .describe(

@@ -207,3 +207,36 @@ t.test('what Stonegate would refuse to grant is not granted to it', { skip }, as
   const { rules } = find(objects, 'ClusterRole', 'stonegate-provisioner');
   t.notOk(rightsIn(rules).some((right) => right.includes('escalate')));
 });
+
+t.test('what Stonegate would refuse to publish or to grant, Helm refuses', { skip }, async (t) => {
+  const namespaces = ['shared'];
+  const ofKinds = (kind: string) => ({ publishing: { namespaces, kinds: [kind] } });
+  const ofScoped = (mode: string, resource: string) => ({
+    tenancy: { mode },
+    publishing: { clusterScoped: [{ resource, names: '*' }] },
+  });
+  const granting = (resource: string) => ({
+    access: { grantable: [{ apiGroups: ['example.com'], resources: [resource], verbs: ['get'] }] },
+  });
+  for (const section of [
+    ofKinds('*'),
+    ofKinds('clusterroles'),
+    ofKinds('*/v1/*'),
+    ofKinds('a/b/c/d'),
+    ofKinds('batch/v1/CronJobs'),
+    ofKinds('v1/nodes'),
+    ofKinds('admissionregistration.k8s.io/v1/validatingwebhookconfigurations'),
+    ofScoped('arktos', '*'),
+    ofScoped('arktos', 'v1/tenants'),
+    ofScoped('shared', 'clusterroles'),
+    granting('*'),
+    granting('widgets/*'),
+  ]) {
+    const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE, ...section };
+    t.throws(
+      () => render(t.testdir(), { configuration }),
+      /publishing|grantable/,
+      JSON.stringify(configuration),
+    );
+  }
+});

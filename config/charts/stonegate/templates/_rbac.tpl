@@ -62,12 +62,15 @@ combination of what they depend on. Placeholders are replaced by the configurati
 {{- toJson $rules -}}
 {{- end -}}
 
-{{- /* Rights on the kinds that are published. */ -}}
+{{- /* Rights on the kinds that are published. None is granted that Stonegate would refuse to publish. */ -}}
 {{- define "stonegate.publishedKindRules" -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
 {{- $publishing := .Values.configuration.publishing -}}
 {{- $rules := list -}}
 {{- $kinds := list -}}
+{{- if and $publishing.clusterScoped (eq .Values.configuration.tenancy.mode "shared") -}}
+  {{- fail "configuration.publishing.clusterScoped: expected none in shared mode" -}}
+{{- end -}}
 {{- range (default list $publishing.clusterScoped) -}}{{- $kinds = append $kinds .resource -}}{{- end -}}
 {{- if $publishing.namespaces -}}
   {{- $rules = $rbac.publishedKinds -}}
@@ -77,6 +80,9 @@ combination of what they depend on. Placeholders are replaced by the configurati
   {{- $parts := splitList "/" . -}}
   {{- $group := ternary (first $parts) "" (eq (len $parts) 3) -}}
   {{- if eq (len $parts) 1 -}}{{- $group = get $rbac.tenantKinds . -}}{{- end -}}
+  {{- if or (has $group $rbac.notPublished.groups) (and (not $group) (has (last $parts) $rbac.notPublished.resources)) -}}
+    {{- fail (printf "configuration.publishing: %s is never published" .) -}}
+  {{- end -}}
   {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" $rbac.publishedVerbs) -}}
 {{- end -}}
 {{- toJson $rules -}}
