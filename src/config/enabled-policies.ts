@@ -42,11 +42,6 @@ export function resourcesOfPolicies({
   ];
 }
 
-export interface FollowedResource {
-  readonly group: string;
-  readonly resource: string;
-}
-
 export function hasPolicies(enabled: EnabledPolicies): boolean {
   return Object.values(enabled).includes(true);
 }
