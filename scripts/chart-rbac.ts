@@ -7,12 +7,7 @@ import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/api/cluster-roles.ts';
 import type { EnabledPolicies } from '../src/api/config-access-v1alpha1.ts';
 import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../src/api/kubernetes-object.ts';
-import {
-  NAMESPACED_KINDS,
-  TENANT_KINDS,
-  UNPUBLISHED_GROUPS,
-  UNPUBLISHED_RESOURCES,
-} from '../src/api/published-objects.ts';
+import { TENANT_KINDS, UNPUBLISHED_GROUPS, UNPUBLISHED_RESOURCES } from '../src/api/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/api/reserved-names.ts';
 import { manifests } from '../src/cli/manifests.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
@@ -29,26 +24,8 @@ const MODES = ['arktos', 'shared'] as const;
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
 const OTHER = { tokenFile: { file: 'tokens.csv' } };
 
-/** The text of the chart's file: key → rules, one a line. */
+/** The text of the chart's file: rules by what they depend on, and the names that templates compare. */
 export async function chartRBAC(): Promise<string> {
-  const impersonator: [string, unknown][] = [];
-  const provisioner: [string, unknown][] = [];
-  for (const mode of MODES) {
-    for (const set of subsets([
-      'keystone',
-      'tokenReview',
-      'index',
-      ...(mode === 'shared' ? ['constrained'] : []),
-    ])) {
-      impersonator.push([[mode, ...set].join(' '), await impersonatorRules(mode, new Set(set))]);
-    }
-    for (const createRoles of [true, false]) {
-      provisioner.push([
-        createRoles ? `${mode} createRoles` : mode,
-        await provisionerRules(mode, createRoles),
-      ]);
-    }
-  }
   const policies = POLICY_FORMS.map((form) => [form, policyFormRules(form)] as const);
   const publishing = MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)] as const);
   // In shared mode the provisioner may bind the roles that it creates because it has their rules.
@@ -57,10 +34,10 @@ export async function chartRBAC(): Promise<string> {
   "extraKeysOfJWT": ${JSON.stringify([CREDENTIAL_ID_KEY])},
   "heldClusterRoles": ${JSON.stringify(held)},
   "defaultRoles": ${JSON.stringify(defaultRoles())},
-${section('impersonator', impersonator)},
+${section('impersonator', await impersonatorCombinations())},
 ${section('policies', policies)},
-${section('provisioner', provisioner)},
-  "provisionedPolicies": ${JSON.stringify(await provisionedPolicyRules())},
+${section('provisioner', await provisionerCombinations())},
+  "policyProvisioning": ${JSON.stringify(await policyProvisioningRules())},
 ${section('publishing', publishing)},
   "publishedKinds": ${JSON.stringify(publishedKindRules())},
   "tenantKinds": ${JSON.stringify(Object.fromEntries(TENANT_KINDS.map(({ resource, group }) => [resource, group])))},
@@ -74,6 +51,24 @@ ${section('publishing', publishing)},
 function section(name: string, entries: readonly (readonly [string, unknown])[]): string {
   const lines = entries.map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
   return `  ${JSON.stringify(name)}: {\n${lines.join(',\n')}\n  }`;
+}
+
+async function impersonatorCombinations(): Promise<[string, unknown][]> {
+  const entries: [string, unknown][] = [];
+  for (const mode of MODES) {
+    const conditions = ['keystone', 'tokenReview', 'index', ...(mode === 'shared' ? ['constrained'] : [])];
+    for (const set of subsets(conditions))
+      entries.push([[mode, ...set].join(' '), await impersonatorRules(mode, new Set(set))]);
+  }
+  return entries;
+}
+
+async function provisionerCombinations(): Promise<[string, unknown][]> {
+  const entries: [string, unknown][] = [];
+  for (const mode of MODES)
+    for (const createRoles of [true, false])
+      entries.push([createRoles ? `${mode} createRoles` : mode, await provisionerRules(mode, createRoles)]);
+  return entries;
 }
 
 function impersonatorRules(mode: string, conditions: ReadonlySet<string>): Promise<unknown> {
@@ -121,31 +116,37 @@ function policyFormRules(form: keyof EnabledPolicies): PolicyRule[] {
 }
 
 /** What the provisioner needs for policies of any form, in addition. */
-async function provisionedPolicyRules(): Promise<PolicyRule[]> {
+async function policyProvisioningRules(): Promise<PolicyRule[]> {
   const configuration = {
     tenancy: { mode: 'arktos' },
     authentication: KEYSTONE,
     bindings: { createRoles: false, credential: { tokenFile: 'provisioner-token' } },
   };
   const policies = { ...configuration, authorization: { crossTenantPolicies: true } };
-  const known = new Set(
-    (await rulesOf(configuration, ['--provisioner'])).map((rule) => JSON.stringify(rule)),
+  return rulesBeyond(
+    await rulesOf(configuration, ['--provisioner']),
+    await rulesOf(policies, ['--provisioner']),
   );
-  return (await rulesOf(policies, ['--provisioner'])).filter((rule) => !known.has(JSON.stringify(rule)));
 }
 
-/** But for the kinds that are published. */
+/** No kind is published. */
 const NO_KINDS: PublishingNeeds = {
   configuration: { namespaces: [], clusterScoped: [], kinds: [], interval: 0 },
   grantable: [],
 };
 
+/** On the kinds that are published from every namespace of `publishing.namespaces`. */
 function publishedKindRules(): PolicyRule[] {
-  return [...Map.groupBy(NAMESPACED_KINDS, ({ group }) => group)].map(([group, kinds]) => ({
-    apiGroups: [group],
-    resources: kinds.map(({ resource }) => resource),
-    verbs: PUBLISHED_VERBS,
-  }));
+  const configuration = { ...NO_KINDS.configuration, namespaces: ['placeholder'] };
+  return rulesBeyond(
+    publishingRules('shared', NO_KINDS),
+    publishingRules('shared', { ...NO_KINDS, configuration }),
+  );
+}
+
+function rulesBeyond(known: readonly PolicyRule[], rules: readonly PolicyRule[]): PolicyRule[] {
+  const texts = new Set(known.map((rule) => JSON.stringify(rule)));
+  return rules.filter((rule) => !texts.has(JSON.stringify(rule)));
 }
 
 /** What Keystone roles are bound to if the operator says nothing. */

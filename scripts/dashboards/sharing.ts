@@ -1,4 +1,4 @@
-/** The dashboard of what tenants share: cross-tenant policies and published objects. */
+/** The dashboard of cross-tenant policies and published objects. */
 import { type Dashboard, series } from './dashboard.ts';
 
 const increase = (metric: string, by: string, labels = ''): string =>
@@ -14,14 +14,13 @@ export const SHARING: Dashboard = {
       panels: [
         {
           title: 'Policies',
-          description: 'In force by form; not-ready: objects that grant nothing, whose condition says why.',
+          description: 'In force by form; not-ready: grants nothing; the condition or the log says why.',
           unit: 'short',
           queries: [{ expr: `min by (form) (${series('stonegate_policies')})`, legend: '{{form}}' }],
         },
         {
           title: 'Age',
-          description:
-            'Since the oldest proof of what policies follow from. Over 180 s only the file counts.',
+          description: 'Since the oldest proof of what policies follow from. Over 180 s it grants nothing.',
           unit: 's',
           queries: [
             {

@@ -46,6 +46,7 @@ export function provisionerRules({
   publishing,
 }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
+  const hasPolicies = grantable !== undefined;
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
   const own = createRoles ? ownRoles(mode) : NONE;
   const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
@@ -64,14 +65,14 @@ export function provisionerRules({
       [
         'get',
         'list',
-        ...(createRoles || grantable ? ['create', 'update'] : []),
-        ...(grantable ? ['delete'] : []),
+        ...(createRoles || hasPolicies ? ['create', 'update'] : []),
+        ...(hasPolicies ? ['delete'] : []),
       ],
     ),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
     ...[...own.values()].flat(),
-    ...(grantable ? policyRules(grantable) : []),
+    ...(hasPolicies ? policyRules(grantable) : []),
     ...(publishing ? publishingRules(mode, publishing) : []),
   ]);
 }
@@ -148,7 +149,7 @@ function listText(texts: readonly string[] = []): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
 }
 
-function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonator): string {
+function notes({ mode, createRoles, grantable }: ProvisionerNeeds, provisioner: Impersonator): string {
   const credential =
     provisioner.kind === 'ServiceAccount'
       ? `# Its token:
@@ -159,7 +160,7 @@ function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonato
   const held = createRoles
     ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
 # (bindings.createRoles: false) it may only bind them.`
-    : '# It may bind the roles that the configuration names, and make none.';
+    : `# It may bind the roles that the configuration names, and make none${grantable === undefined ? '' : ' but those of policies, whose rules it holds'}.`;
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
 ${mode === 'arktos' ? '# Arktos: apply as an administrator of the system tenant.' : '# An ordinary Kubernetes cluster: apply as a cluster administrator.'}
 ${credential}

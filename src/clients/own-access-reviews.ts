@@ -69,11 +69,11 @@ export async function mayImpersonateUsers(
 }
 
 /**
- * What the credential lacks to follow the resources, such as `watch roles`.
+ * Which rights to list and watch the resources the credential lacks, such as `watch roles`.
  *
  * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
  */
-export async function missingFollowRights(
+export async function missingListWatchRights(
   { fetcher }: OwnReviewsOptions,
   resources: readonly GroupResource[],
   signal: AbortSignal,

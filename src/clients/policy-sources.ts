@@ -55,6 +55,8 @@ export class PolicySources implements PolicyFactsSource {
   readonly #policies: Reflector<CrossTenantPolicy> | undefined;
   readonly #registrations: Reflector<WebhookRegistration> | undefined;
   readonly #all: readonly Reflector<unknown>[];
+  /** Milliseconds since the epoch. */
+  #startedAt: number | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor({ enabled, systemTenant, telemetry, ...options }: PolicySourcesOptions) {
@@ -107,6 +109,7 @@ export class PolicySources implements PolicyFactsSource {
   }
 
   start(): void {
+    this.#startedAt = this.#clock.now();
     this.#running = Promise.all(this.#all.map((source) => source.run()));
   }
 
@@ -153,11 +156,14 @@ export class PolicySources implements PolicyFactsSource {
     return new Set(current.map(([form]) => form));
   }
 
-  /** Milliseconds since the oldest proof; undefined before the first of each. */
+  /**
+   * Milliseconds since the oldest proof, or since the start if a resource has not been listed yet; undefined
+   * before the start.
+   */
   age(): number | undefined {
-    const ages = this.#all.map(({ provenAt }) => provenAt);
-    const oldest = Math.min(...ages.map((provenAt) => provenAt ?? Number.NEGATIVE_INFINITY));
-    return Number.isFinite(oldest) ? this.#clock.now() - oldest : undefined;
+    const startedAt = this.#startedAt;
+    if (startedAt === undefined) return undefined;
+    return this.#clock.now() - Math.min(...this.#all.map(({ provenAt = startedAt }) => provenAt));
   }
 
   expiresAt(): number | undefined {

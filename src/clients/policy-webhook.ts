@@ -2,10 +2,11 @@
  * Whether the API server asks the admission webhook about CrossTenantPolicies. Without that none counts, as
  * nothing has checked what its author may grant.
  */
-import { reasonOf, StatusError } from '../errors/status-error.ts';
+import { StatusError } from '../errors/status-error.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
-import { listPages } from './list-pages.ts';
+import { ListExpired, listPages, MalformedList, UnexpectedStatus } from './list-pages.ts';
 import { readRegistration } from './read-policy-object.ts';
+import { MalformedObject } from './read-rbac-object.ts';
 
 const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 
@@ -23,12 +24,18 @@ export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSi
   try {
     await listPages(() => fetcher, PATH, pages, signal);
   } catch (error) {
-    if (error instanceof StatusError || !(error instanceof Error)) throw error;
+    if (!isNoList(error)) throw error;
     throw new StatusError(
       'UpstreamUnavailable',
-      `the webhook configurations could not be listed: ${reasonOf(error)}`,
+      `the webhook configurations could not be listed: ${error.message}`,
       { cause: error },
     );
   }
   return registered;
+}
+
+function isNoList(error: unknown): error is Error {
+  return [UnexpectedStatus, ListExpired, MalformedList, MalformedObject].some(
+    (kind) => error instanceof kind,
+  );
 }

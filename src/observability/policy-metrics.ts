@@ -62,7 +62,8 @@ function createPolicyGauges(registers: Registry[]): Telemetry['policiesInForce']
     aggregator: 'max',
     registers,
     collect() {
-      this.reset();
+      // `reset` would set it to 0.
+      this.remove();
       const age = read?.().ageSeconds;
       if (age !== undefined) this.set(age);
     },

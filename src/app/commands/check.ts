@@ -12,7 +12,7 @@ import { createClusterObjects } from '../../clients/cluster-objects.ts';
 import {
   mayImpersonateUsers,
   mayReadTenants,
-  missingFollowRights,
+  missingListWatchRights,
 } from '../../clients/own-access-reviews.ts';
 import { hasPolicyWebhook } from '../../clients/policy-webhook.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
@@ -34,20 +34,20 @@ export function checkCommand(argv: readonly string[], io: CommandIO): Promise<nu
 }
 
 async function askUpstream(loaded: LoadedConfiguration): Promise<string[]> {
-  return [...(await missingRights(loaded)), ...(await systemBindings(loaded))];
+  return [...(await ownCredentialWarnings(loaded)), ...(await systemBindings(loaded))];
 }
 
-/** @returns a warning for each right that is missing, or one that the API server cannot be asked */
-async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
+/** @returns a warning for each thing that is missing, or one that the API server cannot be asked */
+async function ownCredentialWarnings(loaded: LoadedConfiguration): Promise<string[]> {
   const runtime = commandRuntime();
-  const generations = new Generations<Own>(runtime.logger);
+  const generations = new Generations<OwnUpstream>(runtime.logger);
   try {
     generations.replace((generation) => {
       const build = { loaded, runtime, generation };
       return { rights: createOwnRights(build), fetcher: createOwnUpstream(build) };
     });
     const { signal } = new AbortController();
-    return await warningsOf(loaded.configuration, generations.current, signal);
+    return await warningsFrom(loaded.configuration, generations.current, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return [`upstream.server: the API server could not be asked for Stonegate's rights: ${reasonOf(error)}`];
@@ -56,18 +56,18 @@ async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
   }
 }
 
-interface Own {
+interface OwnUpstream {
   readonly rights: AskedUpstreamRights;
   readonly fetcher: Upstream;
 }
 
-async function warningsOf(
+async function warningsFrom(
   configuration: StonegateConfiguration,
-  { rights, fetcher }: Own,
+  { rights, fetcher }: OwnUpstream,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const mayBeConstrained = configuration.tenancy.mode === 'shared';
-  if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained }, signal)))
+  const isShared = configuration.tenancy.mode === 'shared';
+  if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained: isShared }, signal)))
     return [
       'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
     ];
@@ -78,7 +78,7 @@ async function warningsOf(
   );
   return [
     ...extras,
-    ...(configuration.access.index ? await indexWarnings(fetcher, mayBeConstrained, signal) : []),
+    ...(configuration.access.index ? await indexWarnings(fetcher, isShared, signal) : []),
     ...(await policyWarnings(configuration, fetcher, signal)),
   ];
 }
@@ -94,7 +94,7 @@ async function indexWarnings(
     group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
     resource,
   }));
-  const missing = await missingFollowRights({ fetcher }, indexed, signal);
+  const missing = await missingListWatchRights({ fetcher }, indexed, signal);
   const lacksTenants = !isShared && !(await mayReadTenants({ fetcher }, signal));
   return [
     ...(missing.length === 0
@@ -116,7 +116,7 @@ async function policyWarnings(
   signal: AbortSignal,
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
-  const missing = await missingFollowRights({ fetcher }, resourcesOfPolicies(enabled), signal);
+  const missing = await missingListWatchRights({ fetcher }, resourcesOfPolicies(enabled), signal);
   if (missing.length > 0)
     return [
       `upstream.credential: may not ${missing.join(', ')}, so policies that follow from them grant nothing: ${APPLY_RIGHTS}`,

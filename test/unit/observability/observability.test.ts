@@ -79,6 +79,16 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
+t.test('without policies there is no age of them', async (t) => {
+  const metrics = createMetrics(() => 2_000);
+  t.notMatch(await metrics.text(), /^stonegate_policies_age_seconds/m);
+  const inForce = { abac: 1, tenant: 0, administration: 0 };
+  const outOfForce = metrics.policiesInForce(() => ({ inForce, notReady: 0, ageSeconds: 5 }));
+  t.match(await metrics.text(), /^stonegate_policies_age_seconds 5$/m);
+  outOfForce();
+  t.notMatch(await metrics.text(), /^stonegate_policies_age_seconds/m);
+});
+
 t.test('C252 clients cannot grow the number of series', async (t) => {
   const metrics = createMetrics(() => 2_000);
   for (let i = 0; i < 500; i++) {

@@ -123,7 +123,7 @@ combination of what they depend on. Placeholders are replaced by the configurati
   {{- end -}}
 {{- end -}}
 {{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
-{{- if $policies -}}{{- $rules = concat $rules $rbac.provisionedPolicies -}}{{- end -}}
+{{- if $policies -}}{{- $rules = concat $rules $rbac.policyProvisioning -}}{{- end -}}
 {{- if $given.publishing -}}
   {{- $rules = concat $rules (get $rbac.publishing $given.tenancy.mode) (include "stonegate.publishedKindRules" . | fromJsonArray) -}}
 {{- end -}}
