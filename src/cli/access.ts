@@ -41,7 +41,7 @@ export function access(
         ? SELF_ACCESS_RULES_PATH
         : `${SELF_ACCESS_RULES_PATH}?namespace=${encodeURIComponent(namespace)}`;
     return ask('access', values, { io, env }, async (address) => {
-      const note = (line: string) => io.stderr(`stonegate access: ${line}\n`);
+      const note = (line: string) => io.stderr(columns([[`stonegate access: ${line}`]]));
       const rules = await askStonegate(address, path);
       const status = isJSONObject(rules) ? rules.status : undefined;
       if (!isJSONObject(rules) || !isJSONObject(status)) throw new Error(`${address.url}: ${TOO_OLD}`);

@@ -2,7 +2,7 @@
  * What the commands share that ask a running Stonegate: options for which one and with which credential, for
  * the output, and what becomes of an error.
  */
-import { type CommandIO, EXIT, UsageError } from './command.ts';
+import { type CommandIO, columns, EXIT, UsageError } from './command.ts';
 import { type Destination, type DestinationFlags, destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';
 import type { ProcessEnvironment } from './kubeconfig/file.ts';
@@ -51,7 +51,7 @@ export async function ask(
     return EXIT.fine;
   } catch (error) {
     if (!(error instanceof Error) || error instanceof UsageError) throw error;
-    io.stderr(`stonegate ${command}: ${error.message}\n`);
+    io.stderr(columns([[`stonegate ${command}: ${error.message}`]]));
     return EXIT.failed;
   }
 }

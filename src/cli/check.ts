@@ -12,7 +12,7 @@ import {
 } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
@@ -52,7 +52,7 @@ export function check(
         ...certificatesOfOtherTenants(result.loaded),
       ];
       const warnings = [...certificates.map(formatProblem), ...asked];
-      for (const warning of warnings) io.stderr(`warning: ${warning}\n`);
+      for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
       const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
       io.stdout(`${config} is good${but}\n`);
       return EXIT.fine;

@@ -122,11 +122,12 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
         : askConfiguration(spec, values.config, io, parts));
       if (explanation === undefined) return EXIT.failed;
       await print(explanation, format, () => explanationTable(explanation), io.stdout);
-      for (const warning of explanation.status.warnings ?? []) io.stderr(`stonegate explain: ${warning}\n`);
+      for (const warning of explanation.status.warnings ?? [])
+        io.stderr(columns([[`stonegate explain: ${warning}`]]));
       return EXIT.fine;
     } catch (error) {
       if (!(error instanceof Error) || error instanceof UsageError) throw error;
-      io.stderr(`stonegate explain: ${error.message}\n`);
+      io.stderr(columns([[`stonegate explain: ${error.message}`]]));
       return EXIT.failed;
     }
   });

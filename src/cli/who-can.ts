@@ -69,7 +69,7 @@ export function whoCan(
     const format = outputFormat(values.output);
     const asked = askedOf(words, values);
     return ask('who-can', values, { io, env }, async (destination) => {
-      const note = (line: string) => io.stderr(`stonegate who-can: ${line}\n`);
+      const note = (line: string) => io.stderr(columns([[`stonegate who-can: ${line}`]]));
       const { kind, path, spec, namespace } = await reviewOf(asked, destination, note);
       const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
       const answer = await askStonegate(destination, path, review);

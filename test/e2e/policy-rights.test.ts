@@ -24,6 +24,13 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     cluster.store.put(found.location, made(found.object));
     return () => cluster.store.put(found.location, found.object);
   };
+  const withoutRules = (resource: string) =>
+    change('clusterroles', 'stonegate-impersonator', (object) => ({
+      ...object,
+      rules: Array.isArray(object.rules)
+        ? object.rules.filter((rule) => !JSON.stringify(rule).includes(resource))
+        : [],
+    }));
   const ofWebhook =
     /^warning: authorization\.crossTenantPolicies: .* so they grant nothing: apply .* admission`$/m;
 
@@ -37,13 +44,18 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     restore();
   });
 
+  await t.test('and tells what else it found if the webhooks cannot be listed', async (t) => {
+    const restore = withoutRules('userextras');
+    testbed.apiServer.breakNext('500', ({ url = '' }) => url.includes(WEBHOOKS));
+    const warnings = await run();
+    t.match(warnings, /^warning: upstream\.server: .* asked for its webhooks: .*500$/m);
+    t.match(warnings, /^warning: upstream\.credential: may not impersonate the extra key/m);
+    t.notMatch(warnings, ofWebhook);
+    restore();
+  });
+
   await t.test('without the right to list and watch them', async (t) => {
-    const restore = change('clusterroles', 'stonegate-impersonator', (object) => ({
-      ...object,
-      rules: Array.isArray(object.rules)
-        ? object.rules.filter((rule) => !JSON.stringify(rule).includes('crosstenantpolicies'))
-        : [],
-    }));
+    const restore = withoutRules('crosstenantpolicies');
     const warnings = await run();
     t.match(
       warnings,

@@ -121,7 +121,13 @@ async function policyWarnings(
     return [
       `upstream.credential: may not ${missing.join(', ')}, so policies that follow from them grant nothing: ${APPLY_RIGHTS}`,
     ];
-  if (!enabled.crossTenantPolicies || (await hasPolicyWebhook(fetcher, signal))) return [];
+  if (!enabled.crossTenantPolicies) return [];
+  try {
+    if (await hasPolicyWebhook(fetcher, signal)) return [];
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return [`upstream.server: the API server could not be asked for its webhooks: ${reasonOf(error)}`];
+  }
   return [
     'authorization.crossTenantPolicies: the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
   ];

@@ -97,6 +97,17 @@ t.test('-o json and -o yaml print the rules, and no table is asked for', async (
   }
 });
 
+t.test('what the server says is printed without control characters', async (t) => {
+  const status = { incomplete: true, incompleteReason: 'no\u001b[2J news' };
+  const { stderr } = await run(t, '', { rules: { body: { ...RULES, status } } });
+  t.match(stderr, /no\ufffd\[2J news/);
+  const refused = await run(t, '', {
+    rules: { status: 403, body: { kind: 'Status', message: 'a\u001b[2J' } },
+  });
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /a\ufffd\[2J/);
+});
+
 t.test('an incomplete answer is printed, with the reason on standard error', async (t) => {
   const status = { incomplete: true, incompleteReason: 'no news of roles for 6 minutes' };
   const { code, stderr } = await run(t, '', { rules: { body: { ...RULES, status } } });

@@ -154,3 +154,11 @@ t.test(
     t.equal(offline.printed.stderr, '');
   },
 );
+
+t.test('a warning repeats names of the API server without their control characters', async (t) => {
+  const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
+  const { io, printed } = printedIO();
+  const asked = async () => ['the RoleBinding web/a\u001b[2J\u009b\nb counts'];
+  await check(['--config', join(folder, 'c.yaml')], io, systemSources, createFakeClock(), asked);
+  t.equal(printed.stderr, 'warning: the RoleBinding web/a\ufffd[2J\ufffd\ufffdb counts\n');
+});
