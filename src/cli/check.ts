@@ -17,9 +17,9 @@ import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } fr
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
 Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
-the same, such as a certificate that has expired, is printed as a warning. So is what the API server does not let Stonegate
-impersonate, list and watch, and in arktos mode that no webhook checks policies of tenants and (with bindings.credential)
-each role binding of the system tenant that counts in every tenant.
+the same, such as a certificate that has expired, is printed as a warning. So is what the API server does not let
+Stonegate impersonate, list and watch; and in arktos mode, if policies lack their definitions or their webhook, and
+(with bindings.credential) each role binding of the system tenant that counts in every tenant.
 
   --config FILE   the configuration
   --offline       do not ask the API server

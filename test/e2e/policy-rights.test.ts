@@ -44,6 +44,17 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     restore();
   });
 
+  await t.test('without their definitions', async (t) => {
+    const definitions = cluster.store.list({ resource: 'customresourcedefinitions' });
+    const ours = definitions.filter(({ location: { name } }) => name.endsWith('.tenancy.stonegate.dev'));
+    for (const { location } of ours) cluster.remove(location);
+    t.match(
+      await run(),
+      /^warning: authorization: the API server has no crosstenantpolicies, so none .* manifests crds`$/m,
+    );
+    for (const { location, object } of ours) cluster.store.put(location, object);
+  });
+
   await t.test('and tells what else it found if the webhooks cannot be listed', async (t) => {
     const restore = withoutRules('userextras');
     testbed.apiServer.breakNext('500', ({ url = '' }) => url.includes(WEBHOOKS));

@@ -5,6 +5,7 @@
  */
 import type { StonegateConfiguration } from '../../api/config-v1alpha1.ts';
 import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
+import { TENANCY_GROUP } from '../../api/tenancy-v1alpha1.ts';
 import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
@@ -14,6 +15,7 @@ import {
   mayReadTenants,
   missingListWatchRights,
 } from '../../clients/own-access-reviews.ts';
+import { missingDefinitions } from '../../clients/policy-definitions.ts';
 import { hasPolicyWebhook } from '../../clients/policy-webhook.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import { enabledPolicies, resourcesOfPolicies } from '../../config/enabled-policies.ts';
@@ -116,18 +118,45 @@ async function policyWarnings(
   signal: AbortSignal,
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
-  const missing = await missingListWatchRights({ fetcher }, resourcesOfPolicies(enabled), signal);
+  const resources = resourcesOfPolicies(enabled);
+  const missing = await missingListWatchRights({ fetcher }, resources, signal);
   if (missing.length > 0)
     return [
       `upstream.credential: may not ${missing.join(', ')}, so policies that follow from them grant nothing: ${APPLY_RIGHTS}`,
     ];
-  if (!enabled.crossTenantPolicies) return [];
+  const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
+  return [
+    ...(await whenAsked('its custom resources', () => definitionWarnings(fetcher, ownKinds, signal))),
+    ...(enabled.crossTenantPolicies
+      ? await whenAsked('its webhooks', () => webhookWarnings(fetcher, signal))
+      : []),
+  ];
+}
+
+/** @returns one warning if the API server does not tell: the others are to be shown all the same */
+async function whenAsked(what: string, ask: () => Promise<string[]>): Promise<string[]> {
   try {
-    if (await hasPolicyWebhook(fetcher, signal)) return [];
+    return await ask();
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    return [`upstream.server: the API server could not be asked for its webhooks: ${reasonOf(error)}`];
+    return [`upstream.server: the API server could not be asked for ${what}: ${reasonOf(error)}`];
   }
+}
+
+async function definitionWarnings(
+  fetcher: UpstreamFetcher,
+  resources: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const missing = await missingDefinitions(fetcher, resources, signal);
+  return missing.map(
+    (resource) =>
+      `authorization: the API server has no ${resource}, so none grants anything: apply the output of \`stonegate manifests crds\``,
+  );
+}
+
+async function webhookWarnings(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<string[]> {
+  if (await hasPolicyWebhook(fetcher, signal)) return [];
   return [
     'authorization.crossTenantPolicies: the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
   ];

@@ -1,0 +1,51 @@
+/**
+ * Which kinds of policies the API server does not have: their custom resource definitions were not applied.
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ */
+import { TENANCY_API_VERSION } from '../api/tenancy-v1alpha1.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
+
+/**
+ * @param resources in the plural, of the group `tenancy.stonegate.dev`
+ * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no discovery document
+ */
+export async function missingDefinitions(
+  fetcher: UpstreamFetcher,
+  resources: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (resources.length === 0) return [];
+  const { status, body } = await fetcher.fetch(
+    {
+      account: STONEGATE_ACCOUNT,
+      sender: { kind: 'stonegate' },
+      method: 'GET',
+      target: `/apis/${TENANCY_API_VERSION}`,
+      headers: [['Accept', 'application/json']],
+    },
+    signal,
+  );
+  // The group is there if one of its kinds is.
+  if (status === 404) return [...resources];
+  const served = status === 200 ? resourcesIn(body) : undefined;
+  if (served === undefined)
+    throw new StatusError(
+      'UpstreamUnavailable',
+      `the API server's response for ${TENANCY_API_VERSION} is no list of resources: its status is ${status}`,
+    );
+  return resources.filter((resource) => !served.has(resource));
+}
+
+/** @returns the names of an APIResourceList; undefined for what is none */
+function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
+  try {
+    const list: unknown = JSON.parse(body.toString('utf8'));
+    if (!isJSONObject(list) || !Array.isArray(list.resources)) return undefined;
+    return new Set(list.resources.map((resource: unknown) => isJSONObject(resource) && resource.name));
+  } catch {
+    return undefined;
+  }
+}
