@@ -117,6 +117,10 @@ const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
 t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
   const good = valuesOf(SAMPLES.get('shared') ?? '');
   const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
+  const arktos = {
+    configuration: { ...configuration, tenancy: { mode: 'arktos' } },
+    upstream: { existingSecret: 'stonegate-upstream' },
+  };
   const cases: readonly (readonly [values: object, name: RegExp])[] = [
     [{ ...good, replica: 3 }, /replica/],
     [{ ...good, replicas: 'two' }, /replicas/],
@@ -128,13 +132,19 @@ t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
     [{ configuration: { ...configuration, authentication: {} } }, /configuration.*authentication/],
     [{ configuration: { authentication: KEYSTONE } }, /tenancy/],
     [{ configuration: { ...configuration, admission: { tls: TLS } } }, /stonegate manifests admission/],
+    [{ ...arktos, upstream: {} }, /upstream\.existingSecret/],
+    [
+      { configuration: { ...configuration, publishing: { namespaces: ['a'] } }, rbac: { create: false } },
+      /bindings\.credential/,
+    ],
+    [
+      { configuration: { ...configuration, authorization: { crossTenantPolicies: true } } },
+      /configuration\.authorization/,
+    ],
     [{}, /configuration/],
     [{ ...good, redis: { enabled: true }, sealingKeys: { existingSecret: 'x' } }, /redis\.url/],
     [{ ...good, redis: { enabled: true, url: 'redis://r' } }, /sealingKeys\.existingSecret/],
-    [
-      { configuration: { ...configuration, tenancy: { mode: 'arktos' } }, rbac: { constrained: true } },
-      /rbac\.constrained/,
-    ],
+    [{ ...arktos, rbac: { constrained: true } }, /rbac\.constrained/],
   ];
   for (const [values, name] of cases)
     t.throws(() => render(t.testdir(), values), { message: name }, JSON.stringify(values));

@@ -67,6 +67,8 @@ t.test('the samples grant what stonegate manifests rbac prints', { skip }, async
   }
 });
 
+/** In arktos mode the chart wants a client certificate. */
+const UPSTREAM = { existingSecret: 'stonegate-upstream' };
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
 const TOKENS = { tokenFile: { file: '/run/stonegate/files/users/tokens.csv' } };
 
@@ -81,7 +83,11 @@ t.test(
             for (const constrained of mode === 'shared' ? [false, true] : [false]) {
               const authentication = { ...source, ...tokenReview, impersonationExtraKeys: ['example.com/a'] };
               const configuration = { tenancy: { mode }, authentication, access: { index } };
-              const objects = render(t.testdir(), { configuration, rbac: { constrained } });
+              const objects = render(t.testdir(), {
+                configuration,
+                upstream: UPSTREAM,
+                rbac: { constrained },
+              });
               const account = mode === 'arktos' ? ['--user', 'stonegate'] : ACCOUNT;
               const printed = await printedRBAC(
                 objects,
@@ -110,6 +116,7 @@ t.test('provisioning is granted what stonegate manifests rbac --provisioner prin
       ]) {
         const bindings = { provision: 'onRequest', createRoles, ...roles };
         const objects = render(t.testdir(), {
+          upstream: UPSTREAM,
           configuration: { tenancy: { mode }, authentication, bindings },
         });
         const [printed] = await printedRBAC(objects, ...PROVISIONER);
@@ -148,7 +155,7 @@ t.test('policies are granted what stonegate manifests rbac prints', { skip }, as
         access: { grantable: GRANTABLE },
         bindings: { createRoles },
       };
-      const objects = render(t.testdir(), { configuration });
+      const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
       const about = JSON.stringify({ authorization, createRoles });
       const [impersonator] = await printedRBAC(objects, '--user', 'stonegate');
       t.same(
@@ -184,7 +191,7 @@ t.test('publishing is granted what stonegate manifests rbac --provisioner prints
       access: { grantable: GRANTABLE },
       publishing,
     };
-    const objects = render(t.testdir(), { configuration });
+    const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
     const [printed] = await printedRBAC(objects, ...PROVISIONER);
     t.same(
       rightsIn(find(objects, 'ClusterRole', 'stonegate-provisioner').rules),
@@ -197,6 +204,7 @@ t.test('publishing is granted what stonegate manifests rbac --provisioner prints
 t.test('what Stonegate would refuse to grant is not granted to it', { skip }, async (t) => {
   const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['escalate'] }];
   const objects = render(t.testdir(), {
+    upstream: UPSTREAM,
     configuration: {
       tenancy: { mode: 'arktos' },
       authentication: KEYSTONE,
@@ -234,7 +242,7 @@ t.test('what Stonegate would refuse to publish or to grant, Helm refuses', { ski
   ]) {
     const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE, ...section };
     t.throws(
-      () => render(t.testdir(), { configuration }),
+      () => render(t.testdir(), { configuration, upstream: UPSTREAM }),
       /publishing|grantable/,
       JSON.stringify(configuration),
     );

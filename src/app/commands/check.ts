@@ -71,12 +71,12 @@ async function warningsFrom(
   const isShared = configuration.tenancy.mode === 'shared';
   if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained: isShared }, signal)))
     return [
-      'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
+      'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac --config FILE`',
     ];
   await rights.ask();
   const extras = [...rights.withheld].map(
     (key) =>
-      `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: apply the output of \`stonegate manifests rbac\``,
+      `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: ${APPLY_RIGHTS}`,
   );
   return [
     ...extras,

@@ -2,7 +2,13 @@
 {{- define "stonegate.configuration" -}}
 {{- $given := .Values.configuration -}}
 {{- if $given.admission -}}
-  {{- fail "configuration.admission: the admission webhook is a process of its own, which `stonegate manifests admission` prints" -}}
+  {{- fail "configuration.admission: the admission webhook is a process of its own with its own configuration: see docs/admission.md and `stonegate manifests admission`" -}}
+{{- end -}}
+{{- if and (eq $given.tenancy.mode "arktos") (not .Values.upstream.existingSecret) (not (dig "upstream" "credential" nil $given)) -}}
+  {{- fail "upstream.existingSecret: is required in arktos mode, since a service account of this cluster is no user of Arktos" -}}
+{{- end -}}
+{{- if and (include "stonegate.provisionerAccount" .) (not .Values.rbac.create) -}}
+  {{- fail "configuration.bindings.credential: is required with rbac.create false, since a service account of this cluster is none of the API server that Stonegate is in front of" -}}
 {{- end -}}
 {{- $run := "/run/stonegate" -}}
 {{- $defaults := dict

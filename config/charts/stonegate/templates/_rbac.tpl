@@ -36,12 +36,13 @@ combination of what they depend on. Placeholders are replaced by the configurati
 {{- /* The forms of cross-tenant policies that the configuration has. */ -}}
 {{- define "stonegate.policyForms" -}}
 {{- $forms := list -}}
-{{- if eq .Values.configuration.tenancy.mode "arktos" -}}
-  {{- $authorization := default dict .Values.configuration.authorization -}}
-  {{- if $authorization.abacPolicyFile -}}{{- $forms = append $forms "abac" -}}{{- end -}}
-  {{- range (list "administrations" "tenantAdministrations" "crossTenantPolicies") -}}
-    {{- if get $authorization . -}}{{- $forms = append $forms . -}}{{- end -}}
-  {{- end -}}
+{{- $authorization := default dict .Values.configuration.authorization -}}
+{{- if $authorization.abacPolicyFile -}}{{- $forms = append $forms "abac" -}}{{- end -}}
+{{- range (list "administrations" "tenantAdministrations" "crossTenantPolicies") -}}
+  {{- if get $authorization . -}}{{- $forms = append $forms . -}}{{- end -}}
+{{- end -}}
+{{- if and $forms (eq .Values.configuration.tenancy.mode "shared") -}}
+  {{- fail "configuration.authorization: expected no cross-tenant policies in shared mode" -}}
 {{- end -}}
 {{- toJson $forms -}}
 {{- end -}}
