@@ -24,8 +24,8 @@ import type { StonegateProcess } from '../support/stonegate-process.ts';
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const POD = 'web';
 const WRITERS = 4;
-/** What clients say of a connection that breaks. */
-const BROKEN = /ECONNRESET|socket hang up|EOF|connection reset/;
+/** What clients say of a connection that breaks, perhaps before its handshake has ended. */
+const BROKEN = /ECONNRESET|socket hang up|EOF|connection reset|disconnected before secure TLS connection/;
 
 const newest = findKubectls().at(-1);
 const absent =
