@@ -26,7 +26,7 @@ const OTHER = { tokenFile: { file: 'tokens.csv' } };
 
 /** The text of the chart's file: rules by what they depend on, and the names that templates compare. */
 export async function chartRBAC(): Promise<string> {
-  const policies = POLICY_FORMS.map((form) => [form, policyFormRules(form)] as const);
+  const policies = POLICY_SETTINGS.map((setting) => [setting, policyRules(setting)] as const);
   const publishing = MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)] as const);
   // In shared mode the provisioner may bind the roles that it creates because it has their rules.
   const held = [...CLUSTER_ROLES.keys()].filter((name) => name !== BASIC_USER_ROLE);
@@ -93,7 +93,7 @@ function provisionerRules(mode: string, createRoles: boolean): Promise<unknown> 
   ]);
 }
 
-const POLICY_FORMS = [
+const POLICY_SETTINGS = [
   'abac',
   'administrations',
   'tenantAdministrations',
@@ -106,9 +106,9 @@ const NO_POLICIES: EnabledPolicies = {
   crossTenantPolicies: false,
 };
 
-/** What Stonegate's own credential needs for one form of policies. */
-function policyFormRules(form: keyof EnabledPolicies): PolicyRule[] {
-  return resourcesOfPolicies({ ...NO_POLICIES, [form]: true }).map(({ group, resource }) => ({
+/** What Stonegate's own credential needs for the policies of one setting of `authorization`. */
+function policyRules(setting: keyof EnabledPolicies): PolicyRule[] {
+  return resourcesOfPolicies({ ...NO_POLICIES, [setting]: true }).map(({ group, resource }) => ({
     apiGroups: [group],
     resources: [resource],
     verbs: ['list', 'watch'],

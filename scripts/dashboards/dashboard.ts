@@ -44,6 +44,11 @@ export function perSecond(metric: string, by: readonly string[], labels = ''): s
   return sumBy(by, `rate(${series(metric, labels)}[$__rate_interval])`);
 }
 
+/** How many events there were, summed by these labels. */
+export function increase(metric: string, by: readonly string[], labels = ''): string {
+  return sumBy(by, `increase(${series(metric, labels)}[$__rate_interval])`);
+}
+
 export function sumBy(by: readonly string[], expr: string): string {
   return by.length === 0 ? `sum(${expr})` : `sum by (${by.join(', ')}) (${expr})`;
 }

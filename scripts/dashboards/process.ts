@@ -1,5 +1,5 @@
 /** The dashboard of the process. */
-import { type Dashboard, series } from './dashboard.ts';
+import { type Dashboard, increase, series } from './dashboard.ts';
 
 const EACH = '{{instance}}';
 
@@ -92,7 +92,7 @@ export const PROCESS: Dashboard = {
           queries: [
             { expr: `max(${series('stonegate_audit_log_failing')})`, legend: 'failing' },
             {
-              expr: `sum(increase(${series('stonegate_audit_events_lost_total')}[$__rate_interval]))`,
+              expr: increase('stonegate_audit_events_lost_total', []),
               legend: 'lost',
             },
           ],
@@ -103,7 +103,7 @@ export const PROCESS: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: `sum by (result) (increase(${series('stonegate_reloads_total')}[$__rate_interval]))`,
+              expr: increase('stonegate_reloads_total', ['result']),
               legend: '{{result}}',
             },
           ],

@@ -1,8 +1,5 @@
 /** The dashboard of provisioning. */
-import { type Dashboard, series } from './dashboard.ts';
-
-const increase = (metric: string, by: string): string =>
-  `sum by (${by}) (increase(${series(metric)}[$__rate_interval]))`;
+import { type Dashboard, increase, series } from './dashboard.ts';
 
 export const PROVISIONING: Dashboard = {
   name: 'provisioning',
@@ -18,7 +15,7 @@ export const PROVISIONING: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: increase('stonegate_bindings_runs_total', 'trigger, result'),
+              expr: increase('stonegate_bindings_runs_total', ['trigger', 'result']),
               legend: '{{trigger}} {{result}}',
             },
           ],
@@ -27,7 +24,7 @@ export const PROVISIONING: Dashboard = {
           title: 'Changed objects',
           description: 'Objects that were created, updated and deleted at the API server.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_bindings_changes_total', 'action'), legend: '{{action}}' }],
+          queries: [{ expr: increase('stonegate_bindings_changes_total', ['action']), legend: '{{action}}' }],
         },
         {
           title: 'Since the last success',

@@ -1,8 +1,5 @@
 /** The dashboard of cross-tenant policies and published objects. */
-import { type Dashboard, series } from './dashboard.ts';
-
-const increase = (metric: string, by: string, labels = ''): string =>
-  `sum by (${by}) (increase(${series(metric, labels)}[$__rate_interval]))`;
+import { type Dashboard, increase, series } from './dashboard.ts';
 
 export const SHARING: Dashboard = {
   name: 'sharing',
@@ -35,7 +32,7 @@ export const SHARING: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: increase('stonegate_policies_failures_total', 'resource, failure'),
+              expr: increase('stonegate_policies_failures_total', ['resource', 'failure']),
               legend: '{{resource}} {{failure}}',
             },
           ],
@@ -44,13 +41,13 @@ export const SHARING: Dashboard = {
           title: 'Runs',
           description: 'Runs that make roles and bindings in tenants what policies say, by result.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_policies_runs_total', 'result'), legend: '{{result}}' }],
+          queries: [{ expr: increase('stonegate_policies_runs_total', ['result']), legend: '{{result}}' }],
         },
         {
           title: 'Changed roles and bindings',
           description: 'Created, updated and deleted in tenants.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_policies_changes_total', 'action'), legend: '{{action}}' }],
+          queries: [{ expr: increase('stonegate_policies_changes_total', ['action']), legend: '{{action}}' }],
         },
         {
           title: 'Ended streams of guests',
@@ -58,7 +55,7 @@ export const SHARING: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: increase('stonegate_streams_ended_total', 'kind', 'reason="policy"'),
+              expr: increase('stonegate_streams_ended_total', ['kind'], 'reason="policy"'),
               legend: '{{kind}}',
             },
           ],
@@ -72,13 +69,15 @@ export const SHARING: Dashboard = {
           title: 'Runs',
           description: 'By result; docs/metrics.md explains each.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_publishing_runs_total', 'result'), legend: '{{result}}' }],
+          queries: [{ expr: increase('stonegate_publishing_runs_total', ['result']), legend: '{{result}}' }],
         },
         {
           title: 'Changed copies',
           description: 'Created, updated, replaced and deleted in tenants and namespaces.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_publishing_changes_total', 'action'), legend: '{{action}}' }],
+          queries: [
+            { expr: increase('stonegate_publishing_changes_total', ['action']), legend: '{{action}}' },
+          ],
         },
         {
           title: 'Since the last success',

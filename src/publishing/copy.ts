@@ -28,8 +28,8 @@ export type Comparison =
   /** `object` has the metadata of the existing one. */
   | { readonly action: 'update'; readonly object: PublishedObject }
   /**
-   * `existing` is deleted, since a field of it cannot be changed; then `object` is created.
-   * @field `existing` only what identifies it
+   * `existing`, of which only the identity is here, is deleted, since a field of it cannot be changed; then
+   * `object` is created.
    */
   | { readonly action: 'replace'; readonly object: PublishedObject; readonly existing: PublishedObject }
   | { readonly conflict: string };

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../src/cli/manifests.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
+import { POLICY_WEBHOOK } from './policies.ts';
 import { printedIO } from './printed-io.ts';
 import type { Testbed } from './testbed.ts';
 
@@ -164,20 +165,7 @@ function registerWebhook({ apiServer }: Testbed): void {
     'stonegate-policies',
     {
       metadata: LONG_AGO,
-      webhooks: [
-        {
-          name: 'policies.admission.stonegate.dev',
-          failurePolicy: 'Fail',
-          rules: [
-            {
-              apiGroups: ['tenancy.stonegate.dev'],
-              apiVersions: ['*'],
-              resources: ['crosstenantpolicies'],
-              operations: ['CREATE', 'UPDATE'],
-            },
-          ],
-        },
-      ],
+      webhooks: [POLICY_WEBHOOK],
     },
   );
 }

@@ -11,6 +11,20 @@ import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 export const NOW = Date.UTC(2026, 6, 1);
 export const HOUR = 3_600_000;
 
+/** As `stonegate manifests admission` registers it for CrossTenantPolicies. */
+export const POLICY_WEBHOOK = {
+  name: 'policies.admission.stonegate.dev',
+  failurePolicy: 'Fail',
+  rules: [
+    {
+      apiGroups: ['tenancy.stonegate.dev'],
+      apiVersions: ['*'],
+      resources: ['crosstenantpolicies'],
+      operations: ['CREATE', 'UPDATE'],
+    },
+  ],
+};
+
 /** A spec of the ABAC file: alice of acme reads pods of globex. */
 export const ALICE_READS_PODS = {
   name: 'alice-pods',

@@ -122,7 +122,7 @@ async function policyWarnings(
   const missing = await missingListWatchRights({ fetcher }, resources, signal);
   if (missing.length > 0)
     return [
-      `upstream.credential: may not ${missing.join(', ')}, so policies that follow from them grant nothing: ${APPLY_RIGHTS}`,
+      `upstream.credential: may not ${missing.join(', ')}, so policies grant nothing, or get no roles: ${APPLY_RIGHTS}`,
     ];
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
   return [

@@ -1,22 +1,11 @@
 import t from 'tap';
 import { hasPolicyWebhook } from '../../../src/clients/policy-webhook.ts';
+import { POLICY_WEBHOOK } from '../../support/policies.ts';
 import { DOWN, type ListResponse, scriptedResource } from '../../support/scripted-resource.ts';
 
 const registration = (name: string) => ({
   metadata: { name, creationTimestamp: '2026-01-01T00:00:00Z' },
-  webhooks: [
-    {
-      failurePolicy: 'Fail',
-      rules: [
-        {
-          apiGroups: ['tenancy.stonegate.dev'],
-          apiVersions: ['*'],
-          resources: ['crosstenantpolicies'],
-          operations: ['CREATE', 'UPDATE'],
-        },
-      ],
-    },
-  ],
+  webhooks: [POLICY_WEBHOOK],
 });
 const OWN = registration('stonegate-policies');
 
