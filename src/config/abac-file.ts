@@ -57,10 +57,6 @@ export function checkAbacFile(
   return abacPoliciesOf(configuration, content).problems.map((problem) => ({
     path: ['authorization', 'abacPolicyFile'],
     message: problem.message,
-    because: [
-      ['access', 'grantable'],
-      ['tenancy', 'systemTenant'],
-    ],
     elsewhere: { file, ...problem },
   }));
 }

@@ -8,26 +8,21 @@ import { basename } from 'node:path';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { AUTHENTICATION_FILE_STAND_INS, beyond, remainderOf } from './remainder.ts';
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
 import { KUBERNETES_VERIFICATION } from './schema-jwt.ts';
 
-const JWT = ['authentication', 'jwt'];
-
-export interface WithAuthenticationFile {
-  readonly configuration: StonegateConfiguration;
-  /** Problems in Stonegate's own file. */
-  readonly findings: readonly Finding[];
-  /** Problems in the AuthenticationConfiguration. */
-  readonly problems: readonly Problem[];
-  /** Parts of `configuration` that are incomplete because of other problems. */
-  readonly gaps: readonly Path[];
-  /**
-   * Moves a problem of `configuration` to the file in which it can be fixed; empty if it follows from
-   * another problem.
-   */
-  readonly relocate: (finding: Finding) => readonly Finding[];
-}
+/** The configuration with the issuers of the file, or the problems of the file's own fields. */
+export type WithAuthenticationFile =
+  | { readonly problems: readonly Problem[] }
+  | {
+      readonly configuration: StonegateConfiguration;
+      /** Problems in Stonegate's own file. */
+      readonly findings: readonly Finding[];
+      /** Whether each issuer is in `configuration`. */
+      readonly isComplete: boolean;
+      /** Moves a problem of `configuration` to the file in which it can be fixed. */
+      readonly relocate: (finding: Finding) => Finding;
+    };
 
 /**
  * @param content returns the content of a named file; undefined if it was not or could not be read
@@ -37,21 +32,16 @@ export function withAuthenticationFile(
   content: (name: string) => Buffer | undefined,
 ): WithAuthenticationFile {
   const { configurationFile, tenants } = configuration.authentication;
-  const alone = {
-    configuration,
-    problems: [],
-    gaps: [],
-    relocate: (finding: Finding) => [finding],
-  };
+  const alone = { configuration, isComplete: true, relocate: (finding: Finding) => finding };
   if (configurationFile === undefined) {
     return { ...alone, findings: Object.keys(tenants).map((url) => tenantWithoutFile(url)) };
   }
   const findings = bothSources(configuration);
   const text = content(configurationFile);
-  if (text === undefined) return { ...alone, findings, gaps: [JWT] };
+  if (text === undefined) return { ...alone, findings, isComplete: false };
   const file = basename(configurationFile);
   const read = readAuthenticationFile(text.toString('utf8'), file);
-  if (!('jwt' in read)) return { ...alone, findings, problems: read.problems, gaps: [JWT] };
+  if ('problems' in read) return read;
   const issuers = read.jwt.flatMap((entry, index) => {
     const tenant = Object.hasOwn(tenants, entry.issuer.url) ? tenants[entry.issuer.url] : undefined;
     return tenant === undefined
@@ -69,8 +59,7 @@ export function withAuthenticationFile(
       },
     },
     findings: [...findings, ...withoutCounterpart(read, tenants), ...anonymousInBoth(read, configuration)],
-    problems: read.problems,
-    gaps: issuers.length === read.jwt.length && read.gaps.length === 0 ? [] : [JWT],
+    isComplete: issuers.length === read.jwt.length,
     relocate: (finding) => relocated(finding, read, issuers, file),
   };
 }
@@ -110,9 +99,8 @@ function withoutCounterpart(
   read: ReadAuthenticationFile,
   tenants: Readonly<Record<string, unknown>>,
 ): Finding[] {
-  const known = read.jwt.filter((_, index) => isKnown(read, ['jwt', index, 'issuer', 'url']));
-  const urls = new Set(known.map(({ issuer }) => issuer.url));
-  const unknown = isKnown(read, ['jwt']) ? Object.keys(tenants).filter((url) => !urls.has(url)) : [];
+  const urls = new Set(read.jwt.map(({ issuer }) => issuer.url));
+  const unknown = Object.keys(tenants).filter((url) => !urls.has(url));
   return [
     ...[...urls]
       .filter((url) => !Object.hasOwn(tenants, url))
@@ -132,20 +120,11 @@ const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
 /** A path in Stonegate's own file or in the AuthenticationConfiguration. */
 type FieldLocation = { readonly own: Path } | { readonly other: Path };
 
-function relocated(
-  { path, message, because = [] }: Finding,
-  read: ReadAuthenticationFile,
-  issuers: Issuers,
-  file: string,
-): Finding[] {
-  const places = [path, ...because].map((each) => placeOf(each, read, issuers));
-  if (!places.every((place) => 'own' in place || isKnown(read, place.other))) return [];
-  const [first, ...others] = places;
-  const finding = { message, because: others.flatMap((place) => ('own' in place ? [place.own] : [])) };
-  if (first === undefined || 'own' in first) return [{ ...finding, path: first?.own ?? path }];
-  const { placeInFile, lineOf } = read;
-  const elsewhere = problemIn({ path: placeInFile(first.other), message }, file, lineOf);
-  return [{ ...finding, path: ['authentication', 'configurationFile'], elsewhere }];
+function relocated(finding: Finding, read: ReadAuthenticationFile, issuers: Issuers, file: string): Finding {
+  const place = placeOf(finding.path, read, issuers);
+  if ('own' in place) return { ...finding, path: place.own };
+  const elsewhere = problemIn({ path: place.other, message: finding.message }, file, read.lineOf);
+  return { message: finding.message, path: ['authentication', 'configurationFile'], elsewhere };
 }
 
 type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
@@ -162,12 +141,7 @@ function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): Fi
   return { other: ['jwt', issuer.index, key, ...rest] };
 }
 
-/** The valid part of kube-apiserver's file. */
-export interface ReadAuthenticationFile extends AuthenticationFile {
-  readonly problems: readonly Problem[];
-  /** Invalid fields, which were removed or replaced by stand-ins. */
-  readonly gaps: readonly Path[];
-  readonly placeInFile: (path: Path) => Path;
+interface ReadAuthenticationFile extends AuthenticationFile {
   readonly lineOf: (path: Path) => number | undefined;
 }
 
@@ -175,17 +149,14 @@ export interface ReadAuthenticationFile extends AuthenticationFile {
 function readAuthenticationFile(
   text: string,
   file: string,
-): ReadAuthenticationFile | Pick<ReadAuthenticationFile, 'problems'> {
+): ReadAuthenticationFile | { readonly problems: readonly Problem[] } {
   const document = readYAML(text, '1.1');
   if (!document.ok) return { problems: document.problems.map((problem) => ({ ...problem, file })) };
   const result = authenticationFileSchema.safeParse(document.data, { reportInput: true });
   const { lineOf } = document;
-  if (result.success) return { ...result.data, problems: [], gaps: [], placeInFile: (path) => path, lineOf };
+  if (result.success) return { ...result.data, lineOf };
   const wrong = result.error.issues.flatMap(problemsOfIssue);
-  const problems = wrong.map((finding) => problemIn(finding, file, lineOf));
-  const rest = remainderOf(document.data, wrong, authenticationFileSchema, AUTHENTICATION_FILE_STAND_INS);
-  if (rest === undefined) return { problems };
-  return { ...rest.value, problems, gaps: rest.gaps, placeInFile: rest.placeInFile, lineOf };
+  return { problems: wrong.map((finding) => problemIn(finding, file, lineOf)) };
 }
 
 function problemIn(
@@ -195,9 +166,4 @@ function problemIn(
 ): Problem {
   const line = lineOf(path);
   return { file, path: formatPath(path), message, ...(line === undefined ? {} : { line }) };
-}
-
-/** @param path in the parsed result, in which invalid entries are missing */
-function isKnown({ gaps, placeInFile }: ReadAuthenticationFile, path: Path): boolean {
-  return beyond(gaps, [{ path: placeInFile(path), message: '' }]).length > 0;
 }

@@ -89,7 +89,7 @@ export async function loadConfiguration(
     const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
     return { ok: false, problems: [{ path: '', message }], watched: watched() };
   }
-  const { configuration, remainder, problems, locate } = await parseWithAuthenticationFile(
+  const { configuration, problems, locate } = await parseWithAuthenticationFile(
     text.toString('utf8'),
     dirname(configurationFile),
     async (name) => {
@@ -97,20 +97,19 @@ export async function loadConfiguration(
       return contents.get(name);
     },
   );
-  const readable = configuration ?? remainder;
-  if (readable === undefined) return { ok: false, problems, watched: watched() };
+  if (configuration === undefined) return { ok: false, problems, watched: watched() };
 
-  const references = referencesOf(readable);
+  const references = referencesOf(configuration);
   for (const { source } of references) if ('fromFile' in source) await read(source.fromFile);
   const found = { contents, failures, env: sources.env };
   const findings = [
     ...references.flatMap((reference) => checkReference(reference, found)),
-    ...checkPairs(pairsOf(readable), contents),
-    ...checkStaticUsers(readable, contents),
-    ...checkWebhookFiles(readable, (file) => contents.get(file)),
-    ...checkAbacFile(readable, (file) => contents.get(file)),
+    ...checkPairs(pairsOf(configuration), contents),
+    ...checkStaticUsers(configuration, contents),
+    ...checkWebhookFiles(configuration, (file) => contents.get(file)),
+    ...checkAbacFile(configuration, (file) => contents.get(file)),
   ];
-  if (configuration === undefined || problems.length > 0 || findings.length > 0) {
+  if (problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
   }
   return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };
@@ -156,11 +155,6 @@ function checkStaticUsers(configuration: StonegateConfiguration, contents: ReadF
     problems.map((message) => ({
       path: ['authentication', key, 'file'],
       message,
-      because: [
-        ['authentication', key],
-        ['tenancy', 'mode'],
-        ['tenancy', 'systemTenant'],
-      ],
     })),
   );
 }

@@ -5,10 +5,9 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { type WithAuthenticationFile, withAuthenticationFile } from './authentication-file.ts';
+import { withAuthenticationFile } from './authentication-file.ts';
 import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { besideUnknownKeys, beyond, CONFIGURATION_STAND_INS, inFile, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
 import { validate } from './validate.ts';
 
@@ -17,17 +16,14 @@ type Document = z.output<ReturnType<typeof configurationSchema>>;
 export interface Parsed {
   /** Present if every field is valid by itself; rules about several fields may still be violated. */
   readonly configuration?: StonegateConfiguration;
-  /**
-   * Present if fields are invalid: the configuration with stand-ins for them, only for finding more
-   * problems.
-   */
-  readonly remainder?: StonegateConfiguration;
   readonly problems: readonly Problem[];
-  /** Adds path and line to findings, and drops those that only follow from an invalid field. */
+  /** Adds path and line to findings. */
   readonly locate: (findings: readonly Finding[]) => Problem[];
 }
 
 /**
+ * Problems of several fields are looked for once each field is valid by itself.
+ *
  * @param folder the folder of the configuration file, to which relative file names refer
  * @param content returns the content of the AuthenticationConfiguration; without it its issuers are missing
  */
@@ -39,26 +35,15 @@ export function parseConfiguration(
   const document = readYAML(text);
   if (!document.ok) return { problems: document.problems, locate: locator(() => undefined) };
   const locate = locator(document.lineOf);
-  const schema = configurationSchema((name) => resolve(folder, name));
-  const result = schema.safeParse(document.data, { reportInput: true });
-  if (result.success) {
-    const whole = withAuthenticationFile(bodyOf(result.data), content);
-    return { configuration: whole.configuration, problems: problemsIn(whole, locate), locate };
-  }
-  const wrong = result.error.issues.flatMap(problemsOfIssue);
-  const rest = remainderOf(document.data, wrong, schema, CONFIGURATION_STAND_INS);
-  if (rest === undefined) return { problems: locate(wrong), locate };
-  const whole = withAuthenticationFile(bodyOf(rest.value), content);
-  const holders = result.error.issues
-    .filter(({ code }) => code === 'unrecognized_keys')
-    .map(({ path }) => path);
-  const others = (findings: readonly Finding[]) =>
-    locate(besideUnknownKeys(holders, document.data, beyond(rest.gaps, inFile(rest, findings))));
-  return {
-    remainder: whole.configuration,
-    problems: [...locate(wrong), ...problemsIn(whole, others)],
-    locate: others,
-  };
+  const result = configurationSchema((name) => resolve(folder, name)).safeParse(document.data, {
+    reportInput: true,
+  });
+  if (!result.success) return { problems: locate(result.error.issues.flatMap(problemsOfIssue)), locate };
+  const whole = withAuthenticationFile(bodyOf(result.data), content);
+  if ('problems' in whole) return { problems: whole.problems, locate };
+  const { configuration, findings, isComplete, relocate } = whole;
+  const found = isComplete ? validate(configuration).map(relocate) : [];
+  return { configuration, problems: locate([...findings, ...found]), locate };
 }
 
 /**
@@ -72,15 +57,10 @@ export async function parseWithAuthenticationFile(
   read: (name: string) => Promise<Buffer | undefined>,
 ): Promise<Parsed> {
   const first = parseConfiguration(text, folder);
-  const name = (first.configuration ?? first.remainder)?.authentication.configurationFile;
+  const name = first.configuration?.authentication.configurationFile;
   if (name === undefined) return first;
   const content = await read(name);
   return parseConfiguration(text, folder, () => content);
-}
-
-function problemsIn(whole: WithAuthenticationFile, locate: Parsed['locate']): Problem[] {
-  const found = validate(whole.configuration).flatMap(whole.relocate);
-  return [...locate([...whole.findings, ...beyond(whole.gaps, found)]), ...whole.problems];
 }
 
 function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Document): StonegateConfiguration {

@@ -1,6 +1,6 @@
 /**
- * Problems of a configuration: the path, the expected value, the value found. All problems are reported at
- * once, and no message repeats a value that may be a secret.
+ * Problems of a configuration: the path, the expected value, the value found. No message
+ * repeats a value that may be a secret.
  */
 import type { z } from 'zod';
 
@@ -20,8 +20,6 @@ export type Path = readonly PropertyKey[];
 export interface Finding {
   readonly path: Path;
   readonly message: string;
-  /** Other fields that this problem depends on. It is dropped if one of them is invalid itself. */
-  readonly because?: readonly Path[];
   /** The problem in the other file in which it can be fixed; `path` is then the field that names the file. */
   readonly elsewhere?: Problem;
 }

@@ -47,7 +47,6 @@ function needsIndex({ access, authorization }: StonegateConfiguration): Finding[
     .map(([path]) => ({
       path,
       message: 'has no effect without the index: expected access.index to be true',
-      because: [['access', 'index']],
     }));
 }
 
@@ -67,7 +66,6 @@ function validateHiding({ access, authorization }: StonegateConfiguration): Find
       path: ['authorization', 'hideForbidden'],
       message:
         'expected access.authorizers to state [Node, RBAC]: the index does not know what another authorizer lets a user read',
-      because: [['access', 'authorizers']],
     },
   ];
 }

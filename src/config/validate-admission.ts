@@ -29,7 +29,6 @@ export function validateAdmission({
           {
             path: [...path, 'version'],
             message: "is required with a level: the API server's version, or an older one",
-            because: [['tenancy', 'mode']],
           },
         ]
       : []),
@@ -42,7 +41,6 @@ function versionFindings(path: Path, version: string | undefined, newest: number
     {
       path: [...path, 'version'],
       message: `expected at most v1.${newest}, found ${version}: a newer version allows what depends on fields that the API server does not know`,
-      because: [['tenancy', 'mode']],
     },
   ];
 }

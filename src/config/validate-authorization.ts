@@ -42,7 +42,6 @@ function validateUse(configuration: StonegateConfiguration): Finding[] {
     return used.map((path) => ({
       path,
       message: 'has no effect in shared mode, in which a RoleBinding lets users of another tenant in',
-      because: [['tenancy', 'mode']],
     }));
   if (bindings.credential !== undefined) return [];
   return [
@@ -61,8 +60,8 @@ function validateAdministration(
   const { administrations, administrationsMustEnd } = configuration.authorization;
   const { name, groups, clusterRole, notAfter, domain } = administration;
   const findings: Finding[] = [];
-  const add = (path: Path, message: string, because: readonly Path[] = []) =>
-    findings.push({ path: ['authorization', 'administrations', at, ...path], message, because });
+  const add = (path: Path, message: string) =>
+    findings.push({ path: ['authorization', 'administrations', at, ...path], message });
   if (administrations.findIndex((other) => other.name === name) < at)
     add(['name'], `expected another name: ${name} is taken`);
   if (administrationsMustEnd && notAfter === undefined)
@@ -71,13 +70,12 @@ function validateAdministration(
     const prefix = group === EVERY ? EVERY : reservedGroupPrefix(group);
     if (prefix !== undefined) add(['groups', index], `expected a group of users, found one under ${prefix}`);
   });
-  const domains = [['tenancy', 'domains']];
   if (domain !== undefined && homeOf(domain, configuration) === undefined)
-    add(['domain'], 'expected a Keystone domain that has a tenant: see tenancy.domains', domains);
+    add(['domain'], 'expected a Keystone domain that has a tenant: see tenancy.domains');
   const problem = clusterRoleProblem(clusterRole);
   if (problem !== undefined) add(['clusterRole'], problem);
   for (const { path, message } of selectionProblems(administration, configuration))
-    add(['tenants', ...path], message, [['tenancy', 'systemTenant'], ...domains]);
+    add(['tenants', ...path], message);
   return findings;
 }
 

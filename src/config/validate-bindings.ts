@@ -92,7 +92,6 @@ function validateNamespaces({ bindings, tenancy }: StonegateConfiguration): Find
       {
         path,
         message: `expected a namespace of its own, found "${namespace}", which another project has`,
-        because: [['tenancy', 'mode']],
       },
     ];
   });

@@ -230,10 +230,6 @@ function unverifiedEmail(
       path: username,
       message:
         'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: otherwise any user could claim any address',
-      because: [
-        [...path, 'claimMappings', 'extra'],
-        [...path, 'claimValidationRules'],
-      ],
     },
   ];
 }
@@ -245,10 +241,10 @@ function uselessPrefixes(
   const message = 'expected only where an expression makes these names: a claim has a prefix of its own';
   return [
     ...(usernamePrefix !== undefined && !('expression' in username)
-      ? [{ path: [...path, 'usernamePrefix'], message, because: [[...path, 'claimMappings', 'username']] }]
+      ? [{ path: [...path, 'usernamePrefix'], message }]
       : []),
     ...(groupsPrefix !== undefined && !(groups && 'expression' in groups)
-      ? [{ path: [...path, 'groupsPrefix'], message, because: [[...path, 'claimMappings', 'groups']] }]
+      ? [{ path: [...path, 'groupsPrefix'], message }]
       : []),
   ];
 }

@@ -129,7 +129,7 @@ function overlaps(prefixes: readonly Prefix[]): Finding[] {
     const other = given[twin];
     if (other === undefined) return [];
     const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
-    return [{ path, message: `${message}: two users could get the same name`, because: [other.path] }];
+    return [{ path, message: `${message}: two users could get the same name` }];
   });
 }
 
@@ -141,7 +141,6 @@ function namesDomain({ path, value }: Prefix, domains: readonly string[]): Findi
     {
       path,
       message: `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`,
-      because: [['tenancy', 'mode']],
     },
   ];
 }
@@ -166,7 +165,7 @@ export function validateTenants({ tenancy, authentication }: StonegateConfigurat
   ];
   const findings = assignments.flatMap((assignment) => reservedTenant(assignment, tenancy));
   if (tenancy.mode === 'arktos' && tenancy.systemTenant === 'all') {
-    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL, because: MODE });
+    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL });
   }
   return [...findings, ...twins(domains)];
 }
@@ -187,14 +186,13 @@ function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {
   }));
 }
 
-const MODE = [['tenancy', 'mode']];
 const ALL = 'expected another tenant: Arktos reads "all" as every tenant at once';
 
 function reservedTenant(
   { path, tenant, explicit }: Assignment,
   tenancy: StonegateConfiguration['tenancy'],
 ): Finding[] {
-  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL, because: MODE }];
+  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL }];
   const names = ['system', 'all', tenancy.systemTenant];
   if (explicit || !names.includes(tenant)) return [];
   return [{ path, message: `expected another tenant: "${tenant}" is given only by an entry of map` }];

@@ -21,7 +21,6 @@ export function validatePublishing({ publishing, bindings, tenancy }: StonegateC
     findings.push({
       path: ['publishing', 'clusterScoped'],
       message: 'expected none in shared mode: all tenants share what has no namespace',
-      because: [['tenancy', 'mode']],
     });
   return [
     ...findings,

@@ -41,7 +41,6 @@ function validateListeners({ server, admin }: StonegateConfiguration): Finding[]
     {
       path: ['admin', 'bind'],
       message: `expected another address than server.bind, ${server.bind}`,
-      because: [['server', 'bind']],
     },
   ];
 }
@@ -68,7 +67,6 @@ function validateAuthentication({ authentication, tenancy }: StonegateConfigurat
         : {
             path: ['authentication', 'configurationFile'],
             message: `expected a file with at least one issuer, since there is no other source: ${expected}`,
-            because: [['authentication', 'jwt']],
           },
     );
   }
@@ -76,7 +74,6 @@ function validateAuthentication({ authentication, tenancy }: StonegateConfigurat
     findings.push({
       path: ['authentication', 'anonymous', 'enabled'],
       message: 'expected false: in arktos mode system:anonymous is a user of the system tenant',
-      because: [['tenancy', 'mode']],
     });
   }
   return findings;
@@ -137,7 +134,6 @@ function validateTokenReview({ authentication, tenancy }: StonegateConfiguration
       {
         path,
         message: 'is required in shared mode: the tokens of an ordinary cluster name no tenant',
-        because: [['tenancy', 'mode']],
       },
     ];
   if (tokenReview.tenant === 'all')

@@ -115,10 +115,6 @@ function unsupportedIn(
   return unsupported(read.value, configuration).map((message) => ({
     path: ['webhook', 'sync', 'file'],
     message,
-    because: [
-      ['bindings', 'credential'],
-      ['tenancy', 'mode'],
-    ],
   }));
 }
 

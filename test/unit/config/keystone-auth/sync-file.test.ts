@@ -71,7 +71,7 @@ t.test('a key written twice is a problem, and so is one that no document needs',
 });
 
 function parsed(webhook: string, others = '') {
-  const { configuration, remainder, problems } = parseConfiguration(
+  const { configuration, problems } = parseConfiguration(
     `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { bind: "127.0.0.1:1", tls: { certFile: c, keyFile: k } }
@@ -82,7 +82,7 @@ webhook: { tls: { certFile: c, keyFile: k, clientCAFile: a }, ${webhook} }
 ${others}`,
     '/',
   );
-  return { configuration: configuration ?? remainder, problems: problems.map(formatProblem) };
+  return { configuration, problems: problems.map(formatProblem) };
 }
 
 function filesProblems(webhook: string, content: string, others = ''): string[] {
