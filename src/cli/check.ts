@@ -1,5 +1,5 @@
 /**
- * `stonegate check`: reports all problems of a configuration without starting anything. It also asks the API
+ * `stonegate check`: reports the problems of a configuration without starting anything. It also asks the API
  * server for the rights of Stonegate's credential; if the API server cannot be reached, that is only a
  * warning.
  */

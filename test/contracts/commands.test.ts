@@ -130,7 +130,7 @@ for (const mode of ['arktos', 'shared']) {
       token: 'a-token',
       'provisioner-token': 'another-token',
       'good.yaml': configuration(mode),
-      'bad.yaml': `${configuration(mode).replace('tokenFile: token', 'tokenFile: none')}audit: { fiel: x }\n`,
+      'bad.yaml': `${configuration(mode)}audit: { fiel: x }\n`,
     };
     for (const [name, content] of Object.entries(files))
       await writeFile(join(folder, name), content, { mode: 0o600 });
