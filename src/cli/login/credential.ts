@@ -32,7 +32,7 @@ export async function obtainCredential(options: CredentialOptions): Promise<Cach
   const release = await lock({
     file: `${cache.file}.lock`,
     signal: terminal.signal,
-    onWait: (owner) => terminal.say(`waiting for the login of ${owner} (${cache.file}.lock)`),
+    onWait: () => terminal.say(`waiting for the login of another process (${cache.file}.lock)`),
   });
   try {
     return await logInLocked(options, asked);
