@@ -4,14 +4,8 @@
  * other shape counts as not found.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
-import type {
-  Delegation,
-  DomainReference,
-  KeystoneToken,
-  RevocationEvent,
-  Scope,
-  UserReference,
-} from '../api/keystone-v3.ts';
+import { z } from 'zod';
+import type { KeystoneToken, RevocationEvent } from '../api/keystone-v3.ts';
 import {
   ANY_PROJECT_TAG,
   auditChainTag,
@@ -22,54 +16,41 @@ import {
   trustTag,
   userTag,
 } from '../lib/drop-tags.ts';
-import {
-  isBoolean,
-  isExactly,
-  isFiniteNumber,
-  isListOf,
-  isObjectOf,
-  isOneOf,
-  isOptional,
-  isText,
-  parseShape,
-} from '../lib/json-shape.ts';
+import { parseJSON } from '../lib/parse-json.ts';
 
-type ScopeOf<K extends Scope['kind']> = Extract<Scope, { readonly kind: K }>;
-type DelegationBy<K extends Delegation['kind']> = Extract<Delegation, { readonly kind: K }>;
+const referenceSchema = z.strictObject({ id: z.string(), name: z.string() });
+const inDomainSchema = z.strictObject({ id: z.string(), name: z.string(), domain: referenceSchema });
 
-const isReference = isObjectOf<DomainReference>({ id: isText, name: isText });
-const isInDomain = isObjectOf<UserReference>({ id: isText, name: isText, domain: isReference });
+const scopeSchema = z.union([
+  z.strictObject({ kind: z.literal('project'), project: inDomainSchema }),
+  z.strictObject({ kind: z.literal('domain'), domain: referenceSchema }),
+  z.strictObject({ kind: z.literal('system') }),
+  z.strictObject({ kind: z.literal('unscoped') }),
+]);
 
-const isScope = isOneOf<Scope>(
-  isObjectOf<ScopeOf<'project'>>({ kind: isExactly('project'), project: isInDomain }),
-  isObjectOf<ScopeOf<'domain'>>({ kind: isExactly('domain'), domain: isReference }),
-  isObjectOf<ScopeOf<'system'>>({ kind: isExactly('system') }),
-  isObjectOf<ScopeOf<'unscoped'>>({ kind: isExactly('unscoped') }),
-);
-
-const isDelegation = isOneOf<Delegation>(
-  isObjectOf<DelegationBy<'application-credential'>>({
-    kind: isExactly('application-credential'),
-    id: isText,
+const delegationSchema = z.union([
+  z.strictObject({
+    kind: z.literal('application-credential'),
+    id: z.string(),
   }),
-  isObjectOf<DelegationBy<'trust'>>({
-    kind: isExactly('trust'),
-    id: isText,
-    trusteeUserID: isText,
-    impersonation: isBoolean,
+  z.strictObject({
+    kind: z.literal('trust'),
+    id: z.string(),
+    trusteeUserID: z.string(),
+    impersonation: z.boolean(),
   }),
-);
+]);
 
-const isToken = isObjectOf<KeystoneToken>({
-  user: isInDomain,
-  scope: isScope,
-  roles: isListOf(isReference),
-  federatedGroups: isListOf(isText),
-  delegation: isOptional(isDelegation),
-  methods: isListOf(isText),
-  auditIDs: isListOf(isText),
-  issuedAt: isFiniteNumber,
-  expiresAt: isFiniteNumber,
+const tokenSchema = z.strictObject({
+  user: inDomainSchema,
+  scope: scopeSchema,
+  roles: z.array(referenceSchema),
+  federatedGroups: z.array(z.string()),
+  delegation: delegationSchema.exactOptional(),
+  methods: z.array(z.string()),
+  auditIDs: z.array(z.string()),
+  issuedAt: z.number(),
+  expiresAt: z.number(),
 });
 
 export const keystoneTokenCodec = {
@@ -77,7 +58,7 @@ export const keystoneTokenCodec = {
   name: 'keystone',
   encode: (token: KeystoneToken): string => JSON.stringify(token),
   /** @returns undefined if the text is not a token in this form */
-  decode: (text: string): KeystoneToken | undefined => parseShape(text, isToken),
+  decode: (text: string): KeystoneToken | undefined => parseJSON(text, tokenSchema),
 };
 
 /** The tags of a token's entry. */

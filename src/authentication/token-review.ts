@@ -5,20 +5,13 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 
+import { z } from 'zod';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import {
-  isFiniteNumber,
-  isListOf,
-  isObjectOf,
-  isOptional,
-  isRecordOf,
-  isText,
-  parseShape,
-} from '../lib/json-shape.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import { parseJSON } from '../lib/parse-json.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt-parser.ts';
@@ -170,17 +163,17 @@ export function tenantOfReviewed(
   return isOrdinaryTenant(word) ? word : tenant;
 }
 
-const isTexts = isListOf(isText);
+const texts = z.array(z.string());
 
-const isReviewedUser = isObjectOf<ReviewedUser>({
-  user: isObjectOf<UserInfo>({
-    username: (value): value is string => isText(value) && value !== '',
-    uid: isText,
-    groups: isTexts,
-    extra: isRecordOf(isTexts),
+const reviewedUserSchema = z.strictObject({
+  user: z.strictObject({
+    username: z.string().min(1),
+    uid: z.string(),
+    groups: texts,
+    extra: z.record(z.string(), texts),
   }),
-  expiresAt: isOptional(isFiniteNumber),
-  tenantClaim: isOptional(isText),
+  expiresAt: z.number().exactOptional(),
+  tenantClaim: z.string().exactOptional(),
 });
 
 /** The form in the shared cache, in which another version may have written an entry. */
@@ -189,5 +182,5 @@ export const reviewedUserCodec = {
   name: 'token-review',
   encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
   /** @returns undefined if the text is not a user in this form */
-  decode: (text: string): ReviewedUser | undefined => parseShape(text, isReviewedUser),
+  decode: (text: string): ReviewedUser | undefined => parseJSON(text, reviewedUserSchema),
 };

@@ -3,13 +3,13 @@
  * user holds all assignments, and one entry holds all disabled projects and domains. If roles cannot be
  * looked up, the request fails with 503 and never continues with fewer rights.
  */
+import { z } from 'zod';
 import type { Identity } from '../api/identity.ts';
 import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
-import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { isExactly, isListOf, isObjectOf, isOneOf, isText, parseShape } from '../lib/json-shape.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
+import { parseJSON } from '../lib/parse-json.ts';
+import type { AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import {
   type NamespaceOf,
   projectNamespaces,
@@ -167,19 +167,17 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
   );
 }
 
-type AssignmentScopeOf<K extends AssignmentScope['kind']> = Extract<AssignmentScope, { readonly kind: K }>;
+const referenceSchema = z.strictObject({ id: z.string(), name: z.string() });
+const inDomainSchema = z.strictObject({ id: z.string(), name: z.string(), domain: referenceSchema });
 
-const isReference = isObjectOf<RoleReference>({ id: isText, name: isText });
-const isInDomain = isObjectOf<UserReference>({ id: isText, name: isText, domain: isReference });
-
-const isAssignment = isObjectOf<RoleAssignment>({
-  user: isInDomain,
-  role: isReference,
-  scope: isOneOf<AssignmentScope>(
-    isObjectOf<AssignmentScopeOf<'project'>>({ kind: isExactly('project'), project: isInDomain }),
-    isObjectOf<AssignmentScopeOf<'domain'>>({ kind: isExactly('domain'), domain: isReference }),
-    isObjectOf<AssignmentScopeOf<'system'>>({ kind: isExactly('system') }),
-  ),
+const assignmentSchema = z.strictObject({
+  user: inDomainSchema,
+  role: referenceSchema,
+  scope: z.union([
+    z.strictObject({ kind: z.literal('project'), project: inDomainSchema }),
+    z.strictObject({ kind: z.literal('domain'), domain: referenceSchema }),
+    z.strictObject({ kind: z.literal('system') }),
+  ]),
 });
 
 /**
@@ -191,17 +189,12 @@ export const assignmentsCodec = {
   name: 'keystone-roles',
   encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
   /** @returns undefined if the text is not a list of assignments in this form */
-  decode: (text: string): readonly RoleAssignment[] | undefined => parseShape(text, isListOf(isAssignment)),
+  decode: (text: string): readonly RoleAssignment[] | undefined => parseJSON(text, z.array(assignmentSchema)),
 };
 
-interface StoredScopes {
-  readonly projectIDs: readonly string[];
-  readonly domainIDs: readonly string[];
-}
-
-const isStoredScopes = isObjectOf<StoredScopes>({
-  projectIDs: isListOf(isText),
-  domainIDs: isListOf(isText),
+const storedScopesSchema = z.strictObject({
+  projectIDs: z.array(z.string()),
+  domainIDs: z.array(z.string()),
 });
 
 export const disabledScopesCodec = {
@@ -210,7 +203,7 @@ export const disabledScopesCodec = {
     JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
   /** @returns undefined if the text is not in this form */
   decode(text: string): DisabledScopes | undefined {
-    const stored = parseShape(text, isStoredScopes);
+    const stored = parseJSON(text, storedScopesSchema);
     return stored && { projectIDs: new Set(stored.projectIDs), domainIDs: new Set(stored.domainIDs) };
   },
 };

@@ -3,7 +3,8 @@
  * `refreshAt` on, and stored until `discardAt` for the time in which its backend is down. None of these is
  * after the credential's own expiry.
  */
-import { isFiniteNumber, isObjectOf, isRecordOf, isText, parseShape } from '../lib/json-shape.ts';
+import { z } from 'zod';
+import { parseJSON } from '../lib/parse-json.ts';
 
 export interface Lifetimes {
   /** How long facts are fresh, in milliseconds. */
@@ -55,12 +56,12 @@ export interface SealedEntry {
   readonly epochs: Readonly<Record<string, number>>;
 }
 
-const isSealedEntry = isObjectOf<SealedEntry>({
-  value: isText,
-  storedAt: isFiniteNumber,
-  credentialExpiresAt: isFiniteNumber,
-  discardAt: isFiniteNumber,
-  epochs: isRecordOf(isFiniteNumber),
+const sealedEntrySchema = z.strictObject({
+  value: z.string(),
+  storedAt: z.number(),
+  credentialExpiresAt: z.number(),
+  discardAt: z.number(),
+  epochs: z.record(z.string(), z.number()),
 });
 
 /**
@@ -70,5 +71,5 @@ const isSealedEntry = isObjectOf<SealedEntry>({
  * @param text what was opened
  */
 export function parseSealedEntry(text: string): SealedEntry | undefined {
-  return parseShape(text, isSealedEntry);
+  return parseJSON(text, sealedEntrySchema);
 }

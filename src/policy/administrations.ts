@@ -10,12 +10,12 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
 import type { TenantAdministration, TenantSelection } from '../api/tenancy-v1alpha1.ts';
 import { ownValue } from '../lib/json-object.ts';
-import { faultOf } from '../lib/json-shape.ts';
+import { firstProblem } from '../lib/parse-json.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 import { checkEnd, checkGroup, checkLength, checkName, endOf } from './policy-fields.ts';
-import { isTenantAdministrationSpec } from './policy-specs.ts';
+import { tenantAdministrationSpecSchema } from './policy-specs.ts';
 import type { TenantFacts } from './ports.ts';
 
 const EVERY = '*';
@@ -40,8 +40,8 @@ export interface AdministrationRules {
  * @throws InvalidPolicy
  */
 export function administrationOf({ metadata, spec }: TenantAdministration): AdministrationConfiguration {
-  const fault = faultOf(isTenantAdministrationSpec, spec, 'spec');
-  if (fault !== undefined) throw invalid(fault);
+  const problem = firstProblem(tenantAdministrationSpecSchema, spec, 'spec');
+  if (problem !== undefined) throw invalid(problem);
   const { notAfter: end, ...rest } = spec;
   const notAfter = endOf(end, 'spec.notAfter');
   return { name: metadata.name, ...rest, ...(notAfter !== undefined && { notAfter }) };

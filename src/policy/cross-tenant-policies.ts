@@ -5,13 +5,13 @@
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
 import type { CrossTenantPolicy } from '../api/tenancy-v1alpha1.ts';
-import { faultOf } from '../lib/json-shape.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import { firstProblem } from '../lib/parse-json.ts';
 import { InvalidPolicy, invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 import { checkEnd, checkLength, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
-import { isCrossTenantPolicySpec } from './policy-specs.ts';
+import { crossTenantPolicySpecSchema } from './policy-specs.ts';
 import type { WebhookRegistration } from './ports.ts';
 
 /** Of one tenant: a guest's request may be compared with all of them. */
@@ -63,8 +63,8 @@ function policyIn(
 ): Policy {
   if (!isEnterable(tenant, systemTenant)) throw invalid('no policy lets users into this tenant');
   checkName(name);
-  const fault = faultOf(isCrossTenantPolicySpec, spec, 'spec');
-  if (fault !== undefined) throw invalid(fault);
+  const problem = firstProblem(crossTenantPolicySpecSchema, spec, 'spec');
+  if (problem !== undefined) throw invalid(problem);
   checkLength(spec.subjects, 'spec.subjects');
   const subjects = spec.subjects.map((subject, at) => subjectOf(subject, tenant, `spec.subjects[${at}]`));
   const namespaces = namespacesOf(spec.namespaces, 'spec.namespaces');

@@ -3,34 +3,33 @@
  * older or newer than this program: a field that is not known here may restrict what the others mean, so an
  * object with one grants nothing.
  */
-import type { CrossTenantPolicy, CrossTenantSubject, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
-import { isExactly, isListOf, isObjectOf, isOptional, isRecordOf, isText } from '../lib/json-shape.ts';
-import { isPolicyRule } from '../rbac/policy-rule.ts';
+import { z } from 'zod';
+import { policyRuleSchema } from '../rbac/policy-rule.ts';
 
-const isTexts = isListOf(isText);
+const texts = z.array(z.string());
 
-const isSubject = isObjectOf<CrossTenantSubject>({
-  kind: isExactly('User', 'Group'),
-  tenant: isText,
-  name: isText,
+const subjectSchema = z.strictObject({
+  kind: z.enum(['User', 'Group']),
+  tenant: z.string(),
+  name: z.string(),
 });
 
-export const isCrossTenantPolicySpec = isObjectOf<CrossTenantPolicy['spec']>({
-  subjects: isListOf(isSubject),
-  namespaces: isTexts,
-  rules: isListOf(isPolicyRule),
-  notAfter: isOptional(isText),
+export const crossTenantPolicySpecSchema = z.strictObject({
+  subjects: z.array(subjectSchema),
+  namespaces: texts,
+  rules: z.array(policyRuleSchema),
+  notAfter: z.string().exactOptional(),
 });
 
-export const isTenantAdministrationSpec = isObjectOf<TenantAdministration['spec']>({
-  groups: isTexts,
-  domain: isOptional(isText),
-  tenants: isObjectOf<TenantAdministration['spec']['tenants']>({
-    names: isOptional(isTexts),
-    matchLabels: isOptional(isRecordOf(isText)),
-    domains: isOptional(isTexts),
+export const tenantAdministrationSpecSchema = z.strictObject({
+  groups: texts,
+  domain: z.string().exactOptional(),
+  tenants: z.strictObject({
+    names: texts.exactOptional(),
+    matchLabels: z.record(z.string(), z.string()).exactOptional(),
+    domains: texts.exactOptional(),
   }),
-  clusterRole: isText,
-  notAfter: isOptional(isText),
-  reason: isText,
+  clusterRole: z.string(),
+  notAfter: z.string().exactOptional(),
+  reason: z.string(),
 });

@@ -2,21 +2,21 @@
  * The conditions of an object that say whether its policy is in force. Pure.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
  */
+import { z } from 'zod';
 import type { Condition, CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { isExactly, isFiniteNumber, isObjectOf, isOptional, isText } from '../lib/json-shape.ts';
 import { timestamp } from '../lib/kubernetes-time.ts';
 import type { PolicyStatus } from './resolve.ts';
 
 const READY = 'Ready';
 
-const isCondition = isObjectOf<Condition>({
-  type: isText,
-  status: isExactly('True', 'False', 'Unknown'),
-  reason: isText,
-  message: isText,
-  lastTransitionTime: isText,
-  observedGeneration: isOptional(isFiniteNumber),
+const conditionSchema = z.strictObject({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string(),
+  observedGeneration: z.number().exactOptional(),
 });
 
 /**
@@ -48,6 +48,8 @@ export function conditionsWith(
   };
   return [...existing.filter(({ type }) => type !== READY), condition];
 }
+
+const isCondition = (value: unknown): value is Condition => conditionSchema.safeParse(value).success;
 
 /** Those that are conditions: another client may have written the others. */
 function readConditions(status: unknown): readonly Condition[] {

@@ -3,8 +3,9 @@
  * sealed in a cookie: it belongs to this browser and needs no memory here.
  * RFC 6749 §4.1, §10.12; RFC 9700 §2.1, §4.4, §4.7.
  */
+import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
-import { isFiniteNumber, isObjectOf, isText, parseShape } from '../lib/json-shape.ts';
+import { parseJSON } from '../lib/parse-json.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, cookieOf, OIDC_COOKIE, setCookie } from './cookies.ts';
 import type { OIDCTransaction, Provider, Sealer } from './ports.ts';
@@ -33,14 +34,14 @@ interface AuthorizationRequest extends OIDCTransaction {
 }
 
 /** Another version of Stonegate may have sealed it. */
-const isAuthorizationRequest = isObjectOf<AuthorizationRequest>({
-  state: isText,
-  nonce: isText,
-  codeVerifier: isText,
-  issuer: isText,
-  callback: isText,
-  next: isText,
-  expiresAt: isFiniteNumber,
+const authorizationRequestSchema = z.strictObject({
+  state: z.string(),
+  nonce: z.string(),
+  codeVerifier: z.string(),
+  issuer: z.string(),
+  callback: z.string(),
+  next: z.string(),
+  expiresAt: z.number(),
 });
 
 /**
@@ -102,6 +103,6 @@ function openRequest(
 ): AuthorizationRequest | undefined {
   const text = sealed === undefined ? undefined : sealer.open(sealed, SEALED_FOR);
   if (text === undefined) return undefined;
-  const request = parseShape(text, isAuthorizationRequest);
+  const request = parseJSON(text, authorizationRequestSchema);
   return request !== undefined && clock.now() < request.expiresAt ? request : undefined;
 }

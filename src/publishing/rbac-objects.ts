@@ -6,7 +6,7 @@ import { GIVEN_BY_MANAGE } from '../api/cluster-roles.ts';
 import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { isPolicyRule } from '../rbac/policy-rule.ts';
+import { policyRuleSchema } from '../rbac/policy-rule.ts';
 import type { PublishedObject } from './ports.ts';
 
 type Mode = 'arktos' | 'shared';
@@ -22,7 +22,8 @@ export function roleProblem(
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
     return "it has an aggregationRule, by which a tenant's own roles would count";
   const rules = object.rules ?? [];
-  if (!Array.isArray(rules) || !rules.every(isPolicyRule)) return 'its rules cannot be read';
+  if (!Array.isArray(rules) || !rules.every((rule) => policyRuleSchema.safeParse(rule).success))
+    return 'its rules cannot be read';
   if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
   const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
   return index < 0

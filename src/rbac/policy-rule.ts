@@ -2,15 +2,14 @@
  * The shape of a rule of a role that a user has written. One with a field that is not known here is none: the
  * field may restrict what the others mean.
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import { isListOf, isObjectOf, isOptional, isText } from '../lib/json-shape.ts';
+import { z } from 'zod';
 
-const isTexts = isListOf(isText);
+const texts = z.array(z.string());
 
-export const isPolicyRule = isObjectOf<PolicyRule>({
-  apiGroups: isOptional(isTexts),
-  resources: isOptional(isTexts),
-  resourceNames: isOptional(isTexts),
-  nonResourceURLs: isOptional(isTexts),
-  verbs: isTexts,
+export const policyRuleSchema = z.strictObject({
+  apiGroups: texts.exactOptional(),
+  resources: texts.exactOptional(),
+  resourceNames: texts.exactOptional(),
+  nonResourceURLs: texts.exactOptional(),
+  verbs: texts,
 });

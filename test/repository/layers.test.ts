@@ -64,9 +64,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'sonic-boom': ['observability/'],
   // A cloud's file is no configuration of Stonegate's.
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/request/body-yaml.ts'],
-  zod: ['config/'],
   re2js: ['lib/cel/functions-patterns.ts'],
   '@bufbuild/protobuf': ['lib/kubernetes-protobuf.ts'],
+  // Each layer has the schemas of what it reads.
+  zod: [''],
   'ipaddr.js': ['pipeline/request/client-address.ts', 'config/'],
 };
 

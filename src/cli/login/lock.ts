@@ -55,7 +55,7 @@ async function create(file: string): Promise<FileHandle | undefined> {
 }
 
 async function hold(handle: FileHandle, file: string): Promise<() => Promise<void>> {
-  // For the person who wonders whose lock it is.
+  // Tells a user whose lock it is.
   await handle.writeFile(`process ${process.pid} on ${hostname()}\n`);
   const renewal = setInterval(() => {
     const now = new Date();

@@ -1,0 +1,34 @@
+/**
+ * Reads JSON that another version of Stonegate, or a user, has written. Its schemas are strict: an unknown
+ * member may restrict what the others mean, so a value with one is refused.
+ */
+import type { z } from 'zod';
+
+/** Characters of an unknown member's name in a message. */
+const MAX_SHOWN = 63;
+
+/** @returns undefined if the text is not JSON of the schema */
+export function parseJSON<T>(text: string, schema: z.ZodType<T>): T | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return schema.safeParse(value).data;
+}
+
+/**
+ * @param name of the value, with which the message begins
+ * @returns the first problem; undefined if the value is of the schema
+ */
+export function firstProblem(schema: z.ZodType, value: unknown, name: string): string | undefined {
+  const [issue] = schema.safeParse(value).error?.issues ?? [];
+  if (issue === undefined) return undefined;
+  const path = issue.path.reduce<string>(
+    (parent, step) => (typeof step === 'number' ? `${parent}[${step}]` : `${parent}.${String(step)}`),
+    name,
+  );
+  if (issue.code !== 'unrecognized_keys') return `${path}: ${issue.message}`;
+  return `${path}: unknown field ${JSON.stringify((issue.keys[0] ?? '').slice(0, MAX_SHOWN))}`;
+}
