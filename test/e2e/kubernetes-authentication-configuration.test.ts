@@ -181,12 +181,6 @@ function cases(origin: string): readonly Case[] {
       text: whole(`,"x":${'['.repeat(9_999)}${']'.repeat(9_999)}`),
     },
     { what: 'deeper', issuer: 'plain', text: whole(`,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`) },
-    {
-      what: 'the last exp of Go',
-      issuer: 'plain',
-      text: whole(',"exp":9223371974719179007'),
-      stricter: true,
-    },
     plain('a group of two lines', { groups: ['a\u2028b'] }, { stricter: true }),
     { what: 'no JSON', issuer: 'plain', text: '{"iss":' },
     { what: 'a list', issuer: 'plain', text: '[]' },
