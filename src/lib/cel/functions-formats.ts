@@ -34,9 +34,9 @@ function upTo(length: number, pattern: RegExp) {
   return (text: string) => text.length <= length && pattern.test(text);
 }
 
-/** A hyphen at the end stands for what a generated name has there. */
+/** A hyphen at the end, and the byte before it, stand for what a generated name has there. */
 function asPrefix(test: (text: string) => boolean) {
-  return (text: string) => test(text.length > 1 && text.endsWith('-') ? `${text.slice(0, -2)}a` : text);
+  return (text: string) => test(/[^\u0080-\uffff]-$/.test(text) ? `${text.slice(0, -2)}a` : text);
 }
 
 function isQualifiedName(text: string): boolean {

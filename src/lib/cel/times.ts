@@ -69,7 +69,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   const [fraction = '', sign, hours = '0', minutes = '0'] = found.slice(5);
   const midnight = parseDate(found[1] ?? '');
   if (midnight === undefined) return undefined;
-  if (hour > 23 || minute > 59 || second > 59 || Number(hours) > 24 || Number(minutes) > 59) return undefined;
+  if (hour > 23 || minute > 59 || second > 59 || Number(hours) > 24 || Number(minutes) > 60) return undefined;
   const offset = (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
   const seconds = BigInt(midnight / 1_000 + hour * 3_600 + minute * 60 + second - offset);
   if (seconds < FIRST || seconds > LAST) return undefined;
