@@ -4,7 +4,7 @@
  * RFC 8725 §2.
  */
 
-import { hasUniqueNames, isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { hasUniqueNames, isJSONObject, isTooDeep, type JSONObject, membersOf } from '../lib/json-object.ts';
 
 export interface JWTParts {
   readonly header: JSONObject;
@@ -45,7 +45,7 @@ export function readJWT(token: string): JWTParts | undefined {
   if ([first, second, third].some((part) => part.length % 4 === 1)) return undefined;
   const header = readObject(first);
   const payload = readObject(second);
-  if (header === undefined || payload === undefined) return undefined;
+  if (header === undefined || payload === undefined || isTooDeep(payload.text)) return undefined;
   const hasUniqueHeader = hasUniqueNames(header.text);
   return {
     header: header.object,

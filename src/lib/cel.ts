@@ -208,6 +208,8 @@ function run({ root, checked }: Compiled, subject: Subject, given: Root): Result
   } catch (error) {
     if (error instanceof EvaluationFault || error instanceof BudgetSpent)
       throw new ExpressionError(error.message);
+    // The stack has ended within a claim that is nested thousands deep.
+    if (error instanceof RangeError) throw new ExpressionError('it is nested too deeply');
     throw error;
   }
 }

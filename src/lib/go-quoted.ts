@@ -7,7 +7,7 @@
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Go's IsPrint; every other character is escaped. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
-const SHORT: ReadonlyMap<string, string> = new Map([
+export const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
   ['\\', '\\\\'],
   ['\u0007', '\\a'],
@@ -22,7 +22,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 export function goQuoted(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   let quoted = '"';
-  for (const character of text) quoted += SHORT.get(character) ?? escaped(character);
+  for (const character of text) quoted += ESCAPES.get(character) ?? escaped(character);
   return `${quoted}"`;
 }
 

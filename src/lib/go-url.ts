@@ -3,14 +3,15 @@
  * issuer.
  * https://pkg.go.dev/net/url#Parse
  */
+import { isIPv6 } from 'node:net';
 
 export interface GoURL {
   /** In lower case; empty if there is none. */
   readonly scheme: string;
   readonly hasUser: boolean;
-  /** With its port. */
+  /** With its port, as it is written. */
   readonly host: string;
-  /** As it was written, if that is a valid encoding. */
+  /** As it is written. */
   readonly path: string;
   readonly query: string;
   readonly fragment: string;
@@ -36,8 +37,30 @@ function hasControl(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\x7f');
 }
 
+/** @returns undefined if it escapes what is not UTF-8, or something other than an escape follows a `%` */
+export function unescaped(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** As it is written, or escaped anew if it has characters that must be. */
+export function escapedPath(path: string): string {
+  if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]%/]*$/.test(path)) return path;
+  const bytes = Buffer.from(path)
+    .toString('latin1')
+    .replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return bytes.replace(
+    /[^A-Za-z0-9\-._~$&+,/:;=@]/g,
+    (byte) => `%${Buffer.from(byte, 'latin1').toString('hex').toUpperCase()}`,
+  );
+}
+
 /** Whether each `%` begins an escape. */
-function isEscaped(text: string): boolean {
+export function isEscaped(text: string): boolean {
   return !/%(?![0-9a-fA-F]{2})/.test(text);
 }
 
@@ -71,7 +94,8 @@ function parsePart(text: string, asRequest: boolean): GoURL | undefined {
   const path = slash < 0 ? '' : hierarchy.slice(slash);
   const at = authority.lastIndexOf('@');
   const host = authority.slice(at + 1);
-  if (!isHost(host) || !isUser(authority.slice(0, Math.max(at, 0))) || !isEscaped(path)) return undefined;
+  if (!isHost(scheme, host) || !isUser(authority.slice(0, Math.max(at, 0))) || !isEscaped(path))
+    return undefined;
   return { ...base, hasUser: at >= 0, host, path };
 }
 
@@ -79,16 +103,19 @@ function isUser(text: string): boolean {
   return /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(text) && isEscaped(text);
 }
 
-const HOST = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"]|[^\0-\x7f]|%[89a-fA-F][0-9a-fA-F])*$/;
+const HOST = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:\]<>"]|[^\0-\x7f]|%[89a-fA-F][0-9a-fA-F]|%25)*$/;
+const BRACKETED = /^\[([0-9a-fA-F:.]*)(?:%25(.*))?\]([^\]]*)$/s;
+/** A zone escapes nothing but what it may hold anyway, `%` and the blank. */
+const ZONE = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:[\]<>" %]|[^\0-\x7f])+$/;
 
-function isHost(host: string): boolean {
-  if (host.startsWith('[')) {
-    const end = host.lastIndexOf(']');
-    const inside = host.slice(1, end).replace(/%25.*$/, '');
-    return end > 0 && isPort(host.slice(end + 1)) && /^[0-9a-fA-F:.]+$/.test(inside) && inside.includes(':');
+function isHost(scheme: string, host: string): boolean {
+  if (!host.includes('[')) {
+    const colon = scheme === 'http' || scheme === 'https' ? host.indexOf(':') : host.lastIndexOf(':');
+    return (colon < 0 || isPort(host.slice(colon))) && HOST.test(host);
   }
-  const colon = host.lastIndexOf(':');
-  return (colon < 0 || isPort(host.slice(colon))) && HOST.test(host);
+  const [, address = '', zone, port = ''] = BRACKETED.exec(host) ?? [];
+  if (!isIPv6(address) || !isPort(port)) return false;
+  return zone === undefined || (!/[ []|%[89a-f]/i.test(zone) && ZONE.test(unescaped(zone) ?? ''));
 }
 
 function isPort(text: string): boolean {

@@ -79,6 +79,21 @@ export function elementsOf(text: string): string[] {
   return elements;
 }
 
+/** How many objects and arrays Go's decoder accepts within each other. */
+export const MAX_DEPTH = 10_000;
+
+/** @param text valid JSON */
+export function isTooDeep(text: string): boolean {
+  if (text.length <= 2 * MAX_DEPTH) return false;
+  let depth = 0;
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') depth += 1;
+    if (token === '}' || token === ']') depth -= 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
 /** @param text valid JSON */
 export function hasUniqueNames(text: string): boolean {
   const open: (Set<string> | undefined)[] = [];

@@ -3,6 +3,7 @@
  * change numbers that do not fit a double. Of what is skipped, only brackets and strings are checked.
  * RFC 8259.
  */
+import { MAX_DEPTH } from './json-object.ts';
 
 /** Where a value stands in the text: from `start` to before `end`. */
 export interface Span {
@@ -28,8 +29,6 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
-/** As Go's decoder. */
-const MAX_DEPTH = 10_000;
 const SCALAR = /^(?:true|false|null|-?[0-9][0-9.eE+-]*)$/;
 
 /**

@@ -175,6 +175,13 @@ function cases(origin: string): readonly Case[] {
     { what: 'SUB in capitals', issuer: 'plain', text: whole(',"SUB":"dave"') },
     { what: 'half a character', issuer: 'plain', text: whole(',"sub":"a\\ud800"') },
     { what: 'an escaped name', issuer: 'plain', text: whole(',"\\u0073ub":"dave"') },
+    {
+      what: 'as deep as Go reads',
+      issuer: 'plain',
+      text: whole(`,"x":${'['.repeat(9_999)}${']'.repeat(9_999)}`),
+    },
+    { what: 'deeper', issuer: 'plain', text: whole(`,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`) },
+    plain('a group of two lines', { groups: ['a\u2028b'] }, { stricter: true }),
     { what: 'no JSON', issuer: 'plain', text: '{"iss":' },
     { what: 'a list', issuer: 'plain', text: '[]' },
     plain('claim names without sources', { _claim_names: { groups: 'src' } }),

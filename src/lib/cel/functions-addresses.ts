@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-ip-address-library
  */
 import { isIPv4, isIPv6 } from 'node:net';
-import { type GoURL, isRequestURI, parseGoURL } from '../go-url.ts';
+import { escapedPath, type GoURL, isEscaped, isRequestURI, parseGoURL, unescaped } from '../go-url.ts';
 import type { Declarations, Functions, Run } from './declarations.ts';
 import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { Dictionary, List, Opaque, type Value } from './values.ts';
@@ -135,13 +135,12 @@ const test = (run: (bytes: readonly number[]) => boolean) => accessor((value) =>
 const isUnspecified = (bytes: readonly number[]) => bytes.every((byte) => byte === 0);
 const isLoopback = (bytes: readonly number[]) =>
   bytes.length === 4 ? bytes[0] === 127 : new Address(bytes).text === '::1';
-const [first, second] = [0, 1];
 const isLinkLocalUnicast = (bytes: readonly number[]) =>
   bytes.length === 4
-    ? bytes[first] === 169 && bytes[second] === 254
-    : bytes[first] === 0xfe && ((bytes[second] ?? 0) & 0xc0) === 0x80;
+    ? bytes[0] === 169 && bytes[1] === 254
+    : bytes[0] === 0xfe && ((bytes[1] ?? 0) & 0xc0) === 0x80;
 const isMulticast = (bytes: readonly number[]) =>
-  bytes.length === 4 ? ((bytes[first] ?? 0) & 0xf0) === 0xe0 : bytes[first] === 0xff;
+  bytes.length === 4 ? ((bytes[0] ?? 0) & 0xf0) === 0xe0 : bytes[0] === 0xff;
 const isLinkLocalMulticast = (bytes: readonly number[]) =>
   bytes.length === 4
     ? bytes[0] === 224 && bytes[1] === 0 && bytes[2] === 0
@@ -197,22 +196,30 @@ function urlOf(value: Value | undefined): GoURL {
 
 const part = (run: (url: GoURL) => Value) => accessor((value) => run(urlOf(value)));
 
-function portOf({ host }: GoURL): string {
-  return /:([0-9]*)$/.exec(host.replace(/^\[[^\]]*\]/, ''))?.[1] ?? '';
+/** @throws EvaluationFault for bytes that are not UTF-8: a text of ours cannot hold them */
+function decoded(text: string): string {
+  const result = unescaped(text);
+  if (result === undefined) throw new EvaluationFault('a URL escapes what is not UTF-8');
+  return result;
 }
 
-function hostnameOf(url: GoURL): string {
-  const [, bracketed] = /^\[([^\]]*)\]/.exec(url.host) ?? [];
-  return bracketed ?? url.host.replace(/:[0-9]*$/, '');
+function hostOf({ host }: GoURL): string {
+  return decoded(host);
+}
+
+/** The name and the port. */
+function partsOf(url: GoURL): readonly [string, string] {
+  const [, name = '', port = ''] = /^(.*?)(?::([0-9]*))?$/s.exec(hostOf(url)) ?? [];
+  return [name.replace(/^\[(.*)\]$/s, '$1'), port];
 }
 
 /** As Go reads a query: what cannot be unescaped, or has a semicolon, is left out. */
 function queryOf({ query }: GoURL): Dictionary {
   const found = new Map<string, string[]>();
   for (const pair of query.split('&')) {
-    if (pair === '' || pair.includes(';') || /%(?![0-9a-fA-F]{2})/.test(pair)) continue;
-    const [key = '', value = ''] = [...new URLSearchParams(pair).entries()][0] ?? [];
-    found.set(key, [...(found.get(key) ?? []), value]);
+    if (pair === '' || pair.includes(';') || !isEscaped(pair)) continue;
+    const [, key = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair.replaceAll('+', ' ')) ?? [];
+    found.set(decoded(key), [...(found.get(decoded(key)) ?? []), decoded(value)]);
   }
   return new Dictionary(
     [...found].map(([key, values]) => [key, new List(values, { ofGoStrings: true })] as const),
@@ -226,9 +233,9 @@ const URLS: Functions = {
   }),
   'isURL(string): bool': reading(isRequestURI),
   'URL.getScheme(): string': part(({ scheme }) => scheme),
-  'URL.getHost(): string': part(({ host }) => host),
-  'URL.getHostname(): string': part(hostnameOf),
-  'URL.getPort(): string': part(portOf),
-  'URL.getEscapedPath(): string': part(({ path }) => path),
+  'URL.getHost(): string': part(hostOf),
+  'URL.getHostname(): string': part((url) => partsOf(url)[0]),
+  'URL.getPort(): string': part((url) => partsOf(url)[1]),
+  'URL.getEscapedPath(): string': part(({ path }) => escapedPath(path)),
   'URL.getQuery(): map<string, list<string>>': part(queryOf),
 };

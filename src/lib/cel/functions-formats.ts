@@ -6,7 +6,7 @@
 import { isRequestURI } from '../go-url.ts';
 import type { Declarations, Functions } from './declarations.ts';
 import { noSuchOverload } from './errors.ts';
-import { parseTimestamp } from './times.ts';
+import { parseDate } from './times.ts';
 import { List, Opaque, Optional, type Value } from './values.ts';
 
 export function declareFormats(declarations: Declarations): void {
@@ -28,13 +28,15 @@ const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/;
 
+const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:[^\n]\d+)?(?:z|[+-]\d\d:\d\d)$/u;
+
 function upTo(length: number, pattern: RegExp) {
   return (text: string) => text.length <= length && pattern.test(text);
 }
 
-/** A hyphen at the end stands for what a generated name has there. */
+/** A hyphen at the end, and the byte before it, stand for what a generated name has there. */
 function asPrefix(test: (text: string) => boolean) {
-  return (text: string) => test(text.length > 1 && text.endsWith('-') ? `${text.slice(0, -2)}a` : text);
+  return (text: string) => test(/[^\u0080-\uffff]-$/.test(text) ? `${text.slice(0, -2)}a` : text);
 }
 
 function isQualifiedName(text: string): boolean {
@@ -42,6 +44,16 @@ function isQualifiedName(text: string): boolean {
   const name = parts.at(-1) ?? '';
   const domain = parts.length === 2 ? (parts[0] ?? '') : 'a';
   return parts.length <= 2 && upTo(253, SUBDOMAIN)(domain) && upTo(63, NAME)(name);
+}
+
+function isDate(text: string): boolean {
+  return parseDate(text) !== undefined;
+}
+
+/** What follows a second `t` is not looked at. */
+function isDateTime(text: string): boolean {
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  return isDate(date) && TIME.test(time);
 }
 
 const isLabel = upTo(63, LABEL);
@@ -63,11 +75,8 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
     (text: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(text),
   ],
   ['byte', (text: string) => BASE64.test(text)],
-  [
-    'date',
-    (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && parseTimestamp(`${text}T00:00:00Z`) !== undefined,
-  ],
-  ['datetime', (text: string) => parseTimestamp(text.toUpperCase().replace(' ', 'T')) !== undefined],
+  ['date', isDate],
+  ['datetime', isDateTime],
 ]);
 
 function formatOf(value: Value | undefined): (text: string) => boolean {

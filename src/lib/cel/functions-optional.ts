@@ -83,12 +83,12 @@ function unwrapped(list: Value | undefined): List {
 
 function isZero(value: Value): boolean {
   if (value === null || value === '' || value === false || value === 0 || value === 0n) return true;
-  if (value instanceof List) return value.items.length === 0;
-  if (value instanceof Dictionary) return value.size === 0;
+  // What wraps a list or a map of a claim does not know whether it is empty.
+  if (value instanceof List) return !value.ofClaim && value.items.length === 0;
+  if (value instanceof Dictionary) return !value.ofClaim && value.size === 0;
   if (value instanceof Uint8Array) return value.length === 0;
   if (value instanceof Uint) return value.value === 0n;
   if (value instanceof Duration) return value.nanoseconds === 0n;
   // Go's zero time is the first of January of the year 1.
-  if (value instanceof Timestamp) return value.nanoseconds === -62_135_596_800_000_000_000n;
-  return value instanceof Optional && (value.value === undefined || isZero(value.value));
+  return value instanceof Timestamp && value.nanoseconds === -62_135_596_800_000_000_000n;
 }

@@ -4,7 +4,7 @@
  */
 import type { Declarations, Functions, Run } from './declarations.ts';
 import { EvaluationFault, noSuchOverload } from './errors.ts';
-import { MAX_INT, MIN_INT } from './numbers.ts';
+import { MAX_INT, MIN_INT, parseInt64 } from './numbers.ts';
 import { Opaque, type Value } from './values.ts';
 
 export function declareQuantities(declarations: Declarations): void {
@@ -12,91 +12,165 @@ export function declareQuantities(declarations: Declarations): void {
 }
 
 const TYPE = 'kubernetes.Quantity';
-/** Nothing smaller is counted. */
-const NANO = 1_000_000_000n;
-const BINARY: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const DECIMAL: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  '': 0,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
-const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[KMGTPE]i)|[numkMGTPE]?|[eE][+-]?[0-9]+)$/;
+/** Powers of 1000, from 10^-9; and of 1024, from 2^10. */
+const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const QUANTITY = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]+)$/;
+/** Nothing smaller than 10^-9 is counted. */
+const NANO = -9;
 
-/** @returns thousand-millionths; undefined for what is no quantity */
-function parse(text: string): bigint | undefined {
-  const [, sign = '', whole = '', fraction = '', suffix = ''] = QUANTITY.exec(text) ?? [];
-  if (whole + fraction === '') return undefined;
-  const exponent = /^[eE][+-]?[0-9]/.test(suffix) ? Number(suffix.slice(1)) : DECIMAL[suffix];
-  if (exponent !== undefined && Math.abs(exponent) > 1_000) return undefined;
-  const power = (exponent ?? 0) - fraction.length;
-  const digits = BigInt(whole + fraction) * NANO * (1n << (BINARY[suffix] ?? 0n));
-  const value = power >= 0 ? digits * 10n ** BigInt(power) : roundedUp(digits, 10n ** BigInt(-power));
-  const most = MAX_INT * NANO;
-  const bounded = value > most ? most : value;
-  return sign === '-' ? -bounded : bounded;
+/** `digits × 10^exponent`. */
+interface Quantity {
+  readonly digits: bigint;
+  readonly exponent: number;
+  /**
+   * Kubernetes' library has an int64 and a scale. What does not fit, such as `1.5Gi`, has a form without
+   * bounds, which is no integer to it whatever its value.
+   */
+  readonly isShort: boolean;
 }
 
-function roundedUp(numerator: bigint, denominator: bigint): bigint {
-  return (numerator + denominator - 1n) / denominator;
+/** @returns undefined for what is no quantity */
+function parse(text: string): Quantity | undefined {
+  const [matched, sign, zeros = '', whole = '', fraction = '', suffix = ''] = QUANTITY.exec(text) ?? [];
+  const written = (whole || '0') + fraction;
+  const bits = Math.max(BINARY.indexOf(suffix), 0) * 10;
+  const power = bits > 0 ? 0n : powerOf(suffix);
+  if (matched === undefined || text === '' || power === undefined) return undefined;
+  const exponent = Number(BigInt.asIntN(32, power)) - fraction.length;
+  const isShort =
+    bits > 0
+      ? fraction === '' && written.length <= 14 - (3 * bits) / 10
+      : written.length <= 18 && exponent >= NANO;
+  if (!isShort && zeros + whole + fraction === '') return undefined;
+  const digits = BigInt((sign === '-' ? '-' : '') + written) << BigInt(bits);
+  if (isShort || digits === 0n) return { digits, exponent, isShort };
+  const nanos = inNanos(digits, exponent, written.length + bits);
+  const most = MAX_INT * 10n ** 9n;
+  return bits > 0 && (nanos > most || nanos < -most)
+    ? { digits: nanos < 0n ? -MAX_INT : MAX_INT, exponent: 0, isShort }
+    : { digits: nanos, exponent: NANO, isShort };
 }
 
-function made(value: bigint): Opaque {
-  return new Opaque(TYPE, String(value), value);
+function powerOf(suffix: string): bigint | undefined {
+  const index = DECIMAL.indexOf(suffix);
+  return index < 0 ? parseInt64(suffix.slice(1)) : BigInt(3 * index + NANO);
 }
 
-function valueOfQuantity(quantity: Value | undefined): bigint {
-  if (quantity instanceof Opaque && quantity.type === TYPE && typeof quantity.data === 'bigint')
-    return quantity.data;
+/**
+ * Rounded away from zero.
+ *
+ * @param length at least the number of digits that could be left out
+ */
+function inNanos(digits: bigint, exponent: number, length: number): bigint {
+  if (exponent >= NANO) return digits * powerOf10(exponent - NANO);
+  const divisor = 10n ** BigInt(Math.min(NANO - exponent, length));
+  const most = digits < 0n ? 1n - divisor : divisor - 1n;
+  return (digits + most) / divisor;
+}
+
+/** @throws EvaluationFault for more than any use of a quantity: it would take time and memory */
+function powerOf10(exponent: number): bigint {
+  if (exponent > 1_000) throw new EvaluationFault('a quantity is too large');
+  return 10n ** BigInt(exponent);
+}
+
+function made(quantity: Quantity): Opaque {
+  const { digits, exponent } = quantity;
+  const nanos = digits === 0n ? 0n : inNanos(digits, exponent, NANO - exponent);
+  return new Opaque(TYPE, String(nanos), quantity);
+}
+
+function isQuantity(data: unknown): data is Quantity {
+  return typeof data === 'object' && data !== null && 'isShort' in data;
+}
+
+function quantityOf(value: Value | undefined): Quantity {
+  if (typeof value === 'bigint') return { digits: value, exponent: 0, isShort: true };
+  if (value instanceof Opaque && value.type === TYPE && isQuantity(value.data)) return value.data;
   throw noSuchOverload('a function of quantities');
 }
 
-function accessor(run: (value: bigint, other: Value | undefined) => Value): Run {
+function sum(a: Quantity, b: Quantity): Quantity {
+  const bothShort = a.isShort && b.isShort;
+  if (bothShort && b.digits === 0n) return a;
+  if (bothShort && a.digits === 0n) return b;
+  const exponent = Math.min(a.exponent, b.exponent);
+  const left = a.digits * powerOf10(a.exponent - exponent);
+  const right = b.digits * powerOf10(b.exponent - exponent);
+  const digits = left + right;
+  return { digits, exponent, isShort: bothShort && [left, right, digits].every(isInt64) };
+}
+
+function difference(a: Quantity, b: Quantity): Quantity {
+  return sum(a, { ...b, digits: -b.digits });
+}
+
+function isInt64(value: bigint): boolean {
+  return value <= MAX_INT && value >= MIN_INT;
+}
+
+/** @returns undefined for what is no int64, or has a form that is none */
+function integerOf({ digits, exponent, isShort }: Quantity): bigint | undefined {
+  if (!isShort || exponent < 0) return undefined;
+  // Zero and 10^19 are enough to tell.
+  const value = digits * 10n ** BigInt(Math.min(exponent, 19));
+  return isInt64(value) ? value : undefined;
+}
+
+/** Go's math.Pow10, which is a product of two. */
+function doubleOf10(exponent: number): number {
+  if (exponent > 308) return Number.POSITIVE_INFINITY;
+  if (exponent < -323) return 0;
+  const units = Number(`1e${Math.abs(exponent) % 32}`);
+  const rest = Number(`1e${exponent - (exponent % 32)}`);
+  return exponent < 0 ? rest / units : rest * units;
+}
+
+function accessor(run: (quantity: Quantity, other: Value | undefined) => Value): Run {
   return ([quantity, other], budget) => {
     budget.spend(1);
-    return run(valueOfQuantity(quantity), other);
+    return run(quantityOf(quantity), other);
   };
 }
 
-function isInteger(value: bigint): boolean {
-  return value % NANO === 0n && value / NANO <= MAX_INT && value / NANO >= MIN_INT;
+const compared = (run: (order: bigint) => Value) =>
+  accessor((quantity, other) => run(signOf(difference(quantity, quantityOf(other)))));
+const added = accessor((quantity, other) => made(sum(quantity, quantityOf(other))));
+const subtracted = accessor((quantity, other) => made(difference(quantity, quantityOf(other))));
+
+function signOf({ digits }: Quantity): bigint {
+  return digits === 0n ? 0n : digits < 0n ? -1n : 1n;
 }
 
-function reading(run: (value: bigint | undefined) => Value): Run {
+function reading(run: (quantity: Quantity | undefined) => Value): Run {
   return ([text], budget) => {
     budget.spendText(String(text).length);
     return run(parse(String(text)));
   };
 }
 
-const order = (a: bigint, b: bigint) => (a === b ? 0n : a < b ? -1n : 1n);
-const ofInt = (value: Value | undefined) =>
-  typeof value === 'bigint' ? value * NANO : valueOfQuantity(value);
-
 const QUANTITIES: Functions = {
-  'quantity(string): Quantity': reading((value) => {
-    if (value === undefined) throw new EvaluationFault('no quantity');
-    return made(value);
+  'quantity(string): Quantity': reading((quantity) => {
+    if (quantity === undefined) throw new EvaluationFault('no quantity');
+    return made(quantity);
   }),
-  'isQuantity(string): bool': reading((value) => value !== undefined),
-  'sign(Quantity): int': accessor((value) => order(value, 0n)),
-  'Quantity.isGreaterThan(Quantity): bool': accessor((value, other) => value > valueOfQuantity(other)),
-  'Quantity.isLessThan(Quantity): bool': accessor((value, other) => value < valueOfQuantity(other)),
-  'Quantity.compareTo(Quantity): int': accessor((value, other) => order(value, valueOfQuantity(other))),
-  'Quantity.asApproximateFloat(): double': accessor((value) => Number(value) / Number(NANO)),
-  'Quantity.asInteger(): int': accessor((value) => {
-    if (!isInteger(value)) throw new EvaluationFault('cannot convert value to integer');
-    return value / NANO;
+  'isQuantity(string): bool': reading((quantity) => quantity !== undefined),
+  'sign(Quantity): int': accessor(signOf),
+  'Quantity.isGreaterThan(Quantity): bool': compared((order) => order > 0n),
+  'Quantity.isLessThan(Quantity): bool': compared((order) => order < 0n),
+  'Quantity.compareTo(Quantity): int': compared((order) => order),
+  'Quantity.asApproximateFloat(): double': accessor(
+    ({ digits, exponent }) => Number(digits) * doubleOf10(exponent),
+  ),
+  'Quantity.asInteger(): int': accessor((quantity) => {
+    const integer = integerOf(quantity);
+    if (integer === undefined) throw new EvaluationFault('cannot convert value to integer');
+    return integer;
   }),
-  'Quantity.isInteger(): bool': accessor(isInteger),
-  'Quantity.add(Quantity): Quantity': accessor((value, other) => made(value + valueOfQuantity(other))),
-  'Quantity.add(int): Quantity': accessor((value, other) => made(value + ofInt(other))),
-  'Quantity.sub(Quantity): Quantity': accessor((value, other) => made(value - valueOfQuantity(other))),
-  'Quantity.sub(int): Quantity': accessor((value, other) => made(value - ofInt(other))),
+  'Quantity.isInteger(): bool': accessor((quantity) => integerOf(quantity) !== undefined),
+  'Quantity.add(Quantity): Quantity': added,
+  'Quantity.add(int): Quantity': added,
+  'Quantity.sub(Quantity): Quantity': subtracted,
+  'Quantity.sub(int): Quantity': subtracted,
 };

@@ -4,6 +4,7 @@
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
 
+import { ESCAPES } from '../go-quoted.ts';
 import type { Declarations, Functions } from './declarations.ts';
 import { type Budget, EvaluationFault } from './errors.ts';
 import { formatted } from './format.ts';
@@ -140,20 +141,8 @@ function trimmed(text: string): string {
   return text.slice(start, end);
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-};
-
 function quoted(text: string): string {
-  return `"${[...text].map((character) => ESCAPES[character] ?? character).join('')}"`;
+  return `"${[...text].map((character) => ESCAPES.get(character) ?? character).join('')}"`;
 }
 
 function joined(list: Value | undefined, separator: string, budget: Budget): string {

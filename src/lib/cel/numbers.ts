@@ -65,7 +65,8 @@ export function parseUint64(text: string): bigint | undefined {
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 const HEXADECIMAL = /^([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?[0-9]+)$/;
 
-export function parseDouble(text: string): number | undefined {
+export function parseDouble(given: string): number | undefined {
+  const text = withoutSeparators(given);
   const [, sign = '', word = ''] = /^([+-]?)(inf|infinity|nan)$/i.exec(text) ?? [];
   if (word !== '') {
     if (/^n/i.test(word)) return sign === '' ? Number.NaN : undefined;
@@ -75,11 +76,20 @@ export function parseDouble(text: string): number | undefined {
   return value === undefined || !Number.isFinite(value) ? undefined : value;
 }
 
+/** Underscores between digits, and one after `0x`. */
+function withoutSeparators(text: string): string {
+  const digits = /^[+-]?0x/i.test(text) ? /(?<=[0-9a-fx])_(?=[0-9a-f])/gi : /(?<=[0-9])_(?=[0-9])/g;
+  return text.replace(digits, '');
+}
+
 function parseHexadecimal(text: string): number | undefined {
   const [, sign = '', whole = '', fraction = '', power = '0'] = HEXADECIMAL.exec(text) ?? [];
   if (whole + fraction === '') return undefined;
   const digits = Number(BigInt(`0x${whole}${fraction}`));
-  return (sign === '-' ? -1 : 1) * digits * 2 ** (Number(power) - 4 * fraction.length);
+  const exponent = Number(power) - 4 * fraction.length;
+  // In two steps: a power that is no double may still give one.
+  const half = Math.trunc(exponent / 2);
+  return (sign === '-' ? -1 : 1) * digits * 2 ** half * 2 ** (exponent - half);
 }
 
 /** @throws EvaluationFault for what no int64 can be */

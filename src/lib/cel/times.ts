@@ -19,7 +19,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
 };
 const PART = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
 const RFC3339 =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))$/;
+  /^([0-9-]{10})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))$/;
 /** 0001-01-01 to 9999-12-31. */
 const FIRST = -62_135_596_800n;
 const LAST = 253_402_300_799n;
@@ -51,18 +51,27 @@ export function secondsOf(nanoseconds: bigint): number {
   return Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9;
 }
 
+/** @returns milliseconds since the epoch, at midnight; undefined for what is no date */
+export function parseDate(text: string): number | undefined {
+  const [, year, month, day] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text) ?? [];
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+    ? date.getTime()
+    : undefined;
+}
+
 /** @returns undefined for what is none */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const found = RFC3339.exec(text);
   if (found === null) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = found.slice(1, 7).map(Number);
-  const [fraction = '', sign, hours = '0', minutes = '0'] = found.slice(7);
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (month < 1 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  if (hour > 23 || minute > 59 || second > 59 || Number(hours) > 24 || Number(minutes) > 59) return undefined;
+  const [hour = 0, minute = 0, second = 0] = found.slice(2, 5).map(Number);
+  const [fraction = '', sign, hours = '0', minutes = '0'] = found.slice(5);
+  const midnight = parseDate(found[1] ?? '');
+  if (midnight === undefined) return undefined;
+  if (hour > 23 || minute > 59 || second > 59 || Number(hours) > 24 || Number(minutes) > 60) return undefined;
   const offset = (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
-  const seconds = BigInt(date.getTime() / 1_000 + hour * 3_600 + minute * 60 + second - offset);
+  const seconds = BigInt(midnight / 1_000 + hour * 3_600 + minute * 60 + second - offset);
   if (seconds < FIRST || seconds > LAST) return undefined;
   return new Timestamp(seconds * SECOND + BigInt(fraction.slice(0, 9).padEnd(9, '0')), offset);
 }

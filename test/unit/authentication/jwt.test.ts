@@ -232,6 +232,13 @@ t.test('a header that names a member twice is refused also if claims may', async
   t.ok(readJWT(`${encode({ alg: 'ES256' })}.${claims}.AA`)?.unambiguousHeader);
 });
 
+t.test('claims that are nested more deeply than the API server reads them make no user', async (t) => {
+  const header = encode({ alg: 'ES256' });
+  const nested = (depth: number) => `{"iss":"a","x":${'['.repeat(depth - 1)}"]"${']'.repeat(depth - 1)}}`;
+  t.ok(readJWT(`${header}.${encode(nested(10_000))}.AA`));
+  t.notOk(readJWT(`${header}.${encode(nested(10_001))}.AA`));
+});
+
 t.test(
   'members of the same name in different objects, and text that looks like members, are no repetition',
   async (t) => {

@@ -108,6 +108,15 @@ t.test('an evaluation may cost as much as kube-apiserver allows, and no more', a
   );
 });
 
+t.test('a claim that is nested too deeply to be read is an error', async (t) => {
+  const claims: object = JSON.parse(`{"deep":${'['.repeat(9_999)}${']'.repeat(9_999)},"sub":"Carol"}`);
+  t.match(
+    refusal(() => evaluate('claims.deep == claims.deep', claims)),
+    /nested too deeply/,
+  );
+  t.equal(evaluate('claims.sub', claims), 'Carol');
+});
+
 t.test('a number that is none in Go is an error', async (t) => {
   const claims: object = JSON.parse('{"other": 1e400, "few": [1]}');
   t.match(
