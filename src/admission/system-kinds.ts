@@ -8,7 +8,8 @@ import type { ReviewedTenant } from './ports.ts';
 import type { Violation } from './violation.ts';
 
 /** As `group/resource`. */
-const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', '/tenants']);
+const TENANTS = '/tenants';
+const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', TENANTS]);
 const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonsets'];
 
 /**
@@ -25,8 +26,9 @@ export function createSystemKinds(
 ): (request: AdmissionRequest, reviewed: ReviewedTenant) => Violation[] {
   const inNoTenant = new Set([...IN_NO_TENANT, ...configured.map(kindKeyOf)]);
   return ({ group, resource, subresource, operation }, { isTenants, byTenant }) => {
-    if (operation === 'CONNECT' || subresource !== '') return [];
     const key = `${group}/${resource}`;
+    // The labels of a Tenant, which decide what the tenant receives, change through subresources too.
+    if (operation === 'CONNECT' || (subresource !== '' && key !== TENANTS)) return [];
     const isRefused =
       (OF_NO_TENANT.has(key) && byTenant) ||
       // Controllers finish what is there: they set a finalizer or an owner, and delete.

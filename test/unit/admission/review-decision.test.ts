@@ -134,7 +134,9 @@ t.test('kinds of the system', async (t) => {
   const forged = { ...node, object: of('system') };
   t.same(paths(forged), ['kind'], 'what a node says of its tenant proves nothing');
   const kubelet = { username: 'system:node:n1', groups: ['system:nodes'] };
-  for (const user of [kubelet, CONTROLLER, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  for (const user of [kubelet, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  t.same(paths({ ...node, user: CONTROLLER }), ['kind'], 'every tenant can have an account of that name');
+  t.same(paths({ ...node, user: CONTROLLER }, shared), []);
 
   const configured = decisionOf({ systemKinds: ['resourcequotas', 'ingresses.networking.k8s.io'] });
   t.same(paths({ resource: 'resourcequotas', object: of('acme') }, configured), ['kind']);
