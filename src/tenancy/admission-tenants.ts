@@ -125,7 +125,7 @@ function isOfController({ group, resource, operation, user, oldObject }: Admissi
     case '/nodes':
       return NODE_CONTROLLERS.get(username)?.includes(operation) === true;
     case '/tenants':
-      // The controller takes its finalizer off and deletes the object, once someone else has deleted the tenant.
+      // Once someone else has deleted the tenant, it takes its finalizer off and deletes the object.
       return username === TENANT_CONTROLLER && metadataField(oldObject, 'deletionTimestamp') !== undefined;
     default:
       return operation === 'DELETE' && DELETING_CONTROLLERS.has(username);
