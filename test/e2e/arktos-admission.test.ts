@@ -1,7 +1,7 @@
 /**
- * An Arktos API server with the admission webhook as `stonegate manifests admission` registers it. Clients reach
- * the server past Stonegate: a service account of a tenant, and controllers of the system, whose names every
- * tenant can give to accounts of its own.
+ * An Arktos API server with the admission webhook as `stonegate manifests admission` registers it. Clients
+ * reach the server past Stonegate: a service account of a tenant, and controllers of the system, whose names
+ * every tenant can give to accounts of its own.
  */
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
