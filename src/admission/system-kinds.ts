@@ -23,6 +23,7 @@ function kindKeyOf(name: string): string {
 
 export function createSystemKinds(
   configured: readonly string[],
+  isArktos: boolean,
 ): (request: AdmissionRequest, reviewed: ReviewedTenant) => Violation[] {
   const inNoTenant = new Set([...IN_NO_TENANT, ...configured.map(kindKeyOf)]);
   return ({ group, resource, subresource, operation }, { isTenants, byTenant }) => {
@@ -35,8 +36,12 @@ export function createSystemKinds(
       (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
     if (!isRefused) return [];
     const name = group === '' ? resource : `${resource}.${group}`;
-    return [
-      { rule: 'systemKinds', path: 'kind', value: name, message: `kind: ${name} are only for the system` },
-    ];
+    const refused = `kind: ${name} are only for the system`;
+    // On Arktos the tenant of other objects counts, no matter which user sends the request.
+    const message =
+      isArktos && !OF_NO_TENANT.has(key)
+        ? refused
+        : `${refused}; its operator can name its users in admission.systemUsers`;
+    return [{ rule: 'systemKinds', path: 'kind', value: name, message }];
   };
 }
