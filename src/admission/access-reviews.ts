@@ -66,10 +66,17 @@ export function createAccessReviewsAdmission({
       return {
         kind,
         apiVersion,
+        ...metadataOf(review, kind),
         spec: { ...subjectOf(spec, kind, request), ...attributesOf(spec, tenant, request) },
       };
     },
   };
+}
+
+/** Arktos compares the namespace of a local review with that of its attributes, and does not fill it in. */
+function metadataOf(review: JSONObject, kind: string): JSONObject {
+  if (kind !== 'LocalSubjectAccessReview') return {};
+  return { metadata: fieldsOf(objectOf(fieldOf(review, 'metadata') ?? {}, 'metadata'), ['namespace']) };
 }
 
 /** @throws StatusError AccessDenied for a user of another tenant, or of none */

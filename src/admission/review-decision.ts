@@ -68,7 +68,7 @@ const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'ephemeralcontainers'
 export function createReviewDecision(
   options: ReviewDecisionOptions,
 ): (request: AdmissionRequest) => ReviewDecision {
-  const systemKinds = createSystemKinds(options.systemKinds);
+  const systemKinds = createSystemKinds(options.systemKinds, options.isArktos);
   return (request) => {
     const reviewed = options.tenants.reviewedTenant(request);
     const access = accessJudgement(request, reviewed, options);

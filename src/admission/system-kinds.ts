@@ -8,7 +8,8 @@ import type { ReviewedTenant } from './ports.ts';
 import type { Violation } from './violation.ts';
 
 /** As `group/resource`. */
-const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', '/tenants']);
+const TENANTS = '/tenants';
+const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', TENANTS]);
 const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonsets'];
 
 /**
@@ -22,19 +23,25 @@ function kindKeyOf(name: string): string {
 
 export function createSystemKinds(
   configured: readonly string[],
+  isArktos: boolean,
 ): (request: AdmissionRequest, reviewed: ReviewedTenant) => Violation[] {
   const inNoTenant = new Set([...IN_NO_TENANT, ...configured.map(kindKeyOf)]);
   return ({ group, resource, subresource, operation }, { isTenants, byTenant }) => {
-    if (operation === 'CONNECT' || subresource !== '') return [];
     const key = `${group}/${resource}`;
+    // The labels of a Tenant, which decide what the tenant receives, change through subresources too.
+    if (operation === 'CONNECT' || (subresource !== '' && key !== TENANTS)) return [];
     const isRefused =
       (OF_NO_TENANT.has(key) && byTenant) ||
       // Controllers finish what is there: they set a finalizer or an owner, and delete.
       (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
     if (!isRefused) return [];
     const name = group === '' ? resource : `${resource}.${group}`;
-    return [
-      { rule: 'systemKinds', path: 'kind', value: name, message: `kind: ${name} are only for the system` },
-    ];
+    const refused = `kind: ${name} are only for the system`;
+    // On Arktos the tenant of other objects counts, no matter which user sends the request.
+    const message =
+      isArktos && !OF_NO_TENANT.has(key)
+        ? refused
+        : `${refused}; its operator can name its users in admission.systemUsers`;
+    return [{ rule: 'systemKinds', path: 'kind', value: name, message }];
   };
 }

@@ -1,8 +1,10 @@
 /**
- * Warns about role bindings in Arktos' system tenant: for a user of the system tenant, each applies in the
- * namespace of the same name of every tenant, which few operators intend.
+ * Warns about role bindings that few operators intend. In Arktos' system tenant, each applies for a user of
+ * the system tenant in the namespace of the same name of every tenant. In shared mode the admission webhook
+ * judges nothing in some namespaces of the cluster, so no tenant should have rights there.
  */
 import type { Binding } from '../api/kubernetes-object.ts';
+import { TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import type { ClusterObjects } from './ports.ts';
 
 /** Prefix of the user names that Stonegate sends for users of the system tenant. */
@@ -22,6 +24,31 @@ export async function systemBindingWarnings(
   return bindings.filter(hasUserSubjects).map(({ metadata: { name, namespace = '' } }) => {
     return `the RoleBinding ${namespace}/${name} of the tenant ${systemTenant} counts in the namespace ${namespace} of every tenant`;
   });
+}
+
+/** Of the cluster and of the webhook, where what starts them must not depend on the webhook. */
+export const UNJUDGED_NAMESPACES: readonly string[] = ['kube-system', 'stonegate'];
+
+/**
+ * @returns one line for each binding of a tenant's group where the admission webhook judges nothing
+ * @throws StatusError as `ClusterObjects.list` does
+ */
+export async function unjudgedTenantWarnings(
+  objects: Pick<ClusterObjects, 'list'>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const namespace of UNJUDGED_NAMESPACES)
+    for (const { metadata, subjects } of await objects.list('RoleBinding', { namespace }, '', signal)) {
+      const group = subjects.find(
+        ({ kind, name }) => kind === 'Group' && name.startsWith(TENANT_GROUP_PREFIX),
+      );
+      if (group !== undefined)
+        warnings.push(
+          `the RoleBinding ${namespace}/${metadata.name} is for ${group.name}: the admission webhook judges nothing in ${namespace}, privileged pods neither`,
+        );
+    }
+  return warnings;
 }
 
 /** Subjects of the API server's own components are left out: every cluster has such bindings. */

@@ -166,6 +166,7 @@ function clusterRules(mode: Mode): Rule[] {
   return [
     rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], CHANGES),
     rule('', mode === 'arktos' ? ['nodes', 'tenants'] : ['nodes'], CHANGES),
+    ...(mode === 'arktos' ? [rule('', ['tenants/status', 'tenants/finalize'], ['UPDATE'])] : []),
     rule('', ['persistentvolumes'], WRITES),
     rule('apiextensions.k8s.io', [DEFINITIONS], WRITES),
     rule(RBAC, ['clusterroles', 'clusterrolebindings'], CHANGES),

@@ -5,7 +5,7 @@
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { elementsOf, isJSONObject, membersOf } from '../lib/json-object.ts';
+import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { readRevision, type WrittenObject } from './read-rbac-object.ts';
 
@@ -130,13 +130,13 @@ function readPage({ body }: UpstreamResponse): ListPage {
   const text = body.toString('utf8');
   const list = parse(text);
   if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();
-  const { metadata, items } = list;
-  // Go writes an empty list as null.
-  if (items !== null && !Array.isArray(items)) throw new MalformedList();
+  const { metadata } = list;
+  const items = goList(list.items);
+  if (items === undefined) throw new MalformedList();
   const next = metadata.continue;
   let texts: readonly string[] | undefined;
   return {
-    items: (items ?? []).map((value: unknown, at) => ({
+    items: items.map((value, at) => ({
       value,
       text() {
         texts ??= textsOfItems(text);

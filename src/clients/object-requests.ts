@@ -10,7 +10,7 @@ import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { forbidden, objectIn, reasonOf, unexpected, unusable } from './cluster-object-response.ts';
 
@@ -128,10 +128,10 @@ export class ObjectRequests {
       limit = Math.min(PAGE, limit * 2);
       if (response.status === 410) return undefined;
       if (response.status !== 200) throw unexpected(response, `list ${path}`);
-      const { items, metadata, kind, apiVersion } = objectIn(response);
-      // Go may encode an empty list as null.
-      if (items !== null && !Array.isArray(items)) throw unusable(new Error('the list has no items'));
-      for (const item of items ?? []) found.push(read(item, kind));
+      const { items: listed, metadata, kind, apiVersion } = objectIn(response);
+      const items = goList(listed);
+      if (items === undefined) throw unusable(new Error('the list has no items'));
+      for (const item of items) found.push(read(item, kind));
       next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
       if (next === '') return { kind, apiVersion, items: found };
     }

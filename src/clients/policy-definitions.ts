@@ -5,7 +5,7 @@
 import { TENANCY_API_VERSION } from '../api/tenancy-v1alpha1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 
 /**
@@ -43,8 +43,8 @@ export async function missingDefinitions(
 function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
   try {
     const list: unknown = JSON.parse(body.toString('utf8'));
-    if (!isJSONObject(list) || !Array.isArray(list.resources)) return undefined;
-    return new Set(list.resources.map((resource: unknown) => isJSONObject(resource) && resource.name));
+    const resources = isJSONObject(list) ? goList(list.resources) : undefined;
+    return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
   } catch {
     return undefined;
   }

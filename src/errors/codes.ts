@@ -37,6 +37,7 @@ export const CODES = {
   MediaTypeUnsupported: { http: 415, reason: 'UnsupportedMediaType' },
   ExpectationFailed: { http: 417, reason: 'ExpectationFailed' },
   ListOptionsInvalid: { http: 422, reason: 'Invalid' },
+  ReviewInvalid: { http: 422, reason: 'Invalid' },
   CredentialRateExceeded: { http: 429, reason: 'TooManyRequests' },
   TenantRateExceeded: { http: 429, reason: 'TooManyRequests' },
   AdmissionRateExceeded: { http: 429, reason: 'TooManyRequests' },

@@ -10,6 +10,16 @@ export function isJSONObject(value: unknown): value is JSONObject {
 }
 
 /**
+ * A list in an object that Go has written: an empty one may be null.
+ *
+ * @returns undefined for anything else
+ */
+export function goList(value: unknown): readonly unknown[] | undefined {
+  if (value === null) return [];
+  return Array.isArray(value) ? value : undefined;
+}
+
+/**
  * For keys that a client chooses: an object also has inherited properties such as `constructor`.
  *
  * @returns undefined if the property is not the record's own

@@ -3,7 +3,7 @@
  * the tenant in the object; the user decides if the object has none, or none that Arktos has checked. In
  * shared mode only users and service accounts belong to tenants.
  */
-import type { AdmissionRequest } from '../api/admission-v1.ts';
+import type { AdmissionOperation, AdmissionRequest } from '../api/admission-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject, ownValue } from '../lib/json-object.ts';
@@ -38,12 +38,22 @@ export interface TenantAdmission {
 const SYSTEM_NAMESPACE = /^(?:kube-|stonegate(?:-|$))/;
 /** No Keystone user can be in it, and no client may impersonate it. */
 const MASTERS = 'system:masters';
+const TENANT_CONTROLLER = controller('tenant-controller');
 /** They delete what belongs to a namespace, owner or tenant that is deleted. */
-const DELETING_CONTROLLERS: ReadonlySet<string> = new Set(
-  ['namespace-controller', 'generic-garbage-collector', 'tenant-controller'].map(
-    (name) => `${SERVICE_ACCOUNT_PREFIX}kube-system:${name}`,
-  ),
-);
+const DELETING_CONTROLLERS: ReadonlySet<string> = new Set([
+  controller('namespace-controller'),
+  controller('generic-garbage-collector'),
+  TENANT_CONTROLLER,
+]);
+/**
+ * They change taints, labels, the addresses of pods and an annotation, and delete a node with its machine.
+ * https://github.com/CentaurusInfra/arktos/blob/master/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
+ */
+const NODE_CONTROLLERS: ReadonlyMap<string, readonly AdmissionOperation[]> = new Map([
+  [controller('node-controller'), ['UPDATE', 'DELETE']],
+  [controller('node-ipam-controller'), ['UPDATE']],
+  [controller('ttl-controller'), ['UPDATE']],
+]);
 
 export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAdmission {
   const systemUsers = new Set(users);
@@ -65,20 +75,16 @@ export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAd
 
 /**
  * A service account's name has no tenant here, and every tenant has a `kube-system`: so a service account
- * counts as a tenant's, except that controllers may delete, and that those of `kube-system` may change what
- * belongs to no tenant, such as nodes.
+ * counts as a tenant's, except where one of its name does what a controller must do.
  */
 export function arktosAdmission(systemTenant: string, { users }: SystemAccounts): TenantAdmission {
   const systemUsers = new Set(users);
 
   function isTenantsUser(request: AdmissionRequest): boolean {
-    const { operation } = request;
     const { username, groups } = request.user;
     if (systemUsers.has(username) || groups.includes(MASTERS)) return false;
-    const home = serviceAccountNamespaceOf(username);
-    if (home === undefined) return !username.startsWith(`${systemTenant}:`) && !isClusters(username);
-    if (operation === 'DELETE' && DELETING_CONTROLLERS.has(username)) return false;
-    return !(home === 'kube-system' && isOfNoTenant(request));
+    if (serviceAccountNamespaceOf(username) !== undefined) return !isOfController(request);
+    return !username.startsWith(`${systemTenant}:`) && !isClusters(username);
   }
 
   function reviewedTenant(request: AdmissionRequest): Reviewed {
@@ -108,6 +114,24 @@ export function arktosAdmission(systemTenant: string, { users }: SystemAccounts)
   };
 }
 
+function controller(name: string): string {
+  return `${SERVICE_ACCOUNT_PREFIX}kube-system:${name}`;
+}
+
+/** Whether a controller of that name needs it. Any tenant can give the name to an account of its own. */
+function isOfController({ group, resource, operation, user, oldObject }: AdmissionRequest): boolean {
+  const { username } = user;
+  switch (`${group}/${resource}`) {
+    case '/nodes':
+      return NODE_CONTROLLERS.get(username)?.includes(operation) === true;
+    case '/tenants':
+      // Once someone else has deleted the tenant, it takes its finalizer off and deletes the object.
+      return username === TENANT_CONTROLLER && metadataField(oldObject, 'deletionTimestamp') !== undefined;
+    default:
+      return operation === 'DELETE' && DELETING_CONTROLLERS.has(username);
+  }
+}
+
 function isOfNoTenant({ group, resource }: AdmissionRequest): boolean {
   return CLUSTER_SCOPED.has(`${group}/${resource}`);
 }
@@ -133,9 +157,14 @@ function serviceAccountNamespaceOf(username: string): string | undefined {
 }
 
 function tenantIn(object: unknown): string | undefined {
+  return metadataField(object, 'tenant');
+}
+
+/** @returns undefined if it is empty, too */
+function metadataField(object: unknown, field: string): string | undefined {
   const metadata = isJSONObject(object) ? ownValue(object, 'metadata') : undefined;
-  const tenant = isJSONObject(metadata) ? ownValue(metadata, 'tenant') : undefined;
-  return typeof tenant === 'string' && tenant !== '' ? tenant : undefined;
+  const value = isJSONObject(metadata) ? ownValue(metadata, field) : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function prefixOf(username: string): string | undefined {

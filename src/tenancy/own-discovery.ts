@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { APIResourceList } from '../api/meta-v1.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './own-api.ts';
 
 const GROUP_VERSION = `${OWN_GROUP}/${OWN_VERSION}`;
@@ -66,9 +66,10 @@ export interface OwnDocuments {
  */
 export function withOwnGroup(document: unknown, own: OwnDocuments): JSONObject | undefined {
   if (!isJSONObject(document)) return undefined;
-  const { kind, groups, items, paths } = document;
-  if (kind === 'APIGroupList' && Array.isArray(groups)) return withOwnAPIGroup({ ...document, groups });
-  if (kind === 'APIGroupDiscoveryList' && Array.isArray(items)) {
+  const { kind, paths } = document;
+  const [groups, items] = [goList(document.groups), goList(document.items)];
+  if (kind === 'APIGroupList' && groups) return withOwnAPIGroup({ ...document, groups });
+  if (kind === 'APIGroupDiscoveryList' && items) {
     const others = items.filter((item) => !isJSONObject(item) || nameOf(item.metadata) !== OWN_GROUP);
     return { ...document, items: [...others, aggregatedGroup(own.resources)] };
   }

@@ -3,7 +3,7 @@
  * cluster-scoped custom resources look just like the cluster's.
  */
 
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
 /** What of an APIResourceList matters here. */
 export interface ResourceNames {
@@ -36,12 +36,16 @@ export function reduceGroups<T extends GroupNames>(list: T, hidden: ReadonlySet<
 
 /** @returns undefined for what is no APIResourceList */
 export function readResourceList(list: unknown): ResourceNames | undefined {
-  return isResourceList(list) ? list : undefined;
+  if (!isJSONObject(list)) return undefined;
+  const read = { ...list, resources: goList(list.resources) };
+  return isResourceList(read) ? read : undefined;
 }
 
 /** @returns undefined for what is no APIGroupList */
 export function readGroupList(list: unknown): GroupNames | undefined {
-  return isGroupList(list) ? list : undefined;
+  if (!isJSONObject(list)) return undefined;
+  const read = { ...list, groups: goList(list.groups) };
+  return isGroupList(read) ? read : undefined;
 }
 
 /** @returns undefined for what is no APIGroup */

@@ -4,7 +4,7 @@
  * it serves in every tenant.
  */
 import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject } from '../lib/json-object.ts';
 import type { GroupDescription, ResourceNames } from './reduce-discovery.ts';
 
 /** API group → the names of its resources that are served in every tenant; perhaps none. */
@@ -15,9 +15,10 @@ export type SystemDefinitions = ReadonlyMap<string, ReadonlySet<string>>;
  * @returns undefined for anything else
  */
 export function readSystemDefinitions(list: unknown): SystemDefinitions | undefined {
-  if (!isJSONObject(list) || !Array.isArray(list.items)) return undefined;
+  const items = isJSONObject(list) ? goList(list.items) : undefined;
+  if (items === undefined) return undefined;
   const groups = new Map<string, Set<string>>();
-  for (const item of list.items) {
+  for (const item of items) {
     const metadata: unknown = isJSONObject(item) ? item.metadata : undefined;
     if (!isJSONObject(metadata) || typeof metadata.name !== 'string') return undefined;
     const dot = metadata.name.indexOf('.');

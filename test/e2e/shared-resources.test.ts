@@ -73,6 +73,14 @@ t.test('scopes that keep tenants apart are forwarded', async (t) => {
   }
 });
 
+t.test('without any definition in the system tenant, a tenant’s custom resources are served', async (t) => {
+  const { stonegate, bob, seed } = await setUp(t);
+  seed.customResource({ ...gadgets, plural: 'own', kind: 'Own', scope: 'Tenant' }, { tenant: 'globex' });
+  const definitions = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
+  t.strictSame(stonegate.apiServer.cluster.store.list({ ...definitions, tenant: 'system' }), []);
+  t.equal((await stonegate.ask(bob, '/apis/example.com/v1/own')).status, 200);
+});
+
 t.test('the operator can allow a group', async (t) => {
   const { stonegate, bob } = await setUp(t, { sharedAPIGroups: ['example.com'] });
   t.match((await stonegate.ask(bob, `${GADGETS}/g1`)).json(), { spec: { owner: 'acme' } });

@@ -236,6 +236,15 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.match((await ask(token, path, post(review('acme:nina')))).json().status, { allowed: false });
   });
 
+  await t.test('a local review keeps its namespace, without which Arktos refuses it', async (t) => {
+    const local = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
+    const body = { ...review('acme:alice'), kind: 'LocalSubjectAccessReview' };
+    const reply = await ask(token, local, post({ ...body, metadata: { namespace: 'default' } }));
+    t.match(reply, { status: 201 }, reply.body);
+    t.match(reply.json().status, { allowed: true });
+    t.match(await ask(token, local, post(body)), { status: 422, body: /must match metadata\.namespace/ });
+  });
+
   await t.test('a self review in another tenant is denied', async (t) => {
     const self = path.replace('/subject', '/selfsubject');
     const body = {

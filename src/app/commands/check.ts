@@ -1,12 +1,16 @@
 /**
  * The components of `stonegate check`: connections to the API server with Stonegate's own credentials. It
- * asks what Stonegate may impersonate, list and watch and, in arktos mode, whether policies of tenants count,
- * and which role bindings of the system tenant hold in every tenant.
+ * asks what Stonegate may impersonate, list and watch, and which role bindings give tenants more than the
+ * operator may know; in arktos mode also whether policies of tenants count.
  */
 import type { StonegateConfiguration } from '../../api/config-v1alpha1.ts';
 import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
 import { TENANCY_GROUP } from '../../api/tenancy-v1alpha1.ts';
-import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
+import {
+  systemBindingWarnings,
+  UNJUDGED_NAMESPACES,
+  unjudgedTenantWarnings,
+} from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
 import { createClusterObjects } from '../../clients/cluster-objects.ts';
@@ -82,8 +86,28 @@ async function warningsFrom(
     ...extras,
     ...(configuration.access.index ? await indexWarnings(fetcher, isShared, signal) : []),
     ...(await policyWarnings(configuration, fetcher, signal)),
+    ...(isShared ? await unjudgedWarnings(configuration, fetcher, signal) : []),
   ];
 }
+
+/** Only with the right to list role bindings, which the credential has for the RBAC index. */
+async function unjudgedWarnings(
+  { admission }: Pick<StonegateConfiguration, 'admission'>,
+  fetcher: UpstreamFetcher,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const missing = await missingListWatchRights({ fetcher }, [ROLE_BINDINGS], signal);
+  if (missing.length === 0)
+    return whenAsked('its role bindings', () =>
+      unjudgedTenantWarnings(createClusterObjects(fetcher), signal),
+    );
+  if (admission === undefined) return [];
+  return [
+    `upstream.credential: may not ${missing.join(', ')}, so this does not tell whether a tenant's group is bound in ${UNJUDGED_NAMESPACES.join(' or ')}, where the admission webhook judges nothing`,
+  ];
+}
+
+const ROLE_BINDINGS = { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' };
 
 const APPLY_RIGHTS = 'apply the output of `stonegate manifests rbac --config FILE`';
 

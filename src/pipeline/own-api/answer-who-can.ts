@@ -6,6 +6,7 @@ import type { Viewer } from '../../access/subject-owner.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
 import { malformed } from '../../admission/body-fields.ts';
 import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { OwnAPIRoute } from '../../tenancy/own-api.ts';
@@ -44,7 +45,7 @@ async function answerReview(
   namespace: string,
   options: WhoCanAnswererOptions,
 ): Promise<UpstreamResponse> {
-  const fields = await readOwnSpec(outgoing, { kind, what: 'a review', fields: FIELDS }, options);
+  const fields = await readOwnSpec(outgoing, { kind, what: 'a review', fields: FIELDS, namespace }, options);
   const spec = readSpec(fields, kind, namespace);
   const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
   const review: WhoCanReview = {
@@ -62,7 +63,7 @@ const FIELDS = [...TEXTS, 'people'];
 /** Of Kubernetes' names; a path may be longer. */
 const LONGEST = 1_024;
 
-/** @throws StatusError BodyMalformed */
+/** @throws StatusError BodyMalformed, ReviewInvalid */
 function readSpec(fields: JSONObject, kind: WhoCanKind, namespace: string): WhoCanSpec {
   const texts = Object.fromEntries(
     TEXTS.flatMap((name) => {
@@ -79,9 +80,19 @@ function readSpec(fields: JSONObject, kind: WhoCanKind, namespace: string): WhoC
   if ((resource === '') === (path === undefined)) throw malformed('spec names either a resource or a path');
   if (path !== undefined && !path.startsWith('/')) throw malformed('spec.path is no path');
   const local = kind === 'LocalResourceAccessReview';
-  if (local && (path !== undefined || (texts.namespace ?? namespace) !== namespace))
+  if (local && path !== undefined)
     throw malformed('a LocalResourceAccessReview is about resources in its own namespace');
+  if (local && (texts.namespace ?? namespace) !== namespace) throw otherNamespace(kind);
   return { ...texts, verb, ...(local && { namespace }), ...(people && { people }) };
+}
+
+/** As the API server refuses a LocalSubjectAccessReview; the value is the client's and is not repeated. */
+function otherNamespace(kind: WhoCanKind): StatusError {
+  const field = 'spec.namespace';
+  const message = 'Invalid value: must match metadata.namespace';
+  return new StatusError('ReviewInvalid', `${kind}.stonegate.dev "" is invalid: ${field}: ${message}`, {
+    details: { group: 'stonegate.dev', kind, causes: [{ reason: 'FieldValueInvalid', message, field }] },
+  });
 }
 
 function askedOf({

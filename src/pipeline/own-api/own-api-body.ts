@@ -4,6 +4,7 @@
  */
 import { malformed, objectOf } from '../../admission/body-fields.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
@@ -23,10 +24,15 @@ export interface OwnKind {
   readonly what: string;
   /** That its `spec` may have. */
   readonly fields: readonly string[];
+  /** Of the path; that of the object may be absent. */
+  readonly namespace?: string;
 }
 
 /** A spec of any kind has less. */
 const LIMITS = { depth: 8, nodes: 10_000 };
+/** The API server's own words. */
+const WRONG_NAMESPACE =
+  'the namespace of the provided object does not match the namespace sent on the request';
 
 /**
  * @returns the object's `spec`
@@ -34,13 +40,16 @@ const LIMITS = { depth: 8, nodes: 10_000 };
  */
 export async function readOwnSpec(
   { exchange }: Pick<Outgoing, 'exchange'>,
-  { kind, what, fields }: OwnKind,
+  { kind, what, fields, namespace = '' }: OwnKind,
   { limits, clock }: OwnBodyOptions,
 ): Promise<JSONObject> {
   bodyType(exchange.headers, [[JSON_TYPE, 'json']]);
   const body = objectOf(parse(await readBody(exchange, { ...limits, what }, clock)), 'the body');
   if (body.kind !== kind || body.apiVersion !== 'stonegate.dev/v1alpha1')
     throw malformed(`it is no ${kind} of stonegate.dev/v1alpha1`);
+  const { namespace: named = '' } = objectOf(body.metadata ?? {}, 'metadata');
+  if (namespace !== '' && named !== '' && named !== namespace)
+    throw new StatusError('BodyMalformed', WRONG_NAMESPACE);
   const spec = objectOf(body.spec, 'spec');
   // A misspelt field would change what is asked.
   if (Object.keys(spec).some((name) => !fields.includes(name))) throw malformed('spec has an unknown field');

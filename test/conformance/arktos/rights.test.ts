@@ -179,6 +179,7 @@ t.test('a local review tells of another tenant too', async (t) => {
   const review = {
     kind: 'LocalSubjectAccessReview',
     apiVersion: 'authorization.k8s.io/v1',
+    metadata: { namespace: 'default' },
     spec: { user: 'globex:gina', resourceAttributes: attributes },
   };
   t.match(await send(server, 'acme:asker', path, review), {

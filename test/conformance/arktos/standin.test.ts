@@ -13,7 +13,10 @@ const REVIEWS: Readonly<Record<string, JsonObject>> = {
   selfsubjectaccessreviews: review('SelfSubjectAccessReview', {}),
   selfsubjectrulesreviews: { kind: 'SelfSubjectRulesReview', spec: { namespace: 'default' } },
   subjectaccessreviews: review('SubjectAccessReview', { user: 'tenant1:alice' }),
-  localsubjectaccessreviews: review('LocalSubjectAccessReview', { user: 'tenant1:alice' }),
+  localsubjectaccessreviews: {
+    ...review('LocalSubjectAccessReview', { user: 'tenant1:alice' }),
+    metadata: { namespace: 'default' },
+  },
 };
 
 function review(kind: string, spec: JsonObject): JsonObject {

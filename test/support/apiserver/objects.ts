@@ -15,7 +15,7 @@ import { checkPreconditions } from './preconditions.ts';
 import { prefersProtobuf } from './protobuf-answers.ts';
 import { alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
 import type { Location, Selection } from './store.ts';
-import { tableOf, tableWanted } from './tables.ts';
+import { metadataListOf, tableOf, versionWanted } from './tables.ts';
 import { selectorOf, serveWatch } from './watches.ts';
 import { callWebhooks } from './webhooks.ts';
 
@@ -116,13 +116,18 @@ function list(exchange: Exchange, kind: Kind): void {
     resourceVersion: String(cluster.store.revision),
     ...page.metadata,
   };
-  const table = tableWanted(request.headers.accept ?? '');
+  const table = versionWanted(request.headers.accept ?? '', 'Table');
   if (table !== undefined) {
     sendJSON(
       response,
       200,
       tableOf(kind, cluster.flavour, table, objects, metadata, path.query.get('includeObject')),
     );
+    return;
+  }
+  const metadataList = versionWanted(request.headers.accept ?? '', 'PartialObjectMetadataList');
+  if (metadataList !== undefined) {
+    sendJSON(response, 200, metadataListOf(metadataList, objects, metadata));
     return;
   }
   const items = kind.custom ? objects : objects.map(({ kind: _kind, apiVersion: _version, ...item }) => item);
@@ -136,7 +141,7 @@ function list(exchange: Exchange, kind: Kind): void {
 
 function watch(exchange: Exchange, kind: Kind): void {
   const { cluster, path, request, response, ending } = exchange;
-  const table = tableWanted(request.headers.accept ?? '');
+  const table = versionWanted(request.headers.accept ?? '', 'Table');
   serveWatch(response, {
     flavour: cluster.flavour,
     kind: kind.kind,
@@ -159,7 +164,7 @@ function get(exchange: Exchange, kind: Kind): void {
   const { cluster, path, request, response } = exchange;
   if (path.subresource === 'finalize') throw methodNotAllowed();
   const object = present(exchange, existing(exchange, kind).object);
-  const table = tableWanted(request.headers.accept ?? '');
+  const table = versionWanted(request.headers.accept ?? '', 'Table');
   if (table === undefined) sendObject(exchange, 200, object);
   else
     sendJSON(

@@ -29,8 +29,13 @@ export function answerReview(
     case 'SubjectAccessReview':
       return { ...answered, spec, status: reviewAccess(cluster, subjectOf(cluster, spec), spec) };
     case 'LocalSubjectAccessReview': {
-      if (textAt(objectAt(spec, 'resourceAttributes'), 'namespace') !== namespace)
-        throw badRequest('spec.resourceAttributes.namespace must match namespace');
+      const asked = textAt(objectAt(spec, 'resourceAttributes'), 'namespace');
+      if (cluster.flavour === 'arktos' && asked !== textAt(objectAt(review, 'metadata'), 'namespace')) {
+        const field = `spec.resourceAttributes.namespace: Invalid value: "${asked}"`;
+        const message = `.authorization.k8s.io "" is invalid: ${field}: must match metadata.namespace`;
+        throw new ApiError(422, 'Invalid', message, {});
+      }
+      if (asked !== namespace) throw badRequest('spec.resourceAttributes.namespace must match namespace');
       return { ...answered, spec, status: reviewAccess(cluster, subjectOf(cluster, spec), spec) };
     }
     case 'SelfSubjectRulesReview':

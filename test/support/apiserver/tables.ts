@@ -149,11 +149,28 @@ function partialOf(object: JsonObject, version: string): JsonObject {
   };
 }
 
-/** The table version that an Accept header asks for, or undefined where it wants objects. */
-export function tableWanted(accept: string): string | undefined {
+/**
+ * A list of metadata alone. Go writes an empty one as null, as was recorded on Arktos.
+ *
+ * @param version `v1` or `v1beta1` of meta.k8s.io
+ */
+export function metadataListOf(
+  version: string,
+  objects: readonly JsonObject[],
+  metadata: JsonObject,
+): JsonObject {
+  const items = objects.length === 0 ? null : objects.map((object) => partialOf(object, version));
+  return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items };
+}
+
+/** The version of a form that an Accept header asks for, or undefined where it wants objects. */
+export function versionWanted(
+  accept: string,
+  form: 'Table' | 'PartialObjectMetadataList',
+): string | undefined {
   for (const part of accept.split(',')) {
     const parameters = new Set(part.split(';').map((one) => one.trim()));
-    if (!parameters.has('as=Table')) {
+    if (!parameters.has(`as=${form}`)) {
       if (parameters.has('application/json') || parameters.has('*/*')) return undefined;
       continue;
     }

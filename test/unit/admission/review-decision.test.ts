@@ -134,7 +134,17 @@ t.test('kinds of the system', async (t) => {
   const forged = { ...node, object: of('system') };
   t.same(paths(forged), ['kind'], 'what a node says of its tenant proves nothing');
   const kubelet = { username: 'system:node:n1', groups: ['system:nodes'] };
-  for (const user of [kubelet, CONTROLLER, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  for (const user of [kubelet, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  t.same(paths({ ...node, user: CONTROLLER }), ['kind'], 'every tenant can have an account of that name');
+  t.same(paths({ ...node, user: CONTROLLER }, shared), []);
+
+  const messages = (changes: object, decide: typeof arktos) =>
+    decide(admissionRequest(changes)).violations.map(({ message }) => message);
+  t.match(messages({ ...set, object: { spec: {} } }, shared), [/admission\.systemUsers/]);
+  t.match(messages(node, shared), [/admission\.systemUsers/]);
+  const operator = decisionOf({ mode: 'shared', systemUsers: [ALICE.username] });
+  t.same(paths({ ...set, object: { spec: {} } }, operator), [], 'whom the operator has named');
+  t.notMatch(messages({ ...set, object }, arktos), [/systemUsers/], 'there it would not help');
 
   const configured = decisionOf({ systemKinds: ['resourcequotas', 'ingresses.networking.k8s.io'] });
   t.same(paths({ resource: 'resourcequotas', object: of('acme') }, configured), ['kind']);

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS } from '../../../src/tenancy/arktos-route.ts';
-import { type ResourceNames, reduceGroups, reduceResources } from '../../../src/tenancy/reduce-discovery.ts';
+import {
+  type ResourceNames,
+  readGroupList,
+  readResourceList,
+  reduceGroups,
+  reduceResources,
+} from '../../../src/tenancy/reduce-discovery.ts';
 
 /** A recorded document's resources, as [name, tenanted]. */
 function recorded(file: string): { groupVersion: string; resources: { name: string; tenanted: boolean }[] } {
@@ -30,6 +36,14 @@ t.test('a readable one stays with the verbs that work, without its subresources'
 
 t.test('a resource of the same name in another group stays', async (t) => {
   t.strictSame(names({ groupVersion: 'example.com/v1', resources: [{ name: 'nodes' }] }), ['nodes']);
+});
+
+t.test('an empty list may be null, as Go writes it', async (t) => {
+  t.strictSame(readResourceList({ groupVersion: 'v1', resources: null }), {
+    groupVersion: 'v1',
+    resources: [],
+  });
+  t.strictSame(readGroupList({ groups: null }), { groups: [] });
 });
 
 t.test('everything else of the document stays as it was', async (t) => {

@@ -439,7 +439,6 @@ for (const [body, place] of [
   [{ ...cluster, spec: { ...SECRETS, name: 'secret'.repeat(300) } }],
   [{ ...cluster, spec: 'secret' }],
   [{ ...local, spec: SECRETS }],
-  [{ ...local, spec: { ...SECRETS, namespace: 'other' } }, 'web'],
   [{ ...local, spec: { verb: 'get', path: '/secret' } }, 'web'],
   [{ ...cluster, spec: SECRETS }, 'web'],
 ] as const)
@@ -448,6 +447,17 @@ for (const [body, place] of [
     t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
     t.notMatch(response.text, /secretField|secretsecret/);
   });
+
+t.test('a local review is about the namespace of its path', async (t) => {
+  const inWeb = (changes: object, spec: object = {}) =>
+    post(JSON.stringify({ ...local, ...changes, spec: { ...SECRETS, ...spec } }), { place: 'web' });
+  for (const metadata of [{ namespace: 'web' }, {}])
+    t.equal((await inWeb({ metadata }, { namespace: 'web' })).status, 201);
+  const message = 'the namespace of the provided object does not match the namespace sent on the request';
+  t.match((await inWeb({ metadata: { namespace: 'other' } })).json(), { code: 400, message });
+  const invalid = { code: 422, reason: 'Invalid', details: { causes: [{ field: 'spec.namespace' }] } };
+  t.match((await inWeb({}, { namespace: 'other' })).json(), invalid);
+});
 
 t.test('a body of another kind is refused', async (t) => {
   const headers = [['Content-Type', 'application/yaml']] as const;
