@@ -300,6 +300,25 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
+t.test(
+  'in shared mode no binding to all users ends the watches of others, or adds to their lists',
+  async (t) => {
+    const site = watchSite();
+    const client = readWatch(await site.open());
+    site.put(namespace('d'));
+    const everyone = [group('system:authenticated')];
+    const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
+    site.clock.advance(5_000);
+    await site.get();
+    site.delete(binding);
+    site.clock.advance(5_000);
+    t.same(client.events, []);
+    t.notOk(client.ended);
+    t.notOk(site.requested().includes('d'));
+    client.leave();
+  },
+);
+
 t.test('many changes of other namespaces are looked at together, and only those namespaces', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
