@@ -127,7 +127,9 @@ class SamplingVerifier implements OwnedVerifier {
     const drawn = this.#pick(allowed.length > 0 && this.#pick([true, false]) === true ? allowed : existing);
     if (drawn === undefined) return;
     const asked = { ...question, namespace: drawn, name: name === '' ? '' : drawn };
-    this.#compareFirst(subjectIn(subject, drawn), asked, allowed.includes(drawn));
+    const user = subjectIn(subject, drawn);
+    // A right that makes nothing visible is a right all the same.
+    this.#compareFirst(user, asked, allowed.includes(drawn) || allows(this.#options.index, user, asked));
   }
 
   sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void {

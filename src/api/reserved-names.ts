@@ -9,6 +9,13 @@ export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const
 /** Of every user who is not anonymous: the one group that starts with `system:` and may come from outside. */
 export const AUTHENTICATED = 'system:authenticated';
 
+/** Groups of users whom a cluster does not tell apart: those of every tenant. */
+export const GROUPS_OF_EVERYONE: ReadonlySet<string> = new Set([
+  AUTHENTICATED,
+  'system:unauthenticated',
+  'system:serviceaccounts',
+]);
+
 /** What the user names of service accounts begin with; namespace and name follow. */
 export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 

@@ -8,6 +8,7 @@ import type { AccessIndex } from '../access/ports.ts';
 import { withVerification } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
+import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
 import type { DiscoveryDocuments } from '../pipeline/discovery/discovery-documents.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
@@ -28,6 +29,7 @@ export interface AccessFeaturesOptions {
   readonly reviewer: AccessReviewer;
   readonly discovered: DiscoveryDocuments;
   readonly responseMemory: ResponseMemory;
+  readonly streams: StreamRegistry;
 }
 
 export interface AccessFeatures {

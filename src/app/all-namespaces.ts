@@ -7,6 +7,7 @@ import { isRBACAlone } from '../api/authorization-mode.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { createSealingKey } from '../cache/sealing-key.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
+import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import {
   type AllNamespacesAnswerer,
   createAllNamespacesAnswerer,
@@ -32,6 +33,7 @@ export interface ConfiguredAllNamespacesOptions {
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
   readonly responseMemory: ResponseMemory;
+  readonly streams: Pick<StreamRegistry, 'widen'>;
   readonly lifetimes: WatchLifetimes;
 }
 

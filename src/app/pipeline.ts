@@ -110,8 +110,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     policies,
   });
   const subjects = createAccessSubjects(stages);
-  const features =
-    access && createAccessFeatures(build, { access, stages, subjects, reviewer, discovered, responseMemory });
+  const served = { stages, subjects, reviewer, discovered, responseMemory, streams };
+  const features = access && createAccessFeatures(build, { access, ...served });
   const filteredReason = features?.filtering.reason;
   const warningsOn = createWarnings({ mode, discovered, subjects, trust: features?.rulesTrust });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });

@@ -8,7 +8,7 @@ import { type FileField, instant, label, text } from './fields.ts';
 
 export const DEFAULT_VERIFY_ONE_IN = 1_000;
 export const DEFAULT_SELF_REVIEWS = 'namespaces';
-export const DEFAULT_MAX_NAMESPACES = { list: 200, watch: 50 };
+export const DEFAULT_MAX_NAMESPACES = { list: 200, watch: 20 };
 /** A binding takes about 1 kB. */
 export const DEFAULT_INDEX_LIMITS = {
   perTenant: { objects: 200_000, bytes: 134_217_728 },
@@ -47,7 +47,9 @@ const maxNamespaces = z.strictObject({
   watch: count
     .max(500)
     .default(DEFAULT_MAX_NAMESPACES.watch)
-    .describe('Of a watch. Each namespace costs one open watch at the API server.'),
+    .describe(
+      'Of a watch. Each namespace costs one open watch at the API server, and counts as one of `limits.streams`.',
+    ),
 });
 
 function indexLimit(defaults: { readonly objects: number; readonly bytes: number }, of: string) {

@@ -114,6 +114,8 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly fraction: number;
   /** Present if it is a guest's. */
   readonly entry: StreamEntry | undefined;
+  /** To the API server. */
+  connections = 1;
   #reason: StreamEndReason | undefined;
   #callback: (() => void) | undefined;
 

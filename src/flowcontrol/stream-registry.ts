@@ -4,6 +4,7 @@
  * ends must end them (`stream-lifetimes.ts`). Pure bookkeeping, and one for the process: a reload changes the
  * limits alone.
  */
+import type { TenantName } from '../api/identity.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -55,19 +56,14 @@ export class StreamRegistry {
   open(facts: StreamFacts): OpenStream {
     const { tenant, user, credential, entry } = facts;
     const userKey = userKeyOf(tenant, user.username);
-    const ofUser = this.#users.get(userKey) ?? 0;
-    const ofTenant = this.#tenants.get(tenant) ?? 0;
-    if (ofUser >= this.limits.perUser) throw tooMany('the user', user.username, ofUser);
-    if (ofTenant >= this.limits.perTenant) throw tooMany('the tenant', tenant, ofTenant);
     const ofGuests = this.#guestsOf.get(tenant) ?? 0;
     if (entry !== undefined && ofGuests >= GUESTS_SHARE * this.limits.perTenant)
       throw tooMany('in other tenants, the tenant', tenant, ofGuests);
+    this.#count(tenant, user.username, 1);
     const key = `${userKey}\n${digestOfCredential(credential)}`;
     const { clock, random } = this.#options;
     const opener = this.#credentials.get(key) ?? new StreamCredential(key, facts);
     this.#credentials.set(key, opener);
-    this.#users.set(userKey, ofUser + 1);
-    this.#tenants.set(tenant, ofTenant + 1);
     this.#size += 1;
     const stream = new OpenStream(facts, opener, clock.now(), random.fraction());
     if (entry !== undefined) {
@@ -78,14 +74,25 @@ export class StreamRegistry {
     return stream;
   }
 
+  /**
+   * The stream holds as many connections as this: a watch of all namespaces has one for each namespace.
+   *
+   * @throws StatusError StreamLimitExceeded if the user or the tenant may not have that many
+   */
+  widen(stream: OpenStream, connections: number): void {
+    const { tenant, username } = stream.opener;
+    this.#count(tenant, username, connections - stream.connections);
+    stream.connections = connections;
+  }
+
   /** Its request has ended. To be called once. */
   close(stream: OpenStream): void {
     const { opener, kind, reason } = stream;
     stream.unlink();
     if (!opener.list.linked) this.#credentials.delete(opener.key);
-    decrement(this.#users, userKeyOf(opener.tenant, opener.username));
-    decrement(this.#tenants, opener.tenant);
-    if (this.#guests.delete(stream)) decrement(this.#guestsOf, opener.tenant);
+    subtract(this.#users, userKeyOf(opener.tenant, opener.username), stream.connections);
+    subtract(this.#tenants, opener.tenant, stream.connections);
+    if (this.#guests.delete(stream)) subtract(this.#guestsOf, opener.tenant, 1);
     this.#size -= 1;
     if (reason !== undefined) this.#options.telemetry.streamEnded(kind, reason);
   }
@@ -102,6 +109,16 @@ export class StreamRegistry {
   /** Those that have a stream. */
   get credentials(): Iterable<StreamCredential> {
     return this.#credentials.values();
+  }
+
+  #count(tenant: TenantName, username: string, more: number): void {
+    const userKey = userKeyOf(tenant, username);
+    const ofUser = this.#users.get(userKey) ?? 0;
+    const ofTenant = this.#tenants.get(tenant) ?? 0;
+    if (ofUser + more > this.limits.perUser) throw tooMany('the user', username, ofUser);
+    if (ofTenant + more > this.limits.perTenant) throw tooMany('the tenant', tenant, ofTenant);
+    this.#users.set(userKey, ofUser + more);
+    this.#tenants.set(tenant, ofTenant + more);
   }
 }
 
@@ -124,8 +141,8 @@ function digestOfCredential(credential: Credential | undefined): string {
   }
 }
 
-function decrement(counts: Map<string, number>, key: string): void {
-  const left = (counts.get(key) ?? 0) - 1;
+function subtract(counts: Map<string, number>, key: string, count: number): void {
+  const left = (counts.get(key) ?? 0) - count;
   if (left > 0) counts.set(key, left);
   else counts.delete(key);
 }

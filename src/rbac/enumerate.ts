@@ -4,10 +4,12 @@
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredNamespace, StoredRole } from '../api/rbac-v1.ts';
+import { GROUPS_OF_EVERYONE } from '../api/reserved-names.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { nameMatches, resourceMatches, verbMatches } from './rules.ts';
+import { inNamespace } from './sorted-bindings.ts';
 import { keysOfUser } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
@@ -23,13 +25,21 @@ export function visibleNamespaces(tenant: string): NamespacesQuestion {
   return { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '', tenant, name: 'namespace' };
 }
 
+/**
+ * Which bindings count: all, or those that make something visible. Without tenants at the API server a
+ * RoleBinding to all users makes nothing visible: who may write one in a single namespace could change what
+ * every user of every tenant is shown.
+ */
+export type CountedBindings = 'all' | 'visible';
+
 /** The existing namespaces of `question.tenant` in which the subject is allowed, sorted by name. */
 export function namespacesAllowed(
   index: RBACIndex,
   subject: SubjectByNamespace,
   question: NamespacesQuestion,
+  counted: CountedBindings = 'all',
 ): readonly string[] {
-  return [...allowedNamespaces(index, subject, question).keys()].sort();
+  return [...allowedNamespaces(index, subject, question, counted).keys()].sort();
 }
 
 /** The same by name, in no order. */
@@ -37,12 +47,14 @@ export function allowedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,
   question: NamespacesQuestion,
+  counted: CountedBindings,
 ): Map<string, StoredNamespace> {
   const existing = index.objectsOf(question.tenant).namespaces;
-  const allowed = candidates(index, subject.other, question, existing);
+  const allowed = candidates(index, subject.other, question, existing, counted);
   for (const [name, user] of subject.namespaces) {
     const namespace = existing.get(name);
-    if (namespace !== undefined && isAllowedIn(index, user, question, name)) allowed.set(name, namespace);
+    if (namespace !== undefined && isAllowedIn(index, user, question, name, counted))
+      allowed.set(name, namespace);
     else allowed.delete(name);
   }
   return allowed;
@@ -54,8 +66,19 @@ export function isAllowedIn(
   user: RBACUser,
   { name, ...question }: NamespacesQuestion,
   namespace: string,
+  counted: CountedBindings,
 ): boolean {
-  return allows(index, user, { ...question, namespace, name: name === '' ? '' : namespace });
+  const asked = { ...question, name: name === '' ? '' : namespace };
+  if (!isLimited(user, counted)) return allows(index, user, { ...asked, namespace });
+  const groups = user.groups.filter((group) => !GROUPS_OF_EVERYONE.has(group));
+  return (
+    allows(index, user, { ...asked, namespace: '' }) ||
+    allows(index, { ...user, groups }, { ...asked, namespace })
+  );
+}
+
+function isLimited({ tenant }: RBACUser, counted: CountedBindings): boolean {
+  return counted === 'visible' && tenant === '';
 }
 
 /** The existing namespaces in which one user is allowed. */
@@ -64,16 +87,20 @@ function candidates(
   user: RBACUser,
   question: NamespacesQuestion,
   existing: ReadonlyMap<string, StoredNamespace>,
+  counted: CountedBindings,
 ): Map<string, StoredNamespace> {
   if (user.groups.includes(SYSTEM_MASTERS)) return new Map(existing);
   if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return new Map();
   const objects = index.objectsOf(user.tenant);
   const reach = new Reach(objects, question, existing);
-  for (const key of keysOfUser(user))
-    for (const binding of objects.bindingsOfSubject(key)) {
+  for (const key of keysOfUser(user)) {
+    const bindings = objects.bindingsOfSubject(key);
+    const isOfEveryone = isLimited(user, counted) && GROUPS_OF_EVERYONE.has(key);
+    for (const binding of isOfEveryone ? inNamespace(bindings, '') : bindings) {
       reach.add(binding);
       if (reach.everywhere) return new Map(existing);
     }
+  }
   return reach.namespaces;
 }
 

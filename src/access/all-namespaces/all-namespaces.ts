@@ -29,7 +29,7 @@ export function permittedNamespaces(
 ): readonly string[] | undefined {
   const resource = { ...question, subresource: '' };
   if (allows(index, subject.cluster, { ...resource, namespace: '', name: '' })) return undefined;
-  const allowed = namespacesAllowed(index, subject, { ...resource, name: '' });
+  const allowed = namespacesAllowed(index, subject, { ...resource, name: '' }, 'visible');
   const undecided = index.undecidedNamespaces(subject);
   if (undecided.length === 0) return allowed;
   const existing = index.objectsOf(question.tenant).namespaces;
@@ -48,7 +48,8 @@ export function isPermittedIn(
 ): boolean {
   if (!index.objectsOf(question.tenant).namespaces.has(namespace)) return false;
   const user = subjectIn(subject, namespace);
-  if (isAllowedIn(index, user, { ...question, subresource: '', name: '' }, namespace)) return true;
+  const asked = { ...question, subresource: '', name: '' } as const;
+  if (isAllowedIn(index, user, asked, namespace, 'visible')) return true;
   return index.isUndecided(user, namespace);
 }
 

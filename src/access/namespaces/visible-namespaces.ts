@@ -67,7 +67,7 @@ export class VisibleNamespaces {
     this.tenant = tenant;
     this.keys = keysOfSubject(subject);
     this.#question = visibleNamespaces(tenant);
-    this.#namespaces = allowedNamespaces(index, subject, this.#question);
+    this.#namespaces = allowedNamespaces(index, subject, this.#question, 'visible');
     this.#removed = new RemovedNames(index.highestRevision);
     const first: Cause = { revision: 0, cause: 'access' };
     for (const name of index.undecidedNamespaces(subject)) this.#evaluate(name, first, this.covers(name));
@@ -178,7 +178,7 @@ export class VisibleNamespaces {
 
   /** Whether the user's rights cover the name, also if there is no such namespace. */
   covers(name: string): boolean {
-    return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
+    return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name, 'visible');
   }
 
   concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
@@ -243,7 +243,7 @@ export class VisibleNamespaces {
   }
 
   #evaluateAll(revision: number): void {
-    const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
+    const allowed = allowedNamespaces(this.#index, this.subject, this.#question, 'visible');
     const undecided = this.#index.undecidedNamespaces(this.subject);
     for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys(), ...undecided]))
       this.#evaluate(name, { revision, cause: 'access' }, allowed.has(name));

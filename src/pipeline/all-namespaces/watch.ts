@@ -6,6 +6,7 @@
 import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
 import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -19,6 +20,8 @@ import { EXPIRED_EVENT, leftOut, UnexpectedNamespaceResponse } from './response.
 export interface MergedWatchOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
   readonly streamer: UpstreamStreamer;
+  /** Each namespace counts against the streams of the user and the tenant. */
+  readonly streams: Pick<StreamRegistry, 'widen'>;
 }
 
 type RunOptions = Pick<
@@ -32,12 +35,13 @@ const MAX_REFUSAL_BYTES = 256 * 1024;
 /**
  * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
  * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
- *   TenantRateExceeded
+ *   TenantRateExceeded, StreamLimitExceeded
  */
 export async function mergedWatch(
   { outgoing, info, options: wanted, namespaces }: AllNamespacesRequest,
   options: MergedWatchOptions & RunOptions,
 ): Promise<StreamedAnswer | UpstreamResponse | undefined> {
+  if (outgoing.stream) options.streams.widen(outgoing.stream, namespaces.length);
   const ending = new AbortController();
   const end = () => ending.abort();
   const client = outgoing.exchange.signal;

@@ -35,6 +35,23 @@ t.test('a user with as many streams as allowed is refused one more; other users 
   t.end();
 });
 
+t.test('a watch of many namespaces counts as many streams until it ends', (t) => {
+  const { registry } = registryOf({ perUser: 20, perTenant: 30 });
+  const watch = registry.open(streamFacts({ username: 'alice' }));
+  registry.widen(watch, 20);
+  t.throws(() => registry.open(streamFacts({ username: 'alice' })), {
+    code: 'StreamLimitExceeded',
+    message: /the user "alice" has 20/,
+  });
+  const other = registry.open(streamFacts({ username: 'bob' }));
+  t.throws(() => registry.widen(other, 11), { message: /the tenant "acme" has 21/ });
+  registry.close(other);
+  registry.close(watch);
+  const again = registry.open(streamFacts({ username: 'alice' }));
+  t.doesNotThrow(() => registry.widen(again, 20));
+  t.end();
+});
+
 t.test('limits that a reload lowers end nothing, and count from then on', (t) => {
   const { registry } = registryOf({ perUser: 2, perTenant: 9 });
   const streams = [registry.open(streamFacts()), registry.open(streamFacts())];

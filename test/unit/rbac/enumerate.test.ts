@@ -1,13 +1,15 @@
 /** The cost of an enumeration: a role is evaluated once, however many bindings refer to it. */
 import t from 'tap';
 import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
-import type { RBACUser } from '../../../src/rbac/attributes.ts';
-import { namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerate.ts';
+import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
+import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerate.ts';
 import {
   clusterRole,
+  clusterRoleBinding,
   group,
   indexOf,
   namespace,
+  nextRevision,
   rbacUser,
   role,
   roleBinding,
@@ -42,3 +44,26 @@ for (const kind of ['Role', 'ClusterRole'])
     t.same(namespacesAllowed(index, subject, visibleNamespaces('')), []);
     t.equal(evaluations() - before, 1);
   });
+
+t.test(
+  'without tenants no RoleBinding to all users makes a namespace visible, though it counts',
+  async (t) => {
+    for (const name of ['system:authenticated', 'system:unauthenticated', 'system:serviceaccounts']) {
+      const viewer = clusterRole('viewer', [{ verbs: ['get'], apiGroups: [''], resources: ['namespaces'] }]);
+      const [bound, free] = [namespace('bound'), namespace('free')];
+      const binding = roleBinding('bound', 'open', 'ClusterRole/viewer', [group(name)]);
+      const index = indexOf(bound, free, viewer, binding);
+      const eve = rbacUser('eve', [name]);
+      const question = visibleNamespaces('');
+      t.same(namespacesAllowed(index, uniformSubject(eve), question, 'visible'), []);
+      t.same(namespacesAllowed(index, uniformSubject(eve), question), ['bound']);
+      t.equal(isAllowedIn(index, eve, question, 'bound', 'visible'), false);
+      index.put({
+        ...clusterRoleBinding('all', 'ClusterRole/viewer', [group(name)]),
+        revision: nextRevision(),
+      });
+      t.same(namespacesAllowed(index, uniformSubject(eve), question, 'visible'), ['bound', 'free']);
+      t.equal(isAllowedIn(index, eve, question, 'bound', 'visible'), true);
+    }
+  },
+);

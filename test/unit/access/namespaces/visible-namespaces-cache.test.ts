@@ -40,10 +40,10 @@ function setUp(options: Partial<VisibleNamespacesCacheOptions> = {}) {
   for (const name of ['a', 'b']) index.put(namespace(name));
   const cache = new VisibleNamespacesCache({ index, clock: createFakeClock(), ...options });
   const subjects = Array.from({ length: USERS }, (_, at) =>
-    uniformSubject(rbacUser(`u${at}`, ['system:authenticated'])),
+    uniformSubject(rbacUser(`u${at}`, ['keystone:group:staff'])),
   );
   const views = subjects.map((subject) => cache.viewOf(subject, ''));
-  const binding = roleBinding('a', 'all', 'ClusterRole/view', [group('system:authenticated')]);
+  const binding = roleBinding('a', 'all', 'ClusterRole/view', [group('keystone:group:staff')]);
   return { index, views, binding, cache };
 }
 
@@ -131,7 +131,7 @@ t.test('a tenant with many watches does not delay the watch of another', async (
   });
   const { index, views, binding, cache } = setUp({ decisions });
   const small = cache.viewOf(
-    uniformSubject({ ...rbacUser('s', ['system:authenticated']), home: 'small' }),
+    uniformSubject({ ...rbacUser('s', ['keystone:group:staff']), home: 'small' }),
     '',
   );
   for (const view of [...views, small]) cache.hold(view, 0, () => {});

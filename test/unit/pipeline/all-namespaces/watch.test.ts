@@ -4,7 +4,9 @@ import t from 'tap';
 import { type DecidingWatch, WatchDecisions } from '../../../../src/access/all-namespaces/watch-decisions.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { StreamRegistry } from '../../../../src/flowcontrol/stream-registry.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
 import { TurnQueue } from '../../../../src/lib/turn-queue.ts';
 import type { StreamedAnswer } from '../../../../src/pipeline/response/answer-stream.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -12,6 +14,7 @@ import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { bookmark, createWatches, event, readWatch } from '../../../support/namespaced-watches.ts';
@@ -24,6 +27,7 @@ import {
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
+import { streamFacts } from '../../../support/stream-facts.ts';
 
 const PODS = '/api/v1/pods?watch=1&resourceVersion=5';
 
@@ -32,9 +36,11 @@ interface Options {
   /** What happens in another turn, if decisions are made one in each. */
   readonly turns?: (() => void)[];
   readonly mode?: TenancyMode;
+  readonly streams?: StreamRegistry;
 }
 
-function watchSite({ objects = podReader(['a', 'b', 'c']), mode = sharedMode, turns }: Options = {}) {
+function watchSite(options: Options = {}) {
+  const { objects = podReader(['a', 'b', 'c']), mode = sharedMode, turns, streams } = options;
   const watches = createWatches();
   const index = accessIndexOf(...objects);
   const decisions =
@@ -47,7 +53,11 @@ function watchSite({ objects = podReader(['a', 'b', 'c']), mode = sharedMode, tu
         nextTurn: (action) => turns.push(action),
       }),
     );
-  const changes = { streamer: watches.streamer, ...(decisions && { decisions }) };
+  const changes = {
+    streamer: watches.streamer,
+    ...(decisions && { decisions }),
+    ...(streams && { streams }),
+  };
   const site = allNamespacesSite({ index, mode, changes });
   async function answer(target = PODS) {
     return site.answerer.answer(site.outgoing(target));
@@ -87,6 +97,22 @@ t.test('a user gets the events of the namespaces in which they may watch, each u
   site.send('b', event('MODIFIED', 'b', 'q', 7));
   await client.until(['ADDED a/p', 'MODIFIED b/q']);
   client.leave();
+});
+
+t.test('each namespace of a watch counts against the streams of its user', async (t) => {
+  const streams = new StreamRegistry({
+    limits: { perUser: 5, perTenant: 9 },
+    clock: createFakeClock(),
+    random: systemRandom,
+    telemetry: { streamEnded() {} },
+  });
+  const site = watchSite({ streams });
+  const open = () =>
+    site.answerer.answer({ ...site.outgoing(PODS), stream: streams.open(streamFacts()) }) ??
+    Promise.reject(new Error('forwarded'));
+  await open();
+  await t.rejects(open(), { code: 'StreamLimitExceeded', message: /the user "alice" has 4/ });
+  t.equal(site.opened.length, 3, 'the second opens no watch at the API server');
 });
 
 t.test('the legacy prefix /watch/ is served in the same way', async (t) => {
@@ -274,6 +300,25 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
+t.test(
+  'in shared mode no binding to all users ends the watches of others, or adds to their lists',
+  async (t) => {
+    const site = watchSite();
+    const client = readWatch(await site.open());
+    site.put(namespace('d'));
+    const everyone = [group('system:authenticated')];
+    const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
+    site.clock.advance(5_000);
+    await site.get();
+    site.delete(binding);
+    site.clock.advance(5_000);
+    t.same(client.events, []);
+    t.notOk(client.ended);
+    t.notOk(site.requested().includes('d'));
+    client.leave();
+  },
+);
+
 t.test('many changes of other namespaces are looked at together, and only those namespaces', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
@@ -378,10 +423,10 @@ t.test('another response of one namespace is the response, and no watch stays op
 });
 
 t.test('more namespaces than the limit of watches are refused', async (t) => {
-  const site = watchSite({ objects: podReader(Array.from({ length: 51 }, (_, at) => `ns-${at}`)) });
+  const site = watchSite({ objects: podReader(Array.from({ length: 21 }, (_, at) => `ns-${at}`)) });
   await t.rejects(site.answer(), {
     code: 'TooManyNamespaces',
-    message: /can watch resource "pods" in 51 namespaces, but one request is sent to 50 at most/,
+    message: /can watch resource "pods" in 21 namespaces, but one request is sent to 20 at most/,
   });
   t.same(site.opened, []);
 });
