@@ -42,6 +42,7 @@ import { createDiscovery, type Discovery } from './discovery.ts';
 import { followPolicies } from './guest-streams.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
+import { reviewPathsOf } from './reviewed-writes.ts';
 import { createStages } from './stages.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
@@ -163,6 +164,7 @@ function assemble(
     answerers: answerers(build, adapters),
     bodies: createBodyInspection({
       admissions: bodyAdmissions(stages.mode, reviewer),
+      reviewPathOf: reviewPathsOf(build.loaded),
       memory: new ByteBudget(INSPECTED_BYTES),
       fetcher: upstream,
       clock: stages.clock,

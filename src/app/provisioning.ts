@@ -26,6 +26,7 @@ import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared } from './cache.ts';
 import { ComponentType } from './component.ts';
 import { createKeystone } from './keystone.ts';
+import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { provisioningUpstreamOptions } from './upstream.ts';
 
@@ -154,19 +155,16 @@ function createPeriodic(build: Build): void {
  *
  * @returns undefined if the configuration names no credential to provision with
  */
-export function createServedProvisioningUpstream({
-  loaded,
-  generation,
-  runtime,
-}: Build): Upstream | undefined {
+export function createServedProvisioningUpstream(build: Build): Upstream | undefined {
+  const { loaded, generation, runtime } = build;
   const options = provisioningUpstreamOptions(loaded);
-  return (
-    options &&
-    generation.component(PROVISIONING_UPSTREAM, {
-      fingerprint: [loaded.configuration.upstream, options],
-      create: () => createUpstream({ ...runtime, ...options }),
-    })
-  );
+  if (options === undefined) return undefined;
+  const reviewedWrites = createServedReviewedWrites(build);
+  return generation.component(PROVISIONING_UPSTREAM, {
+    fingerprint: [loaded.configuration.upstream, options],
+    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
+    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
+  });
 }
 
 function provisioningBackends(build: Build) {
@@ -187,7 +185,8 @@ export function createProvisioningUpstream(
   runtime: RuntimeDependencies,
 ): Upstream | undefined {
   const options = provisioningUpstreamOptions(loaded);
-  return options && createUpstream({ ...runtime, ...options });
+  const reviewedWrites = createCommandReviewedWrites(loaded, runtime);
+  return options && createUpstream({ ...runtime, ...options, reviewedWrites });
 }
 
 /** What is provisioned on a user's request counts against the tenant of the user's domain. */

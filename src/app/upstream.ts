@@ -10,6 +10,7 @@ import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
+import { createServedReviewedWrites } from './reviewed-writes.ts';
 
 /** Disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
@@ -18,12 +19,15 @@ const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server'
 });
 
 /** Connections with Stonegate's own credential. */
-export function createOwnUpstream({ generation, loaded, runtime }: Build): Upstream {
+export function createOwnUpstream(build: Build): Upstream {
+  const { generation, loaded, runtime } = build;
   const { upstream, authentication } = loaded.configuration;
   const options = upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
+  const reviewedWrites = createServedReviewedWrites(build);
   return generation.component(OWN_UPSTREAM, {
     fingerprint: [upstream, options],
-    create: () => createUpstream({ ...runtime, ...options }),
+    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
+    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
   });
 }
 

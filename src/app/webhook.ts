@@ -31,6 +31,7 @@ import { createWebhook } from '../webhook/webhook.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { caOf, createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
+import { createServedReviewedWrites } from './reviewed-writes.ts';
 import { provisioningUpstreamOptions } from './upstream.ts';
 
 export interface ConfiguredWebhook {
@@ -194,10 +195,12 @@ function createSync(
   const { generation, loaded, runtime } = build;
   const options = provisioningUpstreamOptions(loaded);
   if (options === undefined || rules === undefined) return { request() {} };
+  const reviewedWrites = createServedReviewedWrites(build);
   const { sync } = generation.component(PROJECT_SYNC, {
     fingerprint: [loaded.configuration.upstream, options, mode.name],
+    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
     create() {
-      const upstream = createUpstream({ ...runtime, ...options });
+      const upstream = createUpstream({ ...runtime, ...options, reviewedWrites });
       const projectSync = createProjectSynchronizer({
         ...runtime,
         objects: createClusterObjects(upstream),

@@ -6,24 +6,26 @@
  */
 import type { AdmissionProcessConfiguration } from '../api/config-v1alpha1.ts';
 import { MANAGED_BY } from '../api/managed-labels.ts';
+import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../api/published-objects.ts';
 import {
-  PUBLISHED,
-  PUBLISHED_POLICY,
-  type PublishedKind,
-  publishedKindsOf,
-  resourceName,
-} from '../api/published-objects.ts';
-import { POLICY_REGISTRATION, TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+  ADMISSION_PATH,
+  CHANGES,
+  clusterRules,
+  isOfOtherGroup,
+  namespacedRules,
+  type Operation,
+  publishedRules,
+  type RegisteredRule,
+  type ReviewedWrite,
+  reviewedPolicyWrites,
+  reviewedWrites,
+  WRITES,
+} from '../api/reviewed-writes.ts';
+import { POLICY_REGISTRATION } from '../api/tenancy-v1alpha1.ts';
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly apiVersions: readonly ['*'];
-  readonly resources: readonly string[];
-  readonly operations: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
-}
+const REGISTRATION = 'stonegate-admission';
 
 type Configuration = Pick<AdmissionProcessConfiguration, 'admission' | 'tenancy' | 'publishing'>;
-type Mode = Configuration['tenancy']['mode'];
 
 /** Where API servers reach the webhook: at the address, or the Service in the namespace. */
 export interface WebhookPlace {
@@ -38,12 +40,19 @@ export function webhookConfigurations(
   place: WebhookPlace,
 ): object[] {
   const registration = (name: string, hooks: readonly Hook[]) => registrationOf(name, hooks, caBundle, place);
-  return configuration.tenancy.mode === 'arktos'
-    ? [
-        registration('stonegate-admission', arktosHooks(configuration)),
-        registration(POLICY_REGISTRATION, [POLICIES]),
-      ]
-    : [registration('stonegate-admission', sharedHooks(configuration, place.namespace))];
+  if (configuration.tenancy.mode === 'shared')
+    return [registration(REGISTRATION, sharedHooks(configuration, place.namespace))];
+  const writes = reviewedWrites(configuration);
+  const hooksOf = (operation: Operation) =>
+    writes.filter(({ rule }) => rule.operations.includes(operation)).map(arktosHook);
+  // The CA is in each webhook, and kubectl apply stores at most 256 KiB of an object. The registration of an
+  // earlier release is replaced last, so that nothing is unregistered meanwhile.
+  return [
+    registration(`${REGISTRATION}-delete`, hooksOf('DELETE')),
+    registration(`${REGISTRATION}-update`, hooksOf('UPDATE')),
+    registration(REGISTRATION, hooksOf('CREATE')),
+    registration(POLICY_REGISTRATION, reviewedPolicyWrites().map(arktosHook)),
+  ];
 }
 
 function registrationOf(
@@ -52,14 +61,17 @@ function registrationOf(
   caBundle: string,
   { url, namespace }: WebhookPlace,
 ): object {
-  const service = { namespace, name: 'stonegate-admission', path: '/admission', port: 443 };
+  const serviceAt = (path: string) => ({ namespace, name: 'stonegate-admission', path, port: 443 });
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
     metadata: { name },
-    webhooks: hooks.map(({ name: hook, rules, ...selectors }) => ({
-      name: `${hook}.admission.stonegate.dev`,
-      clientConfig: { ...(url === undefined ? { service } : { url: `${url}/admission` }), caBundle },
+    webhooks: hooks.map(({ name: hook, path, rules, ...selectors }) => ({
+      name: hook,
+      clientConfig: {
+        ...(url === undefined ? { service: serviceAt(path) } : { url: `${url}${path}` }),
+        caBundle,
+      },
       rules,
       failurePolicy: 'Fail',
       matchPolicy: 'Equivalent',
@@ -73,7 +85,8 @@ function registrationOf(
 
 interface Hook {
   readonly name: string;
-  readonly rules: readonly Rule[];
+  readonly path: string;
+  readonly rules: readonly RegisteredRule[];
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
   readonly matchConditions?: readonly object[];
@@ -83,16 +96,8 @@ interface Hook {
  * Arktos reads a namespace's labels in the system tenant, so no namespace is selected, and it knows no
  * conditions.
  */
-function arktosHooks({ admission, publishing }: Configuration): Hook[] {
-  const kinds = publishedKindsOf(publishing);
-  return [
-    {
-      name: 'tenants',
-      rules: [...clusterRules('arktos'), ...namespacedRules(admission.systemKinds, 'arktos')],
-    },
-    ...hooks('published', publishedRules(kinds.filter(isOfOtherGroup), WRITES), {}),
-    ...hooks('copies', publishedRules(kinds.filter(isOfOtherGroup), ['DELETE']), { objectSelector: COPIES }),
-  ];
+function arktosHook({ name, path, rule, onlyOwn }: ReviewedWrite): Hook {
+  return { name, path, rules: [rule], ...(onlyOwn && { objectSelector: COPIES }) };
 }
 
 function sharedHooks({ admission, publishing }: Configuration, namespace: string): Hook[] {
@@ -100,8 +105,8 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
   const elsewhere = { namespaceSelector: exceptIn(['kube-system', namespace]) };
   const kinds = publishedKindsOf(publishing);
   return [
-    { name: 'cluster', rules: clusterRules('shared'), ...ofTenants },
-    { name: 'objects', rules: namespacedRules(admission.systemKinds, 'shared'), ...ofTenants, ...elsewhere },
+    ...hooks('cluster', clusterRules(), ofTenants),
+    ...hooks('objects', namespacedRules(admission.systemKinds), { ...ofTenants, ...elsewhere }),
     ...hooks('publish', publishedRules(kinds, WRITES), { matchConditions: PUBLISHES }),
     ...hooks('copies', publishedRules(kinds.filter(isOfOtherGroup), CHANGES), {
       objectSelector: COPIES,
@@ -111,15 +116,14 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
   ];
 }
 
-/** CrossTenantPolicies count only if they are registered without any selector. */
-const POLICIES: Hook = {
-  name: 'policies',
-  rules: [rule(TENANCY_GROUP, ['crosstenantpolicies', 'crosstenantpolicies/status'], ['CREATE', 'UPDATE'])],
-};
-
 /** None without rules. */
-function hooks(name: string, rules: readonly Rule[], selectors: Omit<Hook, 'name' | 'rules'>): Hook[] {
-  return rules.length === 0 ? [] : [{ name, rules, ...selectors }];
+function hooks(
+  name: string,
+  rules: readonly RegisteredRule[],
+  selectors: Omit<Hook, 'name' | 'path' | 'rules'>,
+): Hook[] {
+  if (rules.length === 0) return [];
+  return [{ name: `${name}.admission.stonegate.dev`, path: ADMISSION_PATH, rules, ...selectors }];
 }
 
 /** All others are allowed in any case: so the cluster's own components never depend on the webhook. */
@@ -149,67 +153,4 @@ const COPIES = { matchExpressions: [{ key: MANAGED_BY, operator: 'Exists' }] };
 function exceptIn(namespaces: readonly string[]): object {
   const expression = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: namespaces };
   return { matchExpressions: [expression] };
-}
-
-const WRITES = ['CREATE', 'UPDATE'] as const;
-const CHANGES = [...WRITES, 'DELETE'] as const;
-
-function rule(group: string, resources: readonly string[], operations: Rule['operations']): Rule {
-  return { apiGroups: [group], apiVersions: ['*'], resources, operations };
-}
-
-const RBAC = 'rbac.authorization.k8s.io';
-const DEFINITIONS = 'customresourcedefinitions';
-
-/** Of no namespace, and namespaces themselves. */
-function clusterRules(mode: Mode): Rule[] {
-  return [
-    rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], CHANGES),
-    rule('', mode === 'arktos' ? ['nodes', 'tenants'] : ['nodes'], CHANGES),
-    ...(mode === 'arktos' ? [rule('', ['tenants/status', 'tenants/finalize'], ['UPDATE'])] : []),
-    rule('', ['persistentvolumes'], WRITES),
-    rule('apiextensions.k8s.io', [DEFINITIONS], WRITES),
-    rule(RBAC, ['clusterroles', 'clusterrolebindings'], CHANGES),
-  ];
-}
-
-function namespacedRules(systemKinds: readonly string[], mode: Mode): Rule[] {
-  const workloads = ['deployments', 'replicasets', 'daemonsets'];
-  return [
-    rule('', ['pods', 'pods/ephemeralcontainers', 'pods/resize'], WRITES),
-    rule('', ['pods/binding', 'bindings'], ['CREATE']),
-    rule('', ['podtemplates', 'replicationcontrollers'], WRITES),
-    rule('apps', [...workloads, 'statefulsets'], WRITES),
-    ...(mode === 'arktos' ? [rule('extensions', workloads, WRITES)] : []),
-    rule('batch', ['jobs', 'cronjobs'], WRITES),
-    rule(RBAC, ['roles', 'rolebindings'], CHANGES),
-    ...systemKinds.map((kind) => {
-      const [resource = '', ...group] = kind.split('.');
-      return rule(group.join('.'), [resource], WRITES);
-    }),
-  ];
-}
-
-/** Changes of RBAC kinds are registered above, whatever is published. */
-const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
-
-/** Subresources through which the metadata of an object changes; of configured kinds they are not known. */
-const WITHOUT_STATUS: ReadonlySet<string> = new Set([
-  'configmaps',
-  'limitranges',
-  'networkpolicies.networking.k8s.io',
-  'secrets',
-  'serviceaccounts',
-]);
-
-/** One rule for each group. */
-function publishedRules(kinds: readonly PublishedKind[], operations: Rule['operations']): Rule[] {
-  const groups = Map.groupBy(kinds, ({ group }) => group);
-  return [...groups].map(([group, of]) => {
-    const resources = of.flatMap((kind) => {
-      const hasStatus = kind.group !== RBAC && !WITHOUT_STATUS.has(resourceName(kind));
-      return [kind.resource, ...(hasStatus ? [`${kind.resource}/status`] : [])];
-    });
-    return rule(group, [...new Set(resources)], operations);
-  });
 }

@@ -55,7 +55,11 @@ export function readRegistration(value: unknown): WebhookRegistration | undefine
     return undefined;
   const { webhooks, metadata } = value;
   const since = parseTimestamp(metadata.creationTimestamp ?? '');
-  const checks = Array.isArray(webhooks) && webhooks.some((webhook: unknown) => isCheck(webhook));
+  const checks =
+    Array.isArray(webhooks) &&
+    ['CREATE', 'UPDATE'].every((operation) =>
+      webhooks.some((webhook: unknown) => isCheck(webhook, operation)),
+    );
   return checks && since !== undefined ? { registered: true, since } : { registered: false };
 }
 
@@ -76,8 +80,8 @@ function isOfKind(value: unknown, kind: string): boolean {
   );
 }
 
-/** Whether no CrossTenantPolicy can be written without the webhook's consent. */
-function isCheck(webhook: unknown): boolean {
+/** Whether no CrossTenantPolicy can be created, or changed, without the webhook's consent. */
+function isCheck(webhook: unknown, operation: string): boolean {
   if (!isJSONObject(webhook) || webhook.failurePolicy !== 'Fail') return false;
   const { namespaceSelector, objectSelector, matchConditions, rules } = webhook;
   const isUnconditional =
@@ -85,9 +89,7 @@ function isCheck(webhook: unknown): boolean {
     selectsAll(objectSelector) &&
     (matchConditions === undefined || (Array.isArray(matchConditions) && matchConditions.length === 0));
   if (!isUnconditional || !Array.isArray(rules)) return false;
-  return ['CREATE', 'UPDATE'].every((operation) =>
-    rules.some((rule: unknown) => isJSONObject(rule) && covers(rule, operation)),
-  );
+  return rules.some((rule: unknown) => isJSONObject(rule) && covers(rule, operation));
 }
 
 function covers(

@@ -12,18 +12,18 @@ const MANY_KEYS = 10_000;
 
 export class KeyedSemaphore implements SharedPermits {
   readonly options: SemaphoreOptions;
+  readonly queues: Queues;
   readonly #keys = new Map<string, Semaphore>();
   /** Keys with waiters and available permits of their own, in the order in which they are served. */
   readonly #enlisted = new ListNode();
-  readonly #queued = new Set<Semaphore>();
-  #queuedRequests = 0;
-  #queuedBytes = 0;
   #inUse = 0;
   #serving = false;
   #sweepAt = MANY_KEYS;
 
-  constructor(options: SemaphoreOptions) {
+  /** @param queues that other keyed semaphores have too: then `options.queue` bounds them all */
+  constructor(options: SemaphoreOptions, queues: Queues = new Queues(options.queue)) {
     this.options = options;
+    this.queues = queues;
   }
 
   /** @returns the key's semaphore, to be used at once: an unused one may be forgotten at the next call */
@@ -46,7 +46,7 @@ export class KeyedSemaphore implements SharedPermits {
   }
 
   get queued(): QueueBounds {
-    return { requests: this.#queuedRequests, bytes: this.#queuedBytes };
+    return this.queues.queued;
   }
 
   get available(): boolean {
@@ -80,11 +80,37 @@ export class KeyedSemaphore implements SharedPermits {
 
   /** Refuses all waiters. */
   refuseAll(error: Error): void {
-    for (const key of this.#queued) key.refuseAll(error);
+    this.queues.refuseAll(error);
   }
 
   enlist(key: Semaphore): void {
     if (!key.linked) key.insertBefore(this.#enlisted);
+  }
+
+  #sweep(): void {
+    for (const [name, key] of this.#keys) if (key.unused) this.#keys.delete(name);
+    // If nearly all are in use, the next sweep comes at twice as many, so that sweeps stay rare.
+    this.#sweepAt = Math.max(MANY_KEYS, this.#keys.size * 2);
+  }
+}
+
+/** The queues of all keys of one or more keyed semaphores, which share a bound. */
+export class Queues {
+  readonly #max: QueueBounds;
+  readonly #queued = new Set<Semaphore>();
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(max: QueueBounds) {
+    this.#max = max;
+  }
+
+  get queued(): QueueBounds {
+    return { requests: this.#requests, bytes: this.#bytes };
+  }
+
+  refuseAll(error: Error): void {
+    for (const key of this.#queued) key.refuseAll(error);
   }
 
   /**
@@ -92,30 +118,23 @@ export class KeyedSemaphore implements SharedPermits {
    * (RFC 8290 §4.1).
    */
   makeRoom(key: Semaphore, bytes: number): boolean {
-    const { queue } = this.options;
-    return this.#shrink(key, 'requests', 1, queue.requests) && this.#shrink(key, 'bytes', bytes, queue.bytes);
+    return this.#shrink(key, 'requests', 1) && this.#shrink(key, 'bytes', bytes);
   }
 
   onQueueChange(key: Semaphore, requests: number, bytes: number): void {
-    this.#queuedRequests += requests;
-    this.#queuedBytes += bytes;
+    this.#requests += requests;
+    this.#bytes += bytes;
     if (key.queued.requests === 0) this.#queued.delete(key);
     else this.#queued.add(key);
   }
 
-  #shrink(key: Semaphore, what: keyof QueueBounds, more: number, max: number): boolean {
-    while (this.queued[what] + more > max) {
+  #shrink(key: Semaphore, what: keyof QueueBounds, more: number): boolean {
+    while (this.queued[what] + more > this.#max[what]) {
       let largest = key;
       for (const other of this.#queued) if (other.queued[what] > largest.queued[what]) largest = other;
       if (largest.queued[what] <= key.queued[what] + more) return false;
       largest.refuseNewest();
     }
     return true;
-  }
-
-  #sweep(): void {
-    for (const [name, key] of this.#keys) if (key.unused) this.#keys.delete(name);
-    // If nearly all are in use, the next sweep comes at twice as many, so that sweeps stay rare.
-    this.#sweepAt = Math.max(MANY_KEYS, this.#keys.size * 2);
   }
 }

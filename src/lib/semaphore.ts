@@ -45,13 +45,15 @@ export interface SharedPermits {
   serve(): void;
   /** The key has waiters and permits of its own: it is served in turn with the other keys. */
   enlist(key: Semaphore): void;
-  /**
-   * Whether all queues together have room for one more waiter; waiters of larger queues may be refused for
-   * it.
-   */
-  makeRoom(key: Semaphore, bytes: number): boolean;
-  /** The key's queue has changed by these numbers. */
-  onQueueChange(key: Semaphore, requests: number, bytes: number): void;
+  readonly queues: {
+    /**
+     * Whether all queues together have room for one more waiter; waiters of larger queues may be refused for
+     * it.
+     */
+    makeRoom(key: Semaphore, bytes: number): boolean;
+    /** The key's queue has changed by these numbers. */
+    onQueueChange(key: Semaphore, requests: number, bytes: number): void;
+  };
 }
 
 /** Of a part of a key's permits. */
@@ -127,7 +129,7 @@ export class Semaphore extends ListNode {
     const { queuePerKey } = this.#shared.options;
     if (this.#queuedRequests + 1 > queuePerKey.requests) return undefined;
     if (this.#queuedBytes + bytes > queuePerKey.bytes) return undefined;
-    if (!this.#shared.makeRoom(this, bytes)) return undefined;
+    if (!this.#shared.queues.makeRoom(this, bytes)) return undefined;
     const entry = new QueueEntry(this.#queue, waiter, bytes, this);
     this.#queue.add(entry);
     this.#changeQueue(1, bytes);
@@ -246,7 +248,7 @@ export class Semaphore extends ListNode {
   #changeQueue(requests: number, bytes: number): void {
     this.#queuedRequests += requests;
     this.#queuedBytes += bytes;
-    this.#shared.onQueueChange(this, requests, bytes);
+    this.#shared.queues.onQueueChange(this, requests, bytes);
   }
 
   /** Of the delayed permits, one after another. */

@@ -9,7 +9,10 @@ import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { QueueBounds, Semaphore, SemaphoreOptions } from '../lib/semaphore.ts';
 import { sourceKey } from '../lib/source-key.ts';
-import { timedOut, unavailable } from './failure.ts';
+import type { Limiter } from './call-request.ts';
+import { stonegateQueueFull, tenantQueueFull, timedOut, tooMany, unavailable } from './failure.ts';
+import type { ReviewedWrites } from './reviewed-writes.ts';
+import { WritePermits } from './write-permits.ts';
 
 /**
  * Connections for requests that end by themselves, well below what an API server serves at once (600 by
@@ -45,11 +48,15 @@ export interface AccountLimitsOptions {
   readonly tenantQueue: QueueBounds;
   /** Validations of unknown credentials under way at once. */
   readonly sources: number;
+  /** Shared with other connections to the same API server; absent if there is no limit for writes. */
+  readonly reviewedWrites?: ReviewedWrites | undefined;
 }
 
 export interface AccountLimits {
   /** A permit is held as long as the request has a connection. */
   connectionsOf(account: Account): Semaphore;
+  /** Of a request that ends by itself: with `reviewedWrites` some writes need a second permit. */
+  limiterOf(account: Account, method: string, target: string): Limiter;
   /**
    * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
    * limit.
@@ -91,7 +98,7 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       ...common,
       permits: RESERVED_FOR_STONEGATE,
       permitsPerKey: RESERVED_FOR_STONEGATE,
-      refusal: refuseWith(() => unavailable("too many of Stonegate's own requests wait")),
+      refusal: refuseWith(stonegateQueueFull),
     }),
   };
   const longRunning = new KeyedSemaphore({
@@ -102,18 +109,26 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     delayedRelease: LONG_RUNNING,
     refusal: refuseWith(tenantQueueFull),
   });
+
+  function connectionsOf(account: Account): Semaphore {
+    switch (account.kind) {
+      case 'tenant':
+        return account.guests
+          ? connections.tenant.of(account.tenant).part(CONNECTIONS_OF_GUESTS)
+          : connections.tenant.of(account.tenant);
+      case 'source':
+        return connections.source.of(sourceKey(account.address));
+      case 'stonegate':
+        return connections.stonegate.of(STONEGATE);
+    }
+  }
+
   return {
-    connectionsOf(account) {
-      switch (account.kind) {
-        case 'tenant':
-          return account.guests
-            ? connections.tenant.of(account.tenant).part(CONNECTIONS_OF_GUESTS)
-            : connections.tenant.of(account.tenant);
-        case 'source':
-          return connections.source.of(sourceKey(account.address));
-        case 'stonegate':
-          return connections.stonegate.of(STONEGATE);
-      }
+    connectionsOf,
+    limiterOf(account, method, target) {
+      const review = options.reviewedWrites?.permitsOf(account, method, target);
+      const connection = connectionsOf(account);
+      return review === undefined ? connection : new WritePermits(review, connection);
     },
     longRunningLimiterOf: (account) =>
       account.kind === 'tenant' ? longRunning.of(account.tenant) : undefined,
@@ -127,17 +142,6 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
 /** Tenants have a byte budget each; all addresses together have one. */
 export function budgetKeyOf(account: Account): string {
   return account.kind === 'tenant' ? `tenant ${account.tenant}` : account.kind;
-}
-
-function tooMany(what: string): string {
-  return `Too many requests, please try again later: ${what}`;
-}
-
-function tenantQueueFull(tenant: string): StatusError {
-  return new StatusError(
-    'TenantRateExceeded',
-    tooMany(`the tenant ${JSON.stringify(tenant)} has too many requests waiting for the API server`),
-  );
 }
 
 function refuseWith(full: (key: string) => StatusError): SemaphoreOptions['refusal'] {

@@ -9,6 +9,13 @@ import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 
+/** What a call waits for before it is sent. */
+export interface Limiter
+  extends Pick<Semaphore, 'tryAcquire' | 'enqueue' | 'queueFull' | 'release' | 'releaseDelayed'> {
+  /** The response's head has arrived; its body may take long, if the client reads it slowly. */
+  onResponse?(): void;
+}
+
 export interface CallRequest {
   readonly method: string;
   readonly target: string;
@@ -20,7 +27,7 @@ export interface CallRequest {
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
   /** Of the account; the request waits there before it may take a connection. */
-  readonly limiter?: Semaphore | undefined;
+  readonly limiter?: Limiter | undefined;
   /** What the permit limits: connections in use, or how many long-running requests begin. */
   readonly limits: 'connection' | 'opening';
   /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */

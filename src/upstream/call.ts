@@ -118,6 +118,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   onHead(status: number, fields: HeaderField[]): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
+    this.#request.limiter?.onResponse?.();
     const fault = responseFault(status, this.#request.refusalIsClients, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);

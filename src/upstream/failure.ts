@@ -37,6 +37,21 @@ export function timedOut(cause: unknown): StatusError {
   return new StatusError('UpstreamTimeout', 'the API server did not answer in time', { cause });
 }
 
+export function tooMany(what: string): string {
+  return `Too many requests, please try again later: ${what}`;
+}
+
+export function tenantQueueFull(tenant: string): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    tooMany(`the tenant ${JSON.stringify(tenant)} has too many requests waiting for the API server`),
+  );
+}
+
+export function stonegateQueueFull(): StatusError {
+  return unavailable("too many of Stonegate's own requests wait");
+}
+
 /** @returns the error itself if it is a StatusError */
 export function toStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;

@@ -92,7 +92,7 @@ function createFetch({
         token,
         framing: content?.length ?? 'none',
         ...(content && { body: content }),
-        limiter: limits.connectionsOf(account),
+        limiter: limits.limiterOf(account, method, target),
         limits: 'connection',
         // Short, and most of it reviews, which change nothing.
         discardable: true,

@@ -71,7 +71,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             framing,
             body,
             refusalIsClients: request.proxied || sender.kind === 'client',
-            limiter: longRunning ? limits.longRunningLimiterOf(account) : limits.connectionsOf(account),
+            limiter: longRunning
+              ? limits.longRunningLimiterOf(account)
+              : limits.limiterOf(account, request.method, request.target),
             limits: longRunning ? 'opening' : 'connection',
             // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
             discardable: !longRunning && isSafe,

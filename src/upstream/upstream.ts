@@ -14,6 +14,7 @@ import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
+import type { ReviewedWrites } from './reviewed-writes.ts';
 import { createStreamer } from './stream.ts';
 import { createTunneller } from './tunnel.ts';
 
@@ -41,6 +42,8 @@ export interface UpstreamOptions {
   };
   readonly maxBodyBytes: number;
   readonly limits: UpstreamLimits;
+  /** Shared with other connections to the same API server; absent if there is no limit for writes. */
+  readonly reviewedWrites?: ReviewedWrites | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -66,7 +69,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const context = { clock, logger, telemetry };
   const queueTimeout = timeouts.response;
   const pools = createConnectionPools({ connection, credential, passThrough, queueTimeout, context });
-  const limits = createAccountLimits({ clock, queueTimeout, ...options.limits });
+  const limits = createAccountLimits({
+    clock,
+    queueTimeout,
+    reviewedWrites: options.reviewedWrites,
+    ...options.limits,
+  });
   const refusals = new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger });
   const repeating = new InFlightCounter();
   const shared = {

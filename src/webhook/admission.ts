@@ -1,9 +1,10 @@
 /**
- * The admission webhook: `/admission` for the AdmissionReviews of API servers, and its own health. A refusal
- * of an object is a verdict with status 200; an error is a Status, which the API server treats as its
- * failure policy says.
+ * The admission webhook: `/admission` and the paths below it for the AdmissionReviews of API servers, and its
+ * own health. A refusal of an object is a verdict with status 200; an error is a Status, which the API server
+ * treats as its failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+import { ADMISSION_PATH, isReviewPath } from '../api/reviewed-writes.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,7 +15,6 @@ import { readBody } from '../pipeline/request/read-body.ts';
 import type { AdmissionReviewer, ReviewLimits } from './ports.ts';
 import { assertPosted, sendReview } from './posted-review.ts';
 
-const ADMISSION_PATH = '/admission';
 const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 /** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
 const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
@@ -56,7 +56,8 @@ export function createAdmissionWebhook(
       sendOK(exchange);
       return;
     }
-    assertPosted(exchange, ADMISSION_PATH);
+    const path = pathOf(exchange);
+    assertPosted(exchange, isReviewPath(path) ? path : ADMISSION_PATH);
     const begun = clock.now();
     const source = exchange.peerAddress ?? '';
     await limits.enter(source, async ({ onSize, inTurn }) => {
@@ -83,8 +84,13 @@ export function createAdmissionWebhook(
   };
 }
 
-function isHealthCheck({ method, target }: Exchange): boolean {
-  return (method === 'GET' || method === 'HEAD') && HEALTH.has(target.split('?', 1)[0] ?? '');
+function isHealthCheck(exchange: Exchange): boolean {
+  const { method } = exchange;
+  return (method === 'GET' || method === 'HEAD') && HEALTH.has(pathOf(exchange));
+}
+
+function pathOf({ target }: Exchange): string {
+  return target.split('?', 1)[0] ?? '';
 }
 
 function sendOK({ response, method }: Exchange): void {

@@ -25,7 +25,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
   return {
     ask,
     /** Whether alice of the tenant acme may create an object of the kind there. */
-    async isAllowed(kind: string, resource: string): Promise<boolean> {
+    async isAllowed(kind: string, resource: string, path = '/admission'): Promise<boolean> {
       const uid = randomUUID();
       const of = { group: 'batch', version: 'v1', resource };
       const object = { kind, apiVersion: 'batch/v1', metadata: { name: 'x', tenant: 'acme' }, spec: {} };
@@ -33,7 +33,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
       const request = { uid, operation: 'CREATE', resource: of, namespace: 'default', userInfo, object };
       const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
       const headers = { 'content-type': 'application/json' };
-      const reply = await ask(undefined, '/admission', {
+      const reply = await ask(undefined, path, {
         method: 'POST',
         headers,
         body: JSON.stringify(review),
@@ -50,7 +50,13 @@ t.test('the API server needs no credential, and learns nothing but the verdict',
   const { ask, isAllowed } = client(t, stonegate);
   t.equal(await isAllowed('CronJob', 'cronjobs'), true);
   t.equal((await ask(undefined, '/readyz')).status, 200);
-  for (const path of ['/api/v1/namespaces', '/metrics', '/webhook/token', '/'])
+  const none = [
+    '/admissions',
+    '/admission/',
+    '/admission/batch/cronjobs',
+    '/admission/core/pods/exec/connect',
+  ];
+  for (const path of ['/api/v1/namespaces', '/metrics', '/webhook/token', '/', ...none])
     t.equal((await ask(stonegate.keystoneToken('alice'), path)).status, 404, path);
   t.same(
     stonegate.apiServer.requests.filter(({ url }) => url === '/api/v1/namespaces'),
@@ -58,6 +64,21 @@ t.test('the API server needs no credential, and learns nothing but the verdict',
     'nothing of it reaches the API server',
   );
 });
+
+t.test(
+  'each path of a registration has the same verdicts, and so has that of earlier releases',
+  async (t) => {
+    const { isAllowed } = client(t, await start(t, { systemKinds: ['cronjobs.batch'] }));
+    for (const path of [
+      '/admission',
+      '/admission/batch/cronjobs/create',
+      '/admission/core/pods/binding/create',
+    ]) {
+      t.equal(await isAllowed('CronJob', 'cronjobs', path), false, path);
+      t.equal(await isAllowed('Job', 'jobs', path), true, path);
+    }
+  },
+);
 
 t.test('with clientCAFile only a client with a certificate of that authority is served', async (t) => {
   const stonegate = await start(t, { tls: { ...TLS, clientCAFile: 'ca.crt' } });

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { CREDENTIAL_ID_KEY } from '../../src/api/reserved-names.ts';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
 import type { PodLog } from './apiserver/pods.ts';
@@ -33,6 +34,8 @@ export interface TestbedOptions {
   readonly tokenLife?: number;
   /** The API server's version; that of the recordings without it. */
   readonly gitVersion?: string;
+  /** The API server's, by which it calls webhooks no more often than Arktos does it. */
+  readonly apiServerClock?: Clock;
   /** Called with each request that reaches the API server. */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
@@ -59,7 +62,15 @@ export const OWN_TOKEN = 'stonegate-own-token';
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
 export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
-  const { folder, mode = 'arktos', tokenLife = 3_600, portal, gitVersion, onRequest } = options;
+  const {
+    folder,
+    mode = 'arktos',
+    tokenLife = 3_600,
+    portal,
+    gitVersion,
+    apiServerClock,
+    onRequest,
+  } = options;
   await mkdir(folder, { recursive: true });
   const authority = await createAuthority('Stonegate demo CA');
   const apiServer = await createApiServer({
@@ -67,6 +78,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
     tls: { ...(await authority.server('kube-apiserver')), clientCA: authority.cert },
     tokens: { [OWN_TOKEN]: { username: 'stonegate' } },
     gitVersion,
+    clock: apiServerClock,
     ...(onRequest && { onRequest }),
   });
   const keystone = await createKeystoneStandIn({ tls: await authority.server('keystone') });

@@ -1,8 +1,10 @@
 /**
- * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole,
- * bounded in size, time and memory; what is forwarded is exactly what the plugins have seen.
+ * Reads the bodies that an admission plugin has to see before they are forwarded, and those of writes for
+ * which others wait. The body is read whole, bounded in size, time and memory; what is forwarded is exactly
+ * what the plugins have seen.
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
+import type { ReviewPathOf } from '../../api/reviewed-writes.ts';
 import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ByteBudget } from '../../lib/byte-budget.ts';
@@ -16,6 +18,11 @@ import { readBody } from './read-body.ts';
 
 export interface BodyInspectionOptions {
   readonly admissions: readonly BodyAdmission[];
+  /**
+   * Requests that other tenants' wait for while they are sent (Arktos): a body must not arrive slowly then.
+   * Absent if there are none.
+   */
+  readonly reviewPathOf?: ReviewPathOf | undefined;
   /** Of all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
   /** For what the plugins ask as the user. */
@@ -44,25 +51,25 @@ export interface BodyInspection {
 
 /** Methods whose body Kubernetes reads no object from. */
 const WITHOUT_OBJECT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+/** The API server reads no larger body. */
+const MAX_WRITE = 3 * 1024 * 1024;
 /** Fields that describe another body than the one that is sent. */
 const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-encoding']);
 const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
 
 export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
-  const { admissions, memory } = options;
+  const { admissions, memory, reviewPathOf } = options;
   return {
     inspect(outgoing) {
       const { exchange, info, tenant } = outgoing;
-      if (WITHOUT_OBJECT.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
-        return undefined;
-      const concerned = admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
-      if (concerned.length === 0) return undefined;
+      if (!info.isResourceRequest || outgoing.route.kind !== 'forward') return undefined;
+      const concerned = WITHOUT_OBJECT.has(exchange.method)
+        ? []
+        : admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
+      if (concerned.length === 0)
+        return reviewPathOf?.(exchange.method, info) === undefined ? undefined : readWhole(outgoing, options);
       const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
-      if (release === undefined)
-        throw new StatusError(
-          'TenantRateExceeded',
-          'too many requests with a body to inspect are under way; try again later',
-        );
+      if (release === undefined) throw noMemory();
       return inspectBy(concerned, outgoing, options).then(
         (inspected) => ({ ...inspected, release }),
         (error: unknown) => {
@@ -72,6 +79,32 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
       );
     },
   };
+}
+
+/** As it comes; nothing in it is judged. */
+async function readWhole(
+  { exchange, tenant, upstreamHeaders }: Outgoing,
+  { memory, clock, bodyTimeout }: BodyInspectionOptions,
+): Promise<Inspected> {
+  const reservation = memory.reservation(tenant);
+  const release = () => void reservation.resize(0);
+  const onSize = (bytes: number) => {
+    if (!reservation.resize(bytes)) throw noMemory();
+  };
+  try {
+    const limits = { bodyBytes: MAX_WRITE, bodyTimeout, what: 'this resource', onSize };
+    return { body: await readBody(exchange, limits, clock), headers: upstreamHeaders, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function noMemory(): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    'too many requests with a body to inspect are under way; try again later',
+  );
 }
 
 /** @throws StatusError BodyTooLarge if the client declares more than is read */

@@ -14,6 +14,7 @@ import {
 import { createServer as createTLSServer } from 'node:https';
 import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { sendJSON, sendText, type Upgraded } from './exchange.ts';
 import { type Fault, type FaultKind, misbehave } from './faults.ts';
@@ -41,6 +42,8 @@ export interface ApiServerOptions {
    * cannot read it.
    */
   readonly gitVersion?: string | undefined;
+  /** By which webhooks are called no more often than Arktos does it; the system's without it. */
+  readonly clock?: Clock | undefined;
   /** Called with each request as it arrives. */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
@@ -88,8 +91,8 @@ const LARGEST_HEADER = 1024 * 1024;
 
 /** Starts a server with an empty, freshly furnished cluster. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { flavour, schedulesPods = true, gitVersion } = options;
-  const cluster = createCluster(flavour, { schedulesPods, gitVersion });
+  const { flavour, schedulesPods = true, gitVersion, clock } = options;
+  const cluster = createCluster(flavour, { schedulesPods, gitVersion, clock });
   const seed = createSeed(cluster);
   furnishCluster(cluster, seed);
   for (const [token, user] of Object.entries(options.tokens ?? {})) seed.token(token, user);

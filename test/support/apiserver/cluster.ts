@@ -3,6 +3,7 @@
  * included), its users and its pods. Everything that changes an object goes through here, so that tenants,
  * defaults and custom kinds follow from one place.
  */
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { fillIn } from './defaults.ts';
 import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
 import { builtInKinds, customKind, type Flavour, groupsOf, type Kind, type PrinterColumn } from './kinds.ts';
@@ -10,6 +11,7 @@ import { createPods, type Pods } from './pods.ts';
 import { createRbac, type Rbac } from './rbac.ts';
 import { type Location, newHashKey, ObjectStore } from './store.ts';
 import type { TokenUser } from './users.ts';
+import { WebhookRate } from './webhook-rate.ts';
 
 const SYSTEM = 'system';
 const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
@@ -24,6 +26,8 @@ export interface Cluster {
   readonly rbac: Rbac;
   readonly pods: Pods;
   readonly tokens: Map<string, TokenUser>;
+  /** Of an Arktos. */
+  readonly webhookRate: WebhookRate;
   /** The kind that a tenant sees under a group, version and resource. */
   kind(group: string, version: string, resource: string, tenant: string): Kind | undefined;
   /** Every kind that a tenant sees. */
@@ -46,9 +50,14 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly schedulesPods: boolean;
   readonly gitVersion?: string | undefined;
+  /** By which webhooks are called no more often than Arktos does it; the system's without it. */
+  readonly clock?: Clock | undefined;
 }
 
-export function createCluster(flavour: Flavour, { schedulesPods, gitVersion }: ClusterOptions): Cluster {
+export function createCluster(
+  flavour: Flavour,
+  { schedulesPods, gitVersion, clock = systemClock }: ClusterOptions,
+): Cluster {
   const store = new ObjectStore();
   const builtIn = builtInKinds(flavour);
   const tokens = new Map<string, TokenUser>();
@@ -75,6 +84,7 @@ export function createCluster(flavour: Flavour, { schedulesPods, gitVersion }: C
     rbac: createRbac(store, flavour),
     pods,
     tokens,
+    webhookRate: new WebhookRate(clock),
     kinds,
     discoveredKinds: (tenant) => [...builtIn, ...ownKinds(tenant)],
     kind: (group, version, resource, tenant) =>

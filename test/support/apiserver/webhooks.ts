@@ -1,6 +1,7 @@
 /**
- * Calls the validating webhooks that are registered, after everything else has admitted a write. A
- * registration with selectors or `matchConditions` is an error of the test: they are not supported.
+ * Calls the validating webhooks that are registered, after everything else has admitted a write, each URL as
+ * often as the API server does. A registration with another selector than that of objects by the labels that
+ * they have, or with `matchConditions`, is an error of the test: they are not supported.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { randomUUID } from 'node:crypto';
@@ -19,7 +20,7 @@ interface Write {
   readonly oldObject?: JsonObject;
 }
 
-const UNSUPPORTED = ['namespaceSelector', 'objectSelector', 'matchConditions'];
+const UNSUPPORTED = ['namespaceSelector', 'matchConditions'];
 
 /** @throws ApiError as the webhook refuses; 500 if it cannot be asked and its failure policy is `Fail` */
 export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write): Promise<void> {
@@ -31,6 +32,10 @@ export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write)
         continue;
       const unsupported = UNSUPPORTED.find((field) => Object.keys(objectAt(webhook, field)).length > 0);
       if (unsupported !== undefined) throw new Error(`the stand-in does not support ${unsupported}`);
+      if (![write.object, write.oldObject].some((each) => isSelected(webhook, each))) continue;
+      const { url, caBundle } = objectAt(webhook, 'clientConfig');
+      if (exchange.cluster.flavour === 'arktos')
+        await exchange.cluster.webhookRate.take(String(url), String(caBundle), exchange.user.username);
       await call(webhook, reviewOf(exchange, kind, write));
     }
   }
@@ -46,6 +51,15 @@ function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: O
     has('apiVersions', path.version) &&
     has('resources', resource)
   );
+}
+
+function isSelected(webhook: JsonObject, object: JsonObject | undefined): boolean {
+  const expressions = objectsAt(objectAt(webhook, 'objectSelector'), 'matchExpressions');
+  const labels = objectAt(objectAt(object ?? {}, 'metadata'), 'labels');
+  return expressions.every((each) => {
+    if (each.operator !== 'Exists') throw new Error('the stand-in supports only the operator Exists');
+    return textAt(each, 'key') in labels;
+  });
 }
 
 function reviewOf(exchange: Exchange, kind: Kind, { operation, object, oldObject }: Write): JsonObject {

@@ -12,6 +12,7 @@ import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import type { Exchange, RelayResult, StreamEnding } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
+import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';
@@ -78,6 +79,8 @@ export interface RelayOptions {
   readonly timeouts?: Partial<typeof TIMEOUTS>;
   /** Instead of `LIMITS`. */
   readonly limits?: Partial<typeof LIMITS>;
+  /** The webhook's path by which a request is reviewed; none is without it. */
+  readonly pathOf?: (method: string, target: string) => string | undefined;
 }
 
 export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
@@ -95,6 +98,14 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     passThrough: options.sender?.kind === 'client',
     timeouts: { ...TIMEOUTS, ...options.timeouts },
     limits: { ...LIMITS, ...options.limits },
+    ...(options.pathOf && {
+      reviewedWrites: createReviewedWrites({
+        clock,
+        queueTimeout: TIMEOUTS.response,
+        tenantQueue: LIMITS.tenantQueue,
+        pathOf: options.pathOf,
+      }),
+    }),
     maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024 * 1024,
     clock,
     logger: recordingLogger(log),

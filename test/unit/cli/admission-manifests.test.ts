@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
+import { isReviewPath } from '../../../src/api/reviewed-writes.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { readRegistration } from '../../../src/clients/read-policy-object.ts';
 import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
@@ -50,14 +51,46 @@ t.test('shared: a Deployment without a credential, and two webhooks for users of
   t.same(webhooks[1].namespaceSelector.matchExpressions[0].values, ['kube-system', 'stonegate']);
 });
 
-t.test('arktos: an address outside the cluster, and no selector', async (t) => {
-  const { code, documents } = await print(t, 'arktos', ...URL);
+t.test('arktos: an address outside the cluster, and a URL for each kind and operation', async (t) => {
+  const { code, documents } = await printWith(t, 'arktos', PUBLISHING, ...URL);
   t.equal(code, 0);
-  t.equal(documents.length, 2);
-  for (const webhook of documents.flatMap(({ webhooks }) => webhooks)) {
-    t.equal(webhook.clientConfig.url, 'https://stonegate.example.com:8446/admission');
-    t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook || 'objectSelector' in webhook);
+  t.equal(documents.length, 4);
+  const webhooks: (Registered & { readonly clientConfig: { readonly url: string } })[] = documents.flatMap(
+    (document) => document.webhooks,
+  );
+  const urls = webhooks.map(({ clientConfig }) => clientConfig.url);
+  const [address] = URL.slice(-1);
+  for (const path of [
+    'core/pods/create',
+    'core/pods/binding/create',
+    'apps/deployments/update',
+    'core/namespaces/finalize/update',
+    'rbac.authorization.k8s.io/roles/delete',
+    'tenancy.stonegate.dev/crosstenantpolicies/create',
+  ])
+    t.ok(urls.includes(`${address}/admission/${path}`), path);
+  t.equal(new Set(urls).size, urls.length, 'no two share one');
+  for (const { name, rules, clientConfig } of webhooks) {
+    t.match(name, /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?){2,}$/);
+    t.ok(name.length <= 253, name);
+    t.ok(isReviewPath(clientConfig.url.slice(address?.length)), clientConfig.url);
+    t.match(
+      rules.map(({ resources, operations }) => [resources.length, operations.length]),
+      [[1, 1]],
+      clientConfig.url,
+    );
   }
+  t.equal(new Set(webhooks.map(({ name }) => name)).size, webhooks.length, 'names are unique');
+  for (const webhook of webhooks) t.notOk('namespaceSelector' in webhook || 'matchConditions' in webhook);
+  t.same(
+    webhooks
+      .filter((webhook) => webhook.objectSelector === undefined && /\/delete$/.test(webhook.clientConfig.url))
+      .map(({ name }) => name),
+    ['delete.nodes.admission.stonegate.dev', 'delete.tenants.admission.stonegate.dev'],
+    'of other kinds only the deletion of what Stonegate manages',
+  );
+  for (const document of documents)
+    t.ok(JSON.stringify(document).length < 128 * 1024, 'kubectl apply can store it, with a larger CA too');
   t.match(await print(t, 'arktos'), { code: 2, stderr: /--url is required in arktos mode/ });
 });
 
@@ -74,21 +107,18 @@ t.test('arktos: policies are registered by themselves, always and without any se
     const { documents } = await printWith(t, 'arktos', sections, ...URL);
     const { webhooks, metadata } = documents.at(-1);
     t.equal(metadata.name, 'stonegate-policies');
-    const [policies] = webhooks;
-    t.equal(webhooks.length, 1, 'its age says which policies were reviewed');
-    t.match(policies, {
-      failurePolicy: 'Fail',
-      rules: [
-        {
-          apiGroups: ['tenancy.stonegate.dev'],
-          apiVersions: ['*'],
-          resources: ['crosstenantpolicies', 'crosstenantpolicies/status'],
-          operations: ['CREATE', 'UPDATE'],
-        },
-      ],
-    });
-    for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
-      t.notOk(selector in policies, selector);
+    t.same(
+      webhooks.map(({ name }: Registered) => name),
+      ['create', 'update', 'update-status'].map(
+        (action) => `${action}.crosstenantpolicies.tenancy.stonegate.dev.admission.stonegate.dev`,
+      ),
+      'nothing else: its age says which policies were reviewed',
+    );
+    for (const webhook of webhooks) {
+      t.equal(webhook.failurePolicy, 'Fail');
+      for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
+        t.notOk(selector in webhook, selector);
+    }
     const stored = {
       ...documents.at(-1),
       metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
@@ -152,39 +182,47 @@ interface Registered {
 
 /** Whether it registers all but cross-tenant policies. */
 function isAdmission({ kind, metadata }: { readonly kind: string; readonly metadata: { name: string } }) {
-  return kind === 'ValidatingWebhookConfiguration' && metadata.name === 'stonegate-admission';
+  return kind === 'ValidatingWebhookConfiguration' && metadata.name.startsWith('stonegate-admission');
 }
 
-/** What the webhooks of a name are registered for: `OPERATION group/resource`. */
-function registeredFor(webhooks: readonly Registered[], name: string): string[] {
+/** What the webhooks of a name, or all, are registered for: `OPERATION group/resource`. */
+function registeredFor(webhooks: readonly Registered[], name?: string): string[] {
   return webhooks
-    .filter((webhook) => webhook.name === `${name}.admission.stonegate.dev`)
+    .filter((webhook) => name === undefined || webhook.name === `${name}.admission.stonegate.dev`)
     .flatMap(({ rules }) => rules)
     .flatMap(({ apiGroups, resources, operations }) =>
       resources.flatMap((resource) => operations.map((one) => `${one} ${apiGroups[0]}/${resource}`)),
     );
 }
 
-t.test('publishing registers the published kinds, and only what concerns it is sent', async (t) => {
-  for (const [mode, writes] of [
-    ['arktos', 'published'],
-    ['shared', 'publish'],
-  ] as const) {
-    const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
-    const webhooks: Registered[] = documents.find(isAdmission).webhooks;
-    for (const kind of ['/secrets', '/resourcequotas/status', 'batch/cronjobs', 'batch/cronjobs/status'])
-      for (const operation of ['CREATE', 'UPDATE'])
-        t.ok(
-          registeredFor(webhooks, writes).includes(`${operation} ${kind}`),
-          `${mode} ${operation} ${kind}`,
-        );
-    for (const kind of ['/secrets', '/serviceaccounts', 'apiextensions.k8s.io/customresourcedefinitions'])
-      t.ok(registeredFor(webhooks, 'copies').includes(`DELETE ${kind}`), `${mode} ${kind}`);
-    const copies = webhooks.find(({ name }) => name.startsWith('copies.'));
-    t.match(copies, { objectSelector: { matchExpressions: [{ key: 'stonegate.dev/managed-by' }] } });
+const COPIES = { matchExpressions: [{ key: 'stonegate.dev/managed-by', operator: 'Exists' }] };
+const UNMARKED = ['/secrets', '/serviceaccounts', 'apiextensions.k8s.io/customresourcedefinitions'];
+
+t.test('arktos: publishing registers changes of the published kinds, and deletions of copies', async (t) => {
+  const { documents } = await printWith(t, 'arktos', PUBLISHING, ...URL);
+  const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
+  const registered = registeredFor(webhooks);
+  for (const kind of ['/secrets', 'batch/cronjobs'])
+    for (const operation of ['CREATE', 'UPDATE']) t.ok(registered.includes(`${operation} ${kind}`), kind);
+  for (const kind of ['/resourcequotas/status', 'batch/cronjobs/status'])
+    t.same(
+      registered.filter((one) => one.endsWith(` ${kind}`)),
+      [`UPDATE ${kind}`],
+    );
+  for (const kind of UNMARKED) {
+    const [webhook] = webhooks.filter((one) => registeredFor([one]).includes(`DELETE ${kind}`));
+    t.same(webhook?.objectSelector, COPIES, kind);
   }
+});
+
+t.test('shared: publishing registers the published kinds, and only what concerns it is sent', async (t) => {
   const { documents } = await printWith(t, 'shared', PUBLISHING);
-  const webhooks: Registered[] = documents.find(isAdmission).webhooks;
+  const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
+  for (const kind of ['/secrets', '/resourcequotas/status', 'batch/cronjobs', 'batch/cronjobs/status'])
+    for (const operation of ['CREATE', 'UPDATE'])
+      t.ok(registeredFor(webhooks, 'publish').includes(`${operation} ${kind}`), `${operation} ${kind}`);
+  for (const kind of UNMARKED) t.ok(registeredFor(webhooks, 'copies').includes(`DELETE ${kind}`), kind);
+  t.same(webhooks.find(({ name }) => name.startsWith('copies.'))?.objectSelector, COPIES);
   const condition = (name: string) => webhooks.find((one) => one.name.startsWith(name))?.matchConditions;
   t.match(condition('publish.'), [{ name: 'changes-what-is-published' }], 'from every user');
   t.match(condition('copies.'), [{ name: 'users-of-tenants' }]);
@@ -194,8 +232,9 @@ t.test('named kinds only: no leases, events or status of nodes', async (t) => {
   for (const mode of ['arktos', 'shared']) {
     const { documents } = await printWith(t, mode, PUBLISHING, ...URL);
     const rules: { apiGroups: string[]; resources: string[] }[] = documents
-      .find(isAdmission)
-      .webhooks.flatMap(({ rules }: { rules: object[] }) => rules);
+      .filter(isAdmission)
+      .flatMap(({ webhooks }) => webhooks)
+      .flatMap(({ rules }) => rules);
     const kinds = rules.flatMap(({ apiGroups, resources }) =>
       resources.map((one) => `${apiGroups[0]}/${one}`),
     );
@@ -221,7 +260,10 @@ t.test(
       apiGroups: string[];
       resources: string[];
       operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
-    }[] = documents[0].webhooks.flatMap(({ rules }: { rules: object[] }) => rules);
+    }[] = documents
+      .filter(isAdmission)
+      .flatMap(({ webhooks }) => webhooks)
+      .flatMap(({ rules }) => rules);
     const object = { metadata: { name: 'x', tenant: 'system' } };
     for (const { apiGroups, resources, operations } of rules)
       for (const registered of resources)

@@ -28,6 +28,10 @@ t.test('the webhook counts since its configuration was created', async (t) => {
     { ...RULE, operations: ['UPDATE', 'DELETE'] },
   ];
   t.match(readRegistration(registration({ rules: two })), { registered: true });
+  const [created, updated] = two.map((rule) => ({ failurePolicy: 'Fail', rules: [rule] }));
+  const { metadata } = registration({});
+  t.match(readRegistration({ metadata, webhooks: [created, updated] }), { registered: true });
+  t.match(readRegistration({ metadata, webhooks: [created] }), { registered: false });
 });
 
 const UNCHECKED: Readonly<Record<string, object>> = {

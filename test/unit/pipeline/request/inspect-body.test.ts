@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import type { BodyAdmission, InspectedBody, UserAnswer } from '../../../../src/admission/body-admission.ts';
+import type { ReviewPathOf } from '../../../../src/api/reviewed-writes.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../../../../src/lib/byte-budget.ts';
 import { type Clock, systemClock } from '../../../../src/lib/clock.ts';
@@ -29,6 +30,7 @@ interface Options {
   readonly admission?: Partial<BodyAdmission>;
   readonly memory?: ByteBudgetOptions;
   readonly clock?: Clock;
+  readonly reviewPathOf?: ReviewPathOf;
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
 }
 
@@ -53,6 +55,7 @@ async function send(options: Options = {}) {
           ...options.admission,
         },
       ],
+      reviewPathOf: options.reviewPathOf,
       memory,
       fetcher,
       clock: options.clock ?? systemClock,
@@ -115,6 +118,21 @@ t.test('the body of any other request is not read', async (t) => {
     t.strictSame(seen, []);
     t.notOk(sent && 'body' in sent);
   }
+});
+
+t.test('the body of a write that others wait for is read before it is sent, whatever it is', async (t) => {
+  const target = '/api/v1/namespaces/ns/others/x';
+  const reviewPathOf: ReviewPathOf = (_method, { resource }) =>
+    resource === 'others' ? '/admission/core/others/update' : undefined;
+  for (const method of ['PUT', 'PATCH', 'DELETE']) {
+    const { sent, seen } = await send({ method, target, body: 'no JSON', reviewPathOf });
+    t.equal(sent?.body?.toString(), 'no JSON', method);
+    t.strictSame(seen, []);
+  }
+  const memory = { total: 1e6, perKey: 10 };
+  const refused = await send({ method: 'PUT', target, body: 'more than ten', reviewPathOf, memory });
+  t.match(refused.response.json(), { code: 429 });
+  t.ok(refused.memory.reserve(acme, 10), 'its memory is given back');
 });
 
 for (const [type, format] of [

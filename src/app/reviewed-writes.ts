@@ -1,0 +1,70 @@
+/**
+ * Which writes the proxy sends to an Arktos API server a few at a time: those that the admission webhook of
+ * the configuration reviews. Without the section `admission` there are none.
+ */
+import { createReviewPaths, type ReviewPathOf } from '../api/reviewed-writes.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { readRequestInfo } from '../pipeline/request/request-info.ts';
+import { createReviewedWrites, type ReviewedWrites } from '../upstream/reviewed-writes.ts';
+import type { Build, RuntimeDependencies } from './build.ts';
+import { ComponentType } from './component.ts';
+
+const REVIEWED_WRITES = new ComponentType<ReviewedWrites>('writes that the admission webhook reviews', {
+  dispose: (writes) => writes.destroy(),
+});
+
+/** Undefined if writes need not wait. */
+export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPathOf | undefined {
+  const { admission, publishing, tenancy } = configuration;
+  if (tenancy.mode !== 'arktos' || admission === undefined) return undefined;
+  return createReviewPaths({ admission, ...(publishing && { publishing }) });
+}
+
+/** The same for all connections of what is served. */
+export function createServedReviewedWrites({
+  loaded,
+  generation,
+  runtime,
+}: Build): ReviewedWrites | undefined {
+  const { upstream, limits, admission, publishing, tenancy } = loaded.configuration;
+  const options = optionsOf(loaded);
+  return (
+    options &&
+    generation.component(REVIEWED_WRITES, {
+      fingerprint: [
+        tenancy.mode,
+        upstream.timeouts.response,
+        limits.tenantQueue,
+        admission?.systemKinds,
+        publishing?.kinds,
+        publishing?.clusterScoped.map(({ kind }) => kind),
+      ],
+      create: () => createReviewedWrites({ ...runtime, ...options }),
+    })
+  );
+}
+
+/** Of a command that ends by itself. */
+export function createCommandReviewedWrites(
+  loaded: LoadedConfiguration,
+  runtime: RuntimeDependencies,
+): ReviewedWrites | undefined {
+  const options = optionsOf(loaded);
+  return options && createReviewedWrites({ ...runtime, ...options });
+}
+
+function optionsOf(loaded: LoadedConfiguration) {
+  const { upstream, limits } = loaded.configuration;
+  const pathOf = reviewPathsOf(loaded);
+  return (
+    pathOf && {
+      queueTimeout: upstream.timeouts.response,
+      tenantQueue: limits.tenantQueue,
+      pathOf(method: string, target: string) {
+        if (method === 'GET' || method === 'HEAD') return undefined;
+        const info = readRequestInfo(method, target, { readsTenantFromPath: true });
+        return info.isResourceRequest ? pathOf(method, info) : undefined;
+      },
+    }
+  );
+}

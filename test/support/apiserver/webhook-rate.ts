@@ -1,0 +1,40 @@
+/**
+ * How often the API server calls a webhook: its client for each URL and CA bundle has client-go's default
+ * limit, which counts for all writers together. The wait is before the call, in order of arrival, and goes on
+ * if the writer's client leaves.
+ */
+import type { Clock } from '../../../src/lib/clock.ts';
+
+const PER_SECOND = 5;
+const BURST = 10;
+const INTERVAL = 1_000 / PER_SECOND;
+
+export class WebhookRate {
+  readonly #clock: Clock;
+  /** By client: when its tokens would all be there again, in milliseconds. */
+  readonly #full = new Map<string, number>();
+  /** Users whose writes wait, by URL. */
+  readonly waiting: { readonly url: string; readonly user: string }[] = [];
+  /** Users whose writes were reviewed or are about to be, in the order of the calls, by URL. */
+  readonly calls: { readonly url: string; readonly user: string }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the webhook may be called. */
+  async take(url: string, caBundle: string, user: string): Promise<void> {
+    const call = { url, user };
+    const client = `${url} ${caBundle}`;
+    const now = this.#clock.now();
+    const full = Math.max(this.#full.get(client) ?? 0, now) + INTERVAL;
+    this.#full.set(client, full);
+    const wait = full - BURST * INTERVAL - now;
+    if (wait > 0) {
+      this.waiting.push(call);
+      await new Promise<void>((resolve) => this.#clock.after(wait, resolve));
+      this.waiting.splice(this.waiting.indexOf(call), 1);
+    }
+    this.calls.push(call);
+  }
+}
