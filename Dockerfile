@@ -26,7 +26,8 @@ COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 USER 65532:65532
 EXPOSE 8443 9090
-# /livez of the admin listener. Where admin.bind has another port, say so in ADMIN_PORT.
+# /livez of the admin listener. Where admin.bind has another port, say so in ADMIN_PORT. Whoever publishes the port sets
+# admin.bind to 0.0.0.0:9090.
 ENV ADMIN_PORT=9090
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

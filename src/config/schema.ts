@@ -223,7 +223,13 @@ export function configurationSchema(resolve: (name: string) => string) {
     kind: z.literal('StonegateConfiguration'),
     server: serverSchema(file).describe('The listener.'),
     admin: z
-      .strictObject({ bind: bind.default('0.0.0.0:9090').describe('HOST:PORT, plain HTTP.') })
+      .strictObject({
+        bind: bind
+          .default('127.0.0.1:9090')
+          .describe(
+            'HOST:PORT, plain HTTP. In Kubernetes `0.0.0.0:9090`, which the chart sets: probes and Prometheus connect from outside the pod.',
+          ),
+      })
       .prefault({})
       .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`. It serves no secrets and controls nothing.'),
     upstream: upstreamSchema(file).describe('The API server.'),
