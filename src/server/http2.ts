@@ -9,6 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
+import { MAX_FIELDS } from './http1-head.ts';
 import { type Http2Connection, Http2Exchange } from './http2-exchange.ts';
 import { ACCEPT_PADDED_VALUES } from './http2-headers.ts';
 import { MAX_CONCURRENT_STREAMS, SessionGuard } from './http2-session-guard.ts';
@@ -29,7 +30,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
       // Twice the limit, so that a slightly larger head gets a Status instead of a reset.
       maxHeaderListSize: 2 * context.headerBytes,
     },
-    maxHeaderListPairs: 2_000,
+    maxHeaderListPairs: MAX_FIELDS,
     ...ACCEPT_PADDED_VALUES,
   });
   const connection: Http2Connection = {
