@@ -4,6 +4,7 @@
  * `docs/configuration.md`.
  */
 import { z } from 'zod';
+import { TENANT_QUEUE_BYTES } from '../api/memory-bounds.ts';
 import {
   bind,
   cidr,
@@ -189,7 +190,7 @@ const limitsSchema = z.strictObject({
       bytes: z
         .int()
         .min(1_048_576)
-        .default(8_388_608)
+        .default(TENANT_QUEUE_BYTES)
         .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
     })
     .prefault({})

@@ -3,11 +3,10 @@
  * before anything is known of it. The connection that has waited longest is closed, whatever its address: a
  * load balancer may give all clients one.
  */
+import { MAX_UNFINISHED_HEADS } from '../api/memory-bounds.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** A head holds up to 0.3 MiB while it is parsed. */
-export const MAX_UNFINISHED_HEADS = 512;
 /**
  * Milliseconds between two looks at all connections while there are more than that: Node reports a head only
  * when it is complete.

@@ -1,12 +1,9 @@
 /** How many connections may wait for the rest of a request head. */
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
+import { MAX_UNFINISHED_HEADS } from '../../../src/api/memory-bounds.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import {
-  type HeadReader,
-  MAX_UNFINISHED_HEADS,
-  UnfinishedHeads,
-} from '../../../src/server/unfinished-heads.ts';
+import { type HeadReader, UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { readSome, startListener } from '../../support/server/listening.ts';
