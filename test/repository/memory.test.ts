@@ -68,3 +68,16 @@ t.test('the memory limit of the chart and of the overlays holds all of it during
   t.same(limits, [`${Number(limit) / 1024}Gi`, `${Number(limit) / 1024}Gi`]);
   t.ok(atMost('**Sum during a reload**') + Number(process) <= Number(limit));
 });
+
+t.test('the young generation has the same size however Stonegate is started', async (t) => {
+  for (const file of ['Dockerfile', 'package.json', 'test/bench/processes.ts', 'docs/performance.md']) {
+    const sizes = readFileSync(file, 'utf8').matchAll(
+      /(?:"|node |'|NODE_OPTIONS=)--max-semi-space-size=(\d+)/g,
+    );
+    t.same(
+      [...sizes].map(([, size]) => size),
+      ['8'],
+      file,
+    );
+  }
+});
