@@ -39,6 +39,8 @@ export class SessionGuard implements HeadReader {
   #resets = 0;
   #lastStreamID = 0;
   #unfinishedStreamID = 0;
+  #bytesSeen = 0;
+  #readsHead = false;
   /** Milliseconds since the epoch. */
   #idleSince: number;
   #timer: Timer;
@@ -68,8 +70,13 @@ export class SessionGuard implements HeadReader {
     if (this.#open.size > MAX_CONCURRENT_STREAMS) this.#destroyClosedStreams();
   }
 
+  /** Asks the session only after bytes have arrived: its state takes ten times as long to read. */
   get readsHead(): boolean {
-    return (this.#session.state.lastProcStreamID ?? 0) > this.#lastStreamID;
+    const { bytesRead } = this.#socket;
+    if (bytesRead === this.#bytesSeen) return this.#readsHead;
+    this.#bytesSeen = bytesRead;
+    this.#readsHead = (this.#session.state.lastProcStreamID ?? 0) > this.#lastStreamID;
+    return this.#readsHead;
   }
 
   destroy(): void {
