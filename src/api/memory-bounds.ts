@@ -1,6 +1,6 @@
 /**
- * Bounds of what clients and tenants can make one process hold, in bytes. Together with the process itself they
- * fit into the chart's memory limit, during a reload too; SECURITY.md ("Memory") lists them, and
+ * Bounds of what clients and tenants can make one process hold, in bytes. Together with the process itself
+ * they fit into the chart's memory limit, during a reload too; SECURITY.md ("Memory") lists them, and
  * `test/repository/memory.test.ts` adds them up.
  */
 
@@ -40,5 +40,5 @@ export const IDLE_NAMES_BYTES = 32 * MEBIBYTE;
 export const ACCESS_RULES_BYTES = 32 * MEBIBYTE;
 /** Audit lines that are not written yet. */
 export const AUDIT_BYTES = 32 * MEBIBYTE;
-/** Connections that wait for the rest of a request head, each of which holds up to a quarter of a mebibyte. */
+/** Connections that wait for the rest of a request head; each holds up to 256 KiB. */
 export const MAX_UNFINISHED_HEADS = 512;

@@ -1,6 +1,6 @@
 /**
- * Limits how many connections wait for the rest of a request head, the only bytes of a client that are kept
- * before anything is known of it. The connection that has waited longest is closed, whatever its address: a
+ * Limits how many connections wait for the rest of a request head: Node stores its bytes before anything is
+ * known of the client. The connection that has waited longest is closed, whatever its address: a
  * load balancer may give all clients one.
  */
 import { MAX_UNFINISHED_HEADS } from '../api/memory-bounds.ts';

@@ -1,4 +1,4 @@
-/** The bounds of memory in the code, their sum in SECURITY.md, and the memory limits of the chart and the overlays. */
+/** The code's bounds of memory, their sum in SECURITY.md, and the limits of the chart and the overlays. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
