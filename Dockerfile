@@ -26,11 +26,13 @@ COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 USER 65532:65532
 EXPOSE 8443 9090
-# /livez of the admin listener. Where admin.bind has another port, say so in ADMIN_PORT.
+# /livez of the admin listener. Where admin.bind has another port, say so in ADMIN_PORT. Whoever publishes the port sets
+# admin.bind to 0.0.0.0:9090.
 ENV ADMIN_PORT=9090
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # V8's default depends on the memory there is: 1 MB a semi-space at 512 MB, where a request costs much more, and 64 where
-# there is plenty, from which nothing is gained (docs/performance.md).
-ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/main.js"]
+# there is plenty, from which nothing is gained (docs/performance.md). The rest of the heap may have half of the container's
+# memory limit, which is V8's own default.
+ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/main.js"]
 CMD ["serve", "--config", "/etc/stonegate/stonegate.yaml"]

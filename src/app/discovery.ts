@@ -2,6 +2,7 @@
  * Discovery documents: those of each tenant, and those of the system tenant, cached and fetched as Stonegate.
  */
 import type { TenantName } from '../api/identity.ts';
+import { SYSTEM_DISCOVERY_BYTES, TENANT_DISCOVERY } from '../api/memory-bounds.ts';
 import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
@@ -15,10 +16,6 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 
-/** Memory for the discovery documents of all tenants. */
-const DISCOVERY_BYTES = 64 * 1024 * 1024;
-/** Those of one tenant: a few forms of the large OpenAPI document beside all small documents. */
-const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
 /** Milliseconds for which the system tenant's documents are cached after a change of every tenant's. */
 const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache requests all groups at once. */
@@ -42,8 +39,8 @@ export function createDiscovery(
   const changes = new DocumentChanges({ shared: createShared(build).cache, period: ttl, ...runtime });
   const options = {
     ttl,
-    maxBytes: DISCOVERY_BYTES,
-    ownerBytes: TENANT_DISCOVERY_BYTES,
+    maxBytes: TENANT_DISCOVERY.total,
+    ownerBytes: TENANT_DISCOVERY.perKey,
     fetches: TENANT_FETCHES,
     sizeOf: ({ body }: UpstreamResponse) => body.length,
     isCacheable: ({ status }: UpstreamResponse) => status === 200,
@@ -53,7 +50,8 @@ export function createDiscovery(
   const cache = createDocumentCache<UpstreamResponse>(options);
   const systemCache = createDocumentCache<UpstreamResponse>({
     ...options,
-    ownerBytes: DISCOVERY_BYTES,
+    maxBytes: SYSTEM_DISCOVERY_BYTES,
+    ownerBytes: SYSTEM_DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
     isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });

@@ -4,6 +4,7 @@
  */
 
 import type { TenantName } from '../api/identity.ts';
+import { INSPECTED_BODIES } from '../api/memory-bounds.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
@@ -65,8 +66,6 @@ export interface ConfiguredPipeline {
 
 /** Of a self review's body. */
 const REVIEW_BYTES = 64 * 1024;
-/** Memory for bodies under inspection: in all, and of each tenant. */
-const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
 /** The longest request for an explanation; it may contain a token of 16 kB. */
 const EXPLANATION_BYTES = 256 * 1024;
 
@@ -165,7 +164,7 @@ function assemble(
     bodies: createBodyInspection({
       admissions: bodyAdmissions(stages.mode, reviewer),
       reviewPathOf: reviewPathsOf(build.loaded),
-      memory: new ByteBudget(INSPECTED_BYTES),
+      memory: new ByteBudget(INSPECTED_BODIES),
       fetcher: upstream,
       clock: stages.clock,
       bodyTimeout: build.loaded.configuration.server.timeouts.body,

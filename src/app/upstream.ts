@@ -2,6 +2,7 @@
  * Connections to the API server, and what Stonegate's own credential may impersonate there.
  */
 import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
+import { TENANT_QUEUE_BYTES } from '../api/memory-bounds.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { LoadedAdmission } from '../config/load-admission.ts';
@@ -57,7 +58,7 @@ function upstreamOptions(
 const ADMISSION_UPSTREAM = {
   passThrough: false,
   maxBodyBytes: 1024 * 1024,
-  limits: { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 1 },
+  limits: { tenantQueue: { requests: 256, bytes: TENANT_QUEUE_BYTES }, sources: 1 },
 };
 /** Milliseconds; without a body that is streamed it is never used. */
 const BODY_TIMEOUT = 60_000;

@@ -36,13 +36,16 @@ export function admissionRights(account: AdmissionAccount): object[] {
 
 /** Its files are in the ConfigMap and the Secrets of its name. */
 export function admissionDeployment(
-  { admission: { bind }, upstream }: AdmissionProcessConfiguration,
+  { admission, admin, upstream }: AdmissionProcessConfiguration,
   namespace: string,
 ): object[] {
   const name = NAME;
   const labels = { 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'stonegate' };
   const metadata = { namespace, name, labels };
-  const containerPort = Number(bind.slice(bind.lastIndexOf(':') + 1));
+  const ports = [
+    { name: 'https', containerPort: portOf(admission.bind) },
+    { name: 'admin', containerPort: portOf(admin.bind) },
+  ];
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
     {
@@ -67,14 +70,18 @@ export function admissionDeployment(
         selector: { matchLabels: labels },
         template: {
           metadata: { labels },
-          spec: podSpec(containerPort, upstream),
+          spec: podSpec(ports, upstream),
         },
       },
     },
   ];
 }
 
-function podSpec(containerPort: number, upstream: UpstreamConfiguration | undefined): object {
+function portOf(bind: string): number {
+  return Number(bind.slice(bind.lastIndexOf(':') + 1));
+}
+
+function podSpec(ports: readonly object[], upstream: UpstreamConfiguration | undefined): object {
   const mount = (volume: string, mountPath: string) => ({ name: volume, mountPath, readOnly: true });
   return {
     serviceAccountName: NAME,
@@ -93,10 +100,7 @@ function podSpec(containerPort: number, upstream: UpstreamConfiguration | undefi
         name: 'stonegate',
         image: 'stonegate:0.1.0',
         args: ['serve', '--only', 'admission', '--config', '/etc/stonegate/stonegate.yaml'],
-        ports: [
-          { name: 'https', containerPort },
-          { name: 'admin', containerPort: 9_090 },
-        ],
+        ports,
         securityContext: {
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,

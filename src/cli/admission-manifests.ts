@@ -21,7 +21,7 @@ Prints the ValidatingWebhookConfiguration of the admission webhook; if the confi
 upstream, the right to review access; and, without --url, the Deployment and the Service of a process that
 serves only the webhook, for: kubectl apply -f -
 
-  --config FILE       the configuration; only tenancy, admission, publishing and upstream are read
+  --config FILE       the configuration; tenancy, admission, admin, publishing and upstream are read
   --ca-file FILE      the CA of the webhook's certificate, PEM
   --url URL           where API servers reach the webhook, outside the cluster (required in arktos mode)
   --user NAME         the user of upstream.credential, with --url (stonegate-admission)
@@ -61,6 +61,13 @@ export function admissionManifests(
       throw new UsageError(
         '--url is required in arktos mode: the webhook runs outside the cluster or as static pods',
       );
+    const { bind } = configuration.admin;
+    if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind)) {
+      io.stderr(
+        `stonegate manifests: admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090\n`,
+      );
+      return EXIT.failed;
+    }
     const ca = await authorityOf(caFile, io, sources);
     if (ca === undefined) return EXIT.failed;
     const place = url === undefined ? { namespace } : { url, namespace };

@@ -4,6 +4,7 @@
  * `docs/configuration.md`.
  */
 import { z } from 'zod';
+import { TENANT_QUEUE_BYTES } from '../api/memory-bounds.ts';
 import {
   bind,
   cidr,
@@ -189,7 +190,7 @@ const limitsSchema = z.strictObject({
       bytes: z
         .int()
         .min(1_048_576)
-        .default(8_388_608)
+        .default(TENANT_QUEUE_BYTES)
         .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
     })
     .prefault({})
@@ -223,7 +224,13 @@ export function configurationSchema(resolve: (name: string) => string) {
     kind: z.literal('StonegateConfiguration'),
     server: serverSchema(file).describe('The listener.'),
     admin: z
-      .strictObject({ bind: bind.default('0.0.0.0:9090').describe('HOST:PORT, plain HTTP.') })
+      .strictObject({
+        bind: bind
+          .default('127.0.0.1:9090')
+          .describe(
+            'HOST:PORT, plain HTTP. In Kubernetes `0.0.0.0:9090`, which the chart sets: probes and Prometheus connect from outside the pod.',
+          ),
+      })
       .prefault({})
       .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`. It serves no secrets and controls nothing.'),
     upstream: upstreamSchema(file).describe('The API server.'),

@@ -2,11 +2,9 @@
  * Memory for the responses that Stonegate makes itself, until their clients have taken them. It is bounded
  * for each tenant, so that clients that read slowly, or not at all, cost their own tenant and no other.
  */
+import { MADE_RESPONSES } from '../api/memory-bounds.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../lib/byte-budget.ts';
-
-/** In all, and of each tenant. */
-const BYTES: ByteBudgetOptions = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 
 /** A body that at least one response holds. */
 interface Shared {
@@ -18,7 +16,7 @@ export class ResponseMemory extends ByteBudget {
   readonly #perTenant: number;
   readonly #bodies = new Map<string, Map<Buffer, Shared>>();
 
-  constructor(options: ByteBudgetOptions = BYTES) {
+  constructor(options: ByteBudgetOptions = MADE_RESPONSES) {
     super(options);
     this.#perTenant = options.perKey;
   }

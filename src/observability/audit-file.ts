@@ -6,6 +6,7 @@
 
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
+import { AUDIT_BYTES } from '../api/memory-bounds.ts';
 import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
@@ -79,8 +80,6 @@ export interface AuditStreamOptions {
   readonly failing?: (failing: boolean) => void;
 }
 
-/** Maximum size of unwritten lines, in bytes; further lines are lost. */
-const MAX_PENDING = 64 * 1024 * 1024;
 /**
  * Milliseconds within which at least one byte must be written when the log is closed. A pipe without a
  * reader or a hung file system never fails; without this limit the process would be killed before it reports
@@ -100,7 +99,7 @@ async function openAuditStream(options: AuditStreamOptions, onAllWritten: () => 
     mkdir: true,
     sync: false,
     contentMode: 'buffer',
-    maxLength: MAX_PENDING,
+    maxLength: AUDIT_BYTES,
     mode: 0o600,
   });
   try {

@@ -11,6 +11,7 @@ import type { ClientCertificate } from '../api/credentials.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type IdleTarget, IdleTimeout, type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import type { ServeContext } from './serve-context.ts';
+import type { HeadReader } from './unfinished-heads.ts';
 
 /** A response that is not sent completely. */
 export interface PendingResponse {
@@ -23,7 +24,7 @@ export interface PendingResponse {
   cancel(): void;
 }
 
-export class Http1Connection implements StallTarget, IdleTarget {
+export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
   readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
@@ -55,7 +56,9 @@ export class Http1Connection implements StallTarget, IdleTarget {
     const stallQueue = new TimeoutQueue(clock, timeouts.stall);
     this.stallTimeout = new StallTimeout(stallQueue, this);
     this.#idleTimeout = new IdleTimeout(idleQueue, this);
+    context.heads.add(this);
     socket.once('close', () => {
+      context.heads.delete(this);
       stallQueue.stop();
       this.#idleTimeout.dispose();
       this.#cancelAll();
@@ -80,6 +83,15 @@ export class Http1Connection implements StallTarget, IdleTarget {
   }
 
   onIdle(): void {
+    this.destroy();
+  }
+
+  /** A head that arrives while a response is pending is not counted: `headersTimeout` limits it. */
+  get readsHead(): boolean {
+    return this.#first === undefined && this.#idleTimeout.hasReceived;
+  }
+
+  destroy(): void {
     this.#socket.destroy();
   }
 
@@ -135,7 +147,7 @@ export class Http1Connection implements StallTarget, IdleTarget {
   };
 }
 
-/** The connection of a socket, created when it is first asked for: after the TLS handshake. */
+/** The connection of a socket, created when it is first asked for: at the end of the TLS handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   const idleQueue = new TimeoutQueue(context.clock, context.timeouts.idle);

@@ -20,6 +20,7 @@ const MAX_PIPELINED = 8;
 export function serveHttp1(server: Server, context: ServeContext): void {
   const connectionOf = createHttp1Connections(context);
 
+  server.on('secureConnection', connectionOf);
   server.on('request', (request, response) => {
     accept(request, response, connectionOf(request.socket))?.serveInOrder();
   });

@@ -6,16 +6,17 @@
  */
 import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { STREAM_WINDOW } from '../api/memory-bounds.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
+import { MAX_FIELDS } from './http1-head.ts';
 import { type Http2Connection, Http2Exchange } from './http2-exchange.ts';
 import { ACCEPT_PADDED_VALUES } from './http2-headers.ts';
 import { MAX_CONCURRENT_STREAMS, SessionGuard } from './http2-session-guard.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
 
-/** Flow-control windows: bytes that a client may send before they are read. */
-const STREAM_WINDOW = 256 * 1024;
+/** The flow-control window of all streams together. */
 const CONNECTION_WINDOW = 1024 * 1024;
 /**
  * Serves HTTP/2 on a socket whose client chose it by ALPN. Requires a Node release with the fix of
@@ -29,7 +30,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
       // Twice the limit, so that a slightly larger head gets a Status instead of a reset.
       maxHeaderListSize: 2 * context.headerBytes,
     },
-    maxHeaderListPairs: 2_000,
+    maxHeaderListPairs: MAX_FIELDS,
     ...ACCEPT_PADDED_VALUES,
   });
   const connection: Http2Connection = {

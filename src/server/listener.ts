@@ -16,6 +16,7 @@ import type { Exchange } from '../pipeline/ports.ts';
 import { readAuthorities } from './certificate-chain.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
+import { MAX_FIELDS } from './http1-head.ts';
 import { sendGoAway, serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
 import { OpenResponses } from './response-state.ts';
@@ -26,6 +27,7 @@ import {
   secureContextOptions,
   type TLSMaterial,
 } from './tls-material.ts';
+import { UnfinishedHeads } from './unfinished-heads.ts';
 
 export interface ListenerOptions {
   /** `host:port`. */
@@ -81,6 +83,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     draining: draining.signal,
     stopping: stopping.signal,
     open,
+    heads: new UnfinishedHeads(options),
   };
   const server = createTLSServer(options);
   serveHttp1(server, context);
@@ -156,8 +159,8 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     noDelay: true,
     keepAlive: true,
   });
-  // By default Node silently drops header fields beyond the 2000th.
-  server.maxHeadersCount = 0;
+  // Node silently drops header fields beyond this; `checkHttp1Head` refuses a request with so many.
+  server.maxHeadersCount = MAX_FIELDS + 1;
   server.on('tlsClientError', (error) => logger.debug({ error }, 'a TLS handshake failed'));
   return server;
 }

@@ -12,6 +12,7 @@ import type { Random } from '../lib/random.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import type { OpenResponses } from './response-state.ts';
 import { writeStatus } from './status-writer.ts';
+import type { UnfinishedHeads } from './unfinished-heads.ts';
 
 export interface ListenerTimeouts {
   /** For the TLS handshake and for a whole request head, in milliseconds. */
@@ -37,6 +38,7 @@ export interface ServeContext {
   /** Aborted when the listener stops. */
   readonly stopping: AbortSignal;
   readonly open: OpenResponses;
+  readonly heads: UnfinishedHeads;
 }
 
 /**

@@ -3,6 +3,7 @@
  * credentials, and Stonegate itself. Each of the three kinds has connections that the others cannot use, and
  * within a kind no tenant and no address can use all of them.
  */
+import { TENANT_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -27,8 +28,6 @@ const CONNECTIONS_OF_GUESTS = CONNECTIONS_PER_TENANT / 4;
 /** For probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
-/** All queues of one kind together hold so many times as much as one. */
-const QUEUES = 16;
 
 /**
  * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are
@@ -76,7 +75,7 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     clock,
     queueTimeout,
     queuePerKey: tenantQueue,
-    queue: { requests: QUEUES * requests, bytes: QUEUES * bytes },
+    queue: { requests: TENANT_QUEUES * requests, bytes: TENANT_QUEUES * bytes },
     delayedRelease: CLOSED_CONNECTIONS,
   };
   const connections = {

@@ -2,6 +2,7 @@
  * What a call to the API server consists of: the request and the receiver of its response.
  */
 import type { Readable } from 'node:stream';
+import { STREAM_WINDOW } from '../api/memory-bounds.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
@@ -67,11 +68,6 @@ export interface CallResult {
   readonly aborted: boolean;
 }
 
-/**
- * Bytes of a body that the listener accepts from the client before they are read: the window of an HTTP/2
- * stream.
- */
-const READ_AHEAD = 256 * 1024;
 /** Of a request's objects and its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;
 
@@ -88,5 +84,5 @@ export function heldBytes({
   for (const [name, value] of headers) bytes += name.length + value.length;
   if (Buffer.isBuffer(body)) return bytes + body.length;
   if (framing === 'none') return bytes;
-  return bytes + (framing === 'chunked' ? READ_AHEAD : Math.min(framing, READ_AHEAD));
+  return bytes + (framing === 'chunked' ? STREAM_WINDOW : Math.min(framing, STREAM_WINDOW));
 }

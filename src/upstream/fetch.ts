@@ -2,6 +2,7 @@
  * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a
  * limit.
  */
+import { MAX_READ_RESPONSE, READ_RESPONSES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
@@ -18,9 +19,8 @@ import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 import { type ImpersonationRefusals, pause, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
-const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
-/** Of all responses that are read at the same time, in bytes, and of one account's. */
-const RESPONSE_MEMORY = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
+/** One for all credentials and generations: the memory is the process's. */
+const memory = new ByteBudget(READ_RESPONSES);
 
 export interface FetcherOptions {
   readonly selectPools: SelectPools;
@@ -74,7 +74,6 @@ function createFetch({
   limits,
   responseTimeouts,
 }: FetcherOptions): (...call: [...Parameters<Fetch>, alreadyAccepted: boolean]) => ReturnType<Fetch> {
-  const memory = new ByteBudget(RESPONSE_MEMORY);
   return async ({ account, sender, method, target, headers, body }, signal, alreadyAccepted) => {
     const budgetKey = budgetKeyOf(account);
     const { short, token } = selectPools(sender);
@@ -106,8 +105,8 @@ function createFetch({
           head = { status, headers: responseHeaders(status, received) };
         },
         data(piece) {
-          if (taken + piece.length > MAX_RESPONSE_BYTES)
-            refused = new TooLarge(`the response is over ${MAX_RESPONSE_BYTES} bytes`);
+          if (taken + piece.length > MAX_READ_RESPONSE)
+            refused = new TooLarge(`the response is over ${MAX_READ_RESPONSE} bytes`);
           else if (memory.tryReserve(budgetKey, piece.length)) taken += piece.length;
           else refused = noMemory(account);
           if (refused !== undefined) throw refused;

@@ -77,7 +77,7 @@ export function start(
 export const NODE = [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=16',
+  '--max-semi-space-size=8',
 ] as const;
 
 /** A Node program; resolves when it has announced its port. */

@@ -131,20 +131,20 @@ t.test(
     t.match(await shell.run(`kubectl create namespace web\n${labelled}`), 'namespace/web labeled');
 
     const port = await freePort();
-    const configuration = (mode: string): string => `apiVersion: stonegate.dev/v1alpha1
+    const configuration = (mode: string, admin: string): string => `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 tenancy: { mode: ${mode} }
 admission: { bind: "127.0.0.1:${port}", tls: { certFile: tls.crt, keyFile: tls.key } }
-admin: { bind: "127.0.0.1:0" }
+admin: { bind: "${admin}" }
 `;
     const file = join(shell.folder, 'stonegate.yaml');
     const [inCluster = '', onArktos = ''] = commandsRunBy(TEST, 'docs/admission.md');
-    writeFileSync(file, configuration('shared'));
+    writeFileSync(file, configuration('shared', '0.0.0.0:9090'));
     t.match(
       await shell.run(inCluster),
       'validatingwebhookconfiguration.admissionregistration.k8s.io/stonegate-admission created',
     );
-    writeFileSync(file, configuration('arktos'));
+    writeFileSync(file, configuration('arktos', '127.0.0.1:0'));
     shell.command('stonegate', SERVE_BRIEFLY);
     t.match(await shell.run(onArktos), /validatingwebhookconfiguration\S* configured/);
   },

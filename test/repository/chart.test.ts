@@ -1,5 +1,5 @@
 /** What the chart takes from the code is up to date, and its versions are those of the package. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { RE2JS } from 're2js';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -35,6 +35,11 @@ t.test('the chart has the rules of stonegate manifests rbac (npm run schema)', a
 t.test('the overlays have the rules of stonegate manifests rbac (npm run schema)', async (t) => {
   for (const overlay of OVERLAYS) t.equal(read(`${overlay}/rbac.yaml`), await overlayRBAC(overlay), overlay);
   t.equal(read(`${INDEX_COMPONENT}/rbac.yaml`), indexRBAC());
+});
+
+t.test('in the overlays, probes and Prometheus reach the admin listener', async (t) => {
+  for (const overlay of globSync('config/kubernetes/overlays/*/stonegate.yaml'))
+    t.match(parse(read(overlay)), { admin: { bind: '0.0.0.0:9090' } }, overlay);
 });
 
 t.test("the chart's version, its appVersion and the image's tag are the package's version", async (t) => {

@@ -2,11 +2,9 @@
  * The visible namespaces that open watches hold: their memory counts against the user's tenant. A tenant
  * beyond its bound opens no further watch; four of them take the room of all.
  */
+import { WATCHED_NAMES } from '../../api/memory-bounds.ts';
 import { ByteBudget, type ByteBudgetOptions, type Reservation } from '../../lib/byte-budget.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
-
-/** In all, and of each tenant. */
-const BYTES: ByteBudgetOptions = { total: 128 * 1024 * 1024, perKey: 32 * 1024 * 1024 };
 
 interface Holder {
   readonly bytesPerName: number;
@@ -23,7 +21,7 @@ export class HeldViews {
   readonly #budget: ByteBudget;
   readonly #held = new Map<VisibleNamespaces, Held>();
 
-  constructor(options: ByteBudgetOptions = BYTES) {
+  constructor(options: ByteBudgetOptions = WATCHED_NAMES) {
     this.#budget = new ByteBudget(options);
   }
 

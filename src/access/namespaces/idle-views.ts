@@ -2,6 +2,7 @@
  * The visible namespaces of users without an open watch, within a bound of memory. If there are too many, the
  * tenant that has most loses those that it used least recently: no tenant displaces those of a smaller one.
  */
+import { IDLE_NAMES_BYTES } from '../../api/memory-bounds.ts';
 import type { VisibleNamespaces } from './visible-namespaces.ts';
 
 export interface IdleViewsOptions {
@@ -22,7 +23,6 @@ interface Account {
   bytes: number;
 }
 
-const MAX_BYTES = 96 * 1024 * 1024;
 const MAX_VIEWS = 10_000;
 
 export class IdleViews {
@@ -32,7 +32,7 @@ export class IdleViews {
   #bytes = 0;
   #size = 0;
 
-  constructor({ maxBytes = MAX_BYTES, maxViews = MAX_VIEWS }: IdleViewsOptions = {}) {
+  constructor({ maxBytes = IDLE_NAMES_BYTES, maxViews = MAX_VIEWS }: IdleViewsOptions = {}) {
     this.#maxBytes = maxBytes;
     this.#maxViews = maxViews;
   }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { AccessRules, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
+import { ACCESS_RULES_BYTES } from '../../api/memory-bounds.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change, NamespaceChange } from '../../rbac/change.ts';
@@ -17,7 +18,6 @@ import { compileInSteps } from './access-rules.ts';
 
 /** Milliseconds after the last use. */
 export const RULES_TTL = 10 * 60_000;
-const MAX_BYTES = 64 * 1024 * 1024;
 /** Memory of a document, beside its JSON: objects and strings. */
 const BYTES_PER_CHARACTER = 4;
 const BYTES_PER_KEY = 200;
@@ -81,7 +81,7 @@ export class RulesCache {
 
   constructor(options: RulesCacheOptions) {
     this.#options = options;
-    this.#maxBytes = options.maxBytes ?? MAX_BYTES;
+    this.#maxBytes = options.maxBytes ?? ACCESS_RULES_BYTES;
     this.#unsubscribe = options.index.subscribe({ changed: (change) => this.#changed(change) });
   }
 

@@ -19,6 +19,7 @@ import {
   sealContinue,
 } from '../../access/lists/continue-token.ts';
 import type { TokenSealer } from '../../access/ports.ts';
+import { MAX_MERGED_LIST } from '../../api/memory-bounds.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type ByteBudget, TooLarge } from '../../lib/byte-budget.ts';
@@ -37,9 +38,6 @@ export interface MergedListOptions extends NamespaceRequestOptions {
   /** For the parts of all lists that are being merged. */
   readonly memory: ByteBudget;
 }
-
-/** The longest merged list, in bytes. */
-const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
 /**
  * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
@@ -190,7 +188,7 @@ class NamespaceLists {
   }
 
   #reserve(bytes: number): void {
-    if (this.#bytes + bytes > MAX_LIST_BYTES) throw listTooLarge();
+    if (this.#bytes + bytes > MAX_MERGED_LIST) throw listTooLarge();
     if (!this.#options.memory.tryReserve(this.#request.outgoing.tenant, bytes))
       throw new StatusError(
         'TenantRateExceeded',

@@ -9,6 +9,8 @@ import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
 import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
+const ADMIN = 'admin: { bind: "0.0.0.0:9191" }\n';
+
 /** @param sections of the configuration, besides */
 async function printWith(t: Test, mode: string, sections: string, ...words: readonly string[]) {
   const folder = t.testdir({
@@ -25,7 +27,7 @@ ${sections}`,
   return { code, ...printed, documents: parseAllDocuments(printed.stdout).map((one) => one.toJS()) };
 }
 
-const print = (t: Test, mode: string, ...words: readonly string[]) => printWith(t, mode, '', ...words);
+const print = (t: Test, mode: string, ...words: readonly string[]) => printWith(t, mode, ADMIN, ...words);
 
 const URL = ['--url', 'https://stonegate.example.com:8446'];
 
@@ -38,6 +40,7 @@ t.test('shared: a Deployment without a credential, and two webhooks for users of
   );
   const { spec } = documents[3].spec.template;
   t.match(spec.containers[0].args, ['serve', '--only', 'admission']);
+  t.match(spec.containers[0].ports, [{ containerPort: 8446 }, { name: 'admin', containerPort: 9191 }]);
   t.equal(spec.automountServiceAccountToken, false);
   const { webhooks } = documents[4];
   for (const webhook of webhooks)
@@ -130,7 +133,7 @@ t.test('arktos: policies are registered by themselves, always and without any se
 });
 
 t.test('shared: with upstream the process may review access, and nothing else', async (t) => {
-  const { documents } = await printWith(t, 'shared', UPSTREAM, '--namespace', 'security');
+  const { documents } = await printWith(t, 'shared', ADMIN + UPSTREAM, '--namespace', 'security');
   const [role, binding, ...others] = documents;
   t.strictSame(role.rules, [
     { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -150,7 +153,9 @@ t.test('shared: with upstream the process may review access, and nothing else', 
   t.match(spec.containers[0].volumeMounts[2], { name: 'upstream', mountPath: '/run/stonegate/upstream' });
   t.equal(spec.automountServiceAccountToken, false);
   const certificate = UPSTREAM.replace('tokenFile: ', 'keyFile: x, certFile: ');
-  const own = (await printWith(t, 'shared', certificate)).documents.find(({ kind }) => kind === 'Deployment');
+  const own = (await printWith(t, 'shared', ADMIN + certificate)).documents.find(
+    ({ kind }) => kind === 'Deployment',
+  );
   t.match(own.spec.template.spec.volumes[2], { secret: { secretName: 'stonegate-admission-upstream' } });
 });
 
@@ -216,7 +221,7 @@ t.test('arktos: publishing registers changes of the published kinds, and deletio
 });
 
 t.test('shared: publishing registers the published kinds, and only what concerns it is sent', async (t) => {
-  const { documents } = await printWith(t, 'shared', PUBLISHING);
+  const { documents } = await printWith(t, 'shared', ADMIN + PUBLISHING);
   const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
   for (const kind of ['/secrets', '/resourcequotas/status', 'batch/cronjobs', 'batch/cronjobs/status'])
     for (const operation of ['CREATE', 'UPDATE'])
@@ -241,6 +246,10 @@ t.test('named kinds only: no leases, events or status of nodes', async (t) => {
     t.notMatch(kinds.join(' '), /\*|leases|events|nodes\/status|pods\/status/);
     t.ok(kinds.includes('networking.k8s.io/ingresses'));
   }
+});
+
+t.test('a Deployment whose probes could not reach the admin listener is refused', async (t) => {
+  t.match(await printWith(t, 'shared', ''), { code: 1, stdout: '', stderr: /admin\.bind.*0\.0\.0\.0:9090/ });
 });
 
 t.test('wrong usage', async (t) => {

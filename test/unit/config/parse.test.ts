@@ -46,7 +46,7 @@ t.test('a small configuration gets its defaults, and its file names are made abs
       shutdownGrace: 30_000,
       timeouts: { header: 10_000 },
     },
-    admin: { bind: '0.0.0.0:9090' },
+    admin: { bind: '127.0.0.1:9090' },
     tenancy: { systemTenant: 'system', domains: {} },
     authentication: {
       keystone: { cacheTTL: 60_000, tokenProvider: 'fernet', staleIfUnavailable: 0 },

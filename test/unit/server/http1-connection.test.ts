@@ -9,6 +9,7 @@ import {
   type PendingResponse,
 } from '../../../src/server/http1-connection.ts';
 import { OpenResponses } from '../../../src/server/response-state.ts';
+import { UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { echoTarget, readSome, startListener } from '../../support/server/listening.ts';
@@ -30,6 +31,7 @@ function connectionWithPending(count: number) {
     draining: new AbortController().signal,
     stopping: new AbortController().signal,
     open: new OpenResponses(),
+    heads: new UnfinishedHeads({ clock, logger: silentLogger }),
   });
   const connection = connectionOf(socket);
   const responses = Array.from({ length: count }, (_, index): PendingResponse => {

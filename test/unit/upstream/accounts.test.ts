@@ -3,6 +3,7 @@
  * and discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
 import t, { type Test } from 'tap';
+import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/http1/pool.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
@@ -121,7 +122,8 @@ t.test('a tenant whose queue is full gets 429 at once', async (t) => {
 });
 
 t.test('a body that waits counts as far as it may arrive before it is read', async (t) => {
-  const relay = await relayFor(t, { limits: { tenantQueue: { requests: 100, bytes: 600 * 1024 } } });
+  const bytes = 2.5 * STREAM_WINDOW;
+  const relay = await relayFor(t, { limits: { tenantQueue: { requests: 100, bytes } } });
   fetchMany(relay, tenant('acme'), PER_TENANT);
   await requestsArrive(relay, PER_TENANT);
   const large = 'POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 90000000\r\n\r\n';

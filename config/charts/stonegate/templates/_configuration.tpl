@@ -15,6 +15,7 @@
   "apiVersion" "stonegate.dev/v1alpha1"
   "kind" "StonegateConfiguration"
   "server" (dict "tls" (include "stonegate.tlsFiles" (printf "%s/tls" $run) | fromYaml))
+  "admin" (dict "bind" "0.0.0.0:9090")
   "upstream" (dict
     "server" "https://kubernetes.default.svc"
     "caFile" (printf "%s/upstream/ca.crt" $run)) -}}

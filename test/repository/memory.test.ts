@@ -1,0 +1,83 @@
+/** The code's bounds of memory, their sum in SECURITY.md, and the limits of the chart and the overlays. */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { parse } from 'yaml';
+import * as bounds from '../../src/api/memory-bounds.ts';
+import { MAX_CONNECTIONS } from '../../src/upstream/account-limits.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const KIBIBYTE = 1024;
+
+const document = readFileSync('SECURITY.md', 'utf8').split('\n## Memory\n')[1]?.split('\n## ')[0] ?? '';
+const rows = [...document.matchAll(/^\| ([^|]+) \|.*\| (?:\*\*)?(\d+) MiB(?:\*\*)? \|$/gm)].map(
+  ([, what = '', mebibytes]) => ({ what, mebibytes: Number(mebibytes) }),
+);
+const table = rows.filter(({ what }) => !what.startsWith('**'));
+
+function atMost(what: string): number {
+  const found = rows.filter((row) => row.what.startsWith(what));
+  if (found.length !== 1) throw new Error(`${found.length} rows begin with ${what}`);
+  return found[0]?.mebibytes ?? 0;
+}
+
+function sumOf(counted: typeof rows): number {
+  return counted.reduce((sum, { mebibytes }) => sum + mebibytes, 0);
+}
+
+/** A head, the body twice with what is on its way, and the response. */
+const UNDER_WAY = (64 + 2 * 64 + 256) * KIBIBYTE + 2 * bounds.STREAM_WINDOW;
+
+/** The beginning of a row → what the code allows. */
+const BOUNDED: Readonly<Record<string, number>> = {
+  'Request heads': bounds.MAX_UNFINISHED_HEADS * 256 * KIBIBYTE,
+  'Requests of tenants that wait': bounds.TENANT_QUEUES * bounds.TENANT_QUEUE_BYTES,
+  'Long-running requests': bounds.TENANT_QUEUES * bounds.TENANT_QUEUE_BYTES,
+  'Requests and responses under way': MAX_CONNECTIONS * UNDER_WAY,
+  'Responses that Stonegate reads': 2 * bounds.READ_RESPONSES.total,
+  'Responses that Stonegate makes': bounds.MADE_RESPONSES.total + bounds.MAX_MERGED_LIST,
+  'Names that open watches': bounds.WATCHED_NAMES.total,
+  'The same of users without a watch': bounds.IDLE_NAMES_BYTES,
+  'Compiled access rules': bounds.ACCESS_RULES_BYTES,
+  'Discovery documents of tenants': 2 * bounds.TENANT_DISCOVERY.total,
+  'Discovery documents of the system': 2 * bounds.SYSTEM_DISCOVERY_BYTES,
+  'Bodies under inspection': 2 * bounds.INSPECTED_BODIES.total,
+  'Audit lines': bounds.AUDIT_BYTES,
+};
+
+t.test("SECURITY.md has the code's bounds", async (t) => {
+  for (const [what, bytes] of Object.entries(BOUNDED)) t.equal(atMost(what), bytes / MEBIBYTE, what);
+});
+
+t.test('its sums are those of its rows', async (t) => {
+  const sum = sumOf(table);
+  const twice = sumOf(table.filter(({ what }) => what.endsWith(' *')));
+  t.ok(table.length > 15);
+  t.equal(atMost('**Sum**'), sum);
+  t.equal(atMost('**Sum during a reload**'), sum + twice);
+  t.match(document, `adds ${twice} MiB`);
+});
+
+t.test('the memory limit of the chart and of the overlays holds all of it during a reload', async (t) => {
+  const limits: readonly string[] = [
+    parse(readFileSync('config/charts/stonegate/values.yaml', 'utf8')).resources.limits.memory,
+    parse(readFileSync('config/kubernetes/base/deployment.yaml', 'utf8')).spec.template.spec.containers[0]
+      .resources.limits.memory,
+  ];
+  const [, limit, process] =
+    /overlays, (\d+) MiB,[\s\S]*?beside\s(\d+) MiB of a process/.exec(document) ?? [];
+  t.same(limits, [`${Number(limit) / 1024}Gi`, `${Number(limit) / 1024}Gi`]);
+  t.ok(atMost('**Sum during a reload**') + Number(process) <= Number(limit));
+});
+
+t.test('the young generation has the same size however Stonegate is started', async (t) => {
+  for (const file of ['Dockerfile', 'package.json', 'test/bench/processes.ts', 'docs/performance.md']) {
+    const sizes = readFileSync(file, 'utf8').matchAll(
+      /(?:"|node |'|NODE_OPTIONS=)--max-semi-space-size=(\d+)/g,
+    );
+    t.same(
+      [...sizes].map(([, size]) => size),
+      ['8'],
+      file,
+    );
+  }
+});
