@@ -4,7 +4,6 @@
  */
 import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
-import { uniformSubject } from '../../rbac/attributes.ts';
 import { rulesOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -25,7 +24,8 @@ export function indexedRules(
   trust: RulesTrust | undefined,
 ): RulesStatus | undefined {
   const home = mode.reviewTenant(tenant);
-  if (trust?.access.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust === undefined || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust.access.state(home) !== 'current') return undefined;
   // By name it could be another user.
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
@@ -36,7 +36,7 @@ export function indexedRules(
       ? []
       : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
   );
-  const doubt = doubtAbout(uniformSubject(subject), trust);
+  const doubt = doubtAbout(home, { namespace }, trust);
   const errors = [...(doubt === undefined ? [] : [doubt]), ...missing];
   return {
     resourceRules,
