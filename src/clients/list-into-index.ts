@@ -1,5 +1,6 @@
 /**
- * Lists one resource into the RBAC index, page by page: a list of all tenants' objects would not fit in memory.
+ * Lists one resource into the RBAC index, page by page: all objects of a cluster may be more than fits in
+ * memory.
  */
 import type { IndexedResource } from '../api/rbac-v1.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';

@@ -28,7 +28,7 @@ export interface RBACIndexOptions {
   readonly maxBytes?: number;
 }
 
-/** A list of one resource that is being read: pages are taken one by one, so that none has to be kept. */
+/** A list of one resource that is being read: pages are taken one by one, and none has to stay in memory. */
 export interface ResourceList {
   take(objects: Iterable<StoredObject>): void;
   /** All pages have been taken: what was in none of them is gone. */

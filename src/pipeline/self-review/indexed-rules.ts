@@ -12,7 +12,7 @@ type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 
 /**
  * The rules of a tenant's user, whom the API server does not let create reviews. They are complete unless the
- * index is doubted for the user or another authorizer may decide, since nothing outside the tenant counts. As
+ * index leaves something out or another authorizer may decide, since nothing outside the tenant counts. As
  * in kube-apiserver a role that is missing is an evaluation error, and leaves the rules complete.
  *
  * @returns undefined if the index does not know them
