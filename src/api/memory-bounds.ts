@@ -16,6 +16,8 @@ interface SharedBound {
 export const TENANT_QUEUE_BYTES = 2 * MEBIBYTE;
 /** All queues of one kind together hold so many times as much as one. */
 export const TENANT_QUEUES = 16;
+/** The queues of writes that Arktos has reviewed together hold so many times as much as one. */
+export const REVIEWED_WRITE_QUEUES = 4;
 /** The window of an HTTP/2 stream: bytes of a body that a client may send before they are read. */
 export const STREAM_WINDOW = 128 * 1024;
 /** The longest response that Stonegate reads for itself. */
@@ -26,6 +28,8 @@ export const READ_RESPONSES: SharedBound = { total: 64 * MEBIBYTE, perKey: 32 * 
 export const MAX_MERGED_LIST = 32 * MEBIBYTE;
 /** Responses that Stonegate makes itself, until their clients have read them. */
 export const MADE_RESPONSES: SharedBound = { total: 96 * MEBIBYTE, perKey: MAX_MERGED_LIST };
+/** The RBAC index; the default of `access.maxIndexBytes`. */
+export const INDEX_BYTES = 96 * MEBIBYTE;
 /** Bodies under inspection. */
 export const INSPECTED_BODIES: SharedBound = { total: 32 * MEBIBYTE, perKey: 8 * MEBIBYTE };
 /** Discovery documents of tenants: a few forms of the large OpenAPI document beside all small ones. */
@@ -35,7 +39,7 @@ export const SYSTEM_DISCOVERY_BYTES = 16 * MEBIBYTE;
 /** Names that open watches of namespaces show. */
 export const WATCHED_NAMES: SharedBound = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
 /** Visible namespaces of users without a watch. */
-export const IDLE_NAMES_BYTES = 32 * MEBIBYTE;
+export const IDLE_NAMES_BYTES = 16 * MEBIBYTE;
 /** Compiled access rules of users. */
 export const ACCESS_RULES_BYTES = 32 * MEBIBYTE;
 /** Audit lines that are not written yet. */

@@ -3,6 +3,7 @@
  * most five times a second and lets the other writes wait in order of arrival. So that a tenant does not wait
  * for all writes of another, only a few for each URL are sent at once, those of each account in turn.
  */
+import { REVIEWED_WRITE_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore, Queues } from '../lib/keyed-semaphore.ts';
@@ -13,8 +14,6 @@ import { stonegateQueueFull, tenantQueueFull, timedOut, unavailable } from './fa
 const WRITES_PER_URL = 4;
 /** Of all users of a tenant who have entered others. */
 const WRITES_OF_GUESTS = 1;
-/** The queues of all URLs together hold so many times as much as one tenant's at one URL. */
-const QUEUES = 4;
 /**
  * Of one account at one URL, if the connection was closed before the response: the API server may still call
  * the webhook.
@@ -43,7 +42,7 @@ export interface ReviewedWrites {
 export function createReviewedWrites(options: ReviewedWritesOptions): ReviewedWrites {
   const { clock, queueTimeout, tenantQueue, pathOf } = options;
   const { requests, bytes } = tenantQueue;
-  const queue = { requests: QUEUES * requests, bytes: QUEUES * bytes };
+  const queue = { requests: REVIEWED_WRITE_QUEUES * requests, bytes: REVIEWED_WRITE_QUEUES * bytes };
   const queues = new Queues(queue);
   const urls = new Map<string, KeyedSemaphore>();
 

@@ -32,6 +32,7 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'Request heads': bounds.MAX_UNFINISHED_HEADS * 256 * KIBIBYTE,
   'Requests of tenants that wait': bounds.TENANT_QUEUES * bounds.TENANT_QUEUE_BYTES,
   'Long-running requests': bounds.TENANT_QUEUES * bounds.TENANT_QUEUE_BYTES,
+  'Writes that wait for a turn': bounds.REVIEWED_WRITE_QUEUES * bounds.TENANT_QUEUE_BYTES,
   'Requests and responses under way': MAX_CONNECTIONS * UNDER_WAY,
   'Responses that Stonegate reads': 2 * bounds.READ_RESPONSES.total,
   'Responses that Stonegate makes': bounds.MADE_RESPONSES.total + bounds.MAX_MERGED_LIST,
@@ -40,6 +41,7 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'Compiled access rules': bounds.ACCESS_RULES_BYTES,
   'Discovery documents of tenants': 2 * bounds.TENANT_DISCOVERY.total,
   'Discovery documents of the system': 2 * bounds.SYSTEM_DISCOVERY_BYTES,
+  'The RBAC index': bounds.INDEX_BYTES,
   'Bodies under inspection': 2 * bounds.INSPECTED_BODIES.total,
   'Audit lines': bounds.AUDIT_BYTES,
 };
