@@ -163,6 +163,7 @@ function assemble(
     answerers: answerers(build, adapters),
     bodies: createBodyInspection({
       admissions: bodyAdmissions(stages.mode, reviewer),
+      convertsProtobuf: stages.mode.protobuf === 'asJSON',
       memory: new ByteBudget(INSPECTED_BYTES),
       fetcher: upstream,
       clock: stages.clock,
