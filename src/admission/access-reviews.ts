@@ -5,21 +5,14 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 import type { TenantName } from '../api/identity.ts';
-import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedRequest } from './body-admission.ts';
 import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 
 export interface AccessReviewsOptions {
-  /**
-   * Whether the API server knows tenants: then it numbers protobuf fields differently, and every user's
-   * review is sent as JSON.
-   */
-  readonly knowsTenants: (tenant: TenantName) => boolean;
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
   readonly isConfined: (tenant: TenantName) => boolean;
-  /** Reads a review that is encoded as protobuf. */
-  readonly decodeProtobuf: (body: Uint8Array, info: ResourceRequest) => unknown;
 }
 
 const GROUP = 'authorization.k8s.io';
@@ -38,22 +31,13 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['selfsubjectaccessreviews', 'SelfSubjectAccessReview'],
 ]);
 
-/** Whether the request creates a review that this plugin reads, also as protobuf. */
-export function isAccessReview(info: RequestInfo): boolean {
-  return info.isResourceRequest && info.apiGroup === GROUP && KINDS.has(info.resource);
-}
-
-export function createAccessReviewsAdmission({
-  knowsTenants,
-  isConfined,
-  decodeProtobuf,
-}: AccessReviewsOptions): BodyAdmission {
+export function createAccessReviewsAdmission({ isConfined }: AccessReviewsOptions): BodyAdmission {
   return {
     name: 'access-reviews',
     maxBytes: MAX_BYTES,
     formats: new Set(['object']),
-    concerns: (info, tenant) => isAccessReview(info) && knowsTenants(tenant),
-    decodeProtobuf,
+    concerns: ({ apiGroup, resource }, tenant) =>
+      apiGroup === GROUP && KINDS.has(resource) && isConfined(tenant),
     admit({ content }, request) {
       const { info, tenant } = request;
       const kind = KINDS.get(info.resource) ?? '';
@@ -61,11 +45,9 @@ export function createAccessReviewsAdmission({
       const sent = textOf(review, 'kind');
       if (sent !== '' && sent !== kind) throw malformed(`its kind is not ${kind}`);
       const spec = objectOf(fieldOf(review, 'spec') ?? {}, 'spec');
-      const apiVersion = `${info.apiGroup}/${info.apiVersion}`;
-      if (!isConfined(tenant)) return { ...review, kind, apiVersion };
       return {
         kind,
-        apiVersion,
+        apiVersion: `${info.apiGroup}/${info.apiVersion}`,
         ...metadataOf(review, kind),
         spec: { ...subjectOf(spec, kind, request), ...attributesOf(spec, tenant, request) },
       };

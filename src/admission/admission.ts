@@ -1,12 +1,11 @@
 /**
  * Admission decided on the request's head: rules about its form that are cheaper to check here than to let
  * the API server discover. A plugin refuses by throwing.
- * https://kubernetes.io/docs/reference/access-authn-authz/authorization/;
- * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding; RFC 9110 §15.5.14
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/; RFC 9110 §15.5.14
  */
 import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
+import { type HeaderList, headerValue } from '../lib/header-list.ts';
 
 export interface AdmittedRequest {
   readonly method: string;
@@ -45,25 +44,6 @@ export function createBodySizeAdmission(maxBytes: number): AdmissionPlugin {
       const declared = Number(headerValue(headers, 'content-length') ?? 0);
       if (declared <= maxBytes) return;
       throw new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
-    },
-  };
-}
-
-const PROTOBUF = /^\s*application\/vnd\.kubernetes\.protobuf\s*(?:;|,|$)/i;
-const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-
-/** @param isDecoded whether Stonegate reads the request's body itself and sends it on as JSON */
-export function createProtobufBodyAdmission(isDecoded: (info: RequestInfo) => boolean): AdmissionPlugin {
-  return {
-    name: 'protobuf-body',
-    admit({ method, headers }, info) {
-      if (!info.isResourceRequest || WITHOUT_BODY.has(method)) return;
-      if (!headerValues(headers, 'content-type').some((type) => PROTOBUF.test(type))) return;
-      if (isWorkload(info) || isDecoded(info)) return;
-      throw new StatusError(
-        'MediaTypeUnsupported',
-        'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
-      );
     },
   };
 }

@@ -58,12 +58,6 @@ export interface BodyAdmission {
   /** Whether the body has to be inspected. Decides at once, for every request with a body. */
   concerns(info: ResourceRequest, tenant: TenantName): boolean;
   /**
-   * Reads a protobuf body as the JSON it stands for. Without it, protobuf is refused with 415.
-   *
-   * @throws Error if the bytes are no such message
-   */
-  decodeProtobuf?(body: Uint8Array, info: ResourceRequest): unknown;
-  /**
    * @returns what to forward instead; undefined to forward the body as it came
    * @throws StatusError
    */

@@ -7,18 +7,13 @@ import { createDefinitionScope } from '../admission/definition-scope.ts';
 import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import type { TenantName } from '../api/identity.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
-import { decodeSubjectReview } from '../pipeline/self-review/review-protobuf.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 export function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
-  const knowsTenants = (tenant: TenantName) => mode.reviewTenant(tenant) !== undefined;
-  const isConfined = (tenant: TenantName) => knowsTenants(tenant) && !mode.isSystem(tenant);
+  const isConfined = (tenant: TenantName) =>
+    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
   return [
-    createAccessReviewsAdmission({
-      knowsTenants,
-      isConfined,
-      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
-    }),
+    createAccessReviewsAdmission({ isConfined }),
     ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
     createRoleBindingsAdmission({
       isConfined,

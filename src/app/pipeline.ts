@@ -164,6 +164,7 @@ function assemble(
     bodies: createBodyInspection({
       admissions: bodyAdmissions(stages.mode, reviewer),
       reviewPathOf: reviewPathsOf(build.loaded),
+      convertsProtobuf: stages.mode.protobuf === 'asJSON',
       memory: new ByteBudget(INSPECTED_BODIES),
       fetcher: upstream,
       clock: stages.clock,

@@ -2,14 +2,8 @@
  * The stages of a configuration, as `pipeline/stages.ts` wants them: the ordered authorizers and admission
  * plugins, and what the other stages ask.
  */
-import { isAccessReview } from '../admission/access-reviews.ts';
-import {
-  createBodySizeAdmission,
-  createProtobufBodyAdmission,
-  methodAdmission,
-} from '../admission/admission.ts';
+import { createBodySizeAdmission, methodAdmission } from '../admission/admission.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
-import type { RequestInfo } from '../api/request-info.ts';
 import { createAnonymousAccess } from '../authentication/anonymous.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
@@ -28,7 +22,6 @@ import { parseTrustedProxies } from '../pipeline/request/client-address.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { Policies } from '../policy/ports.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
-import { isSelfReview } from '../tenancy/self-review.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build } from './build.ts';
 import { createOwnRights } from './upstream.ts';
@@ -95,12 +88,6 @@ function admission(mode: TenancyMode, bodyBytes: number): Stages['admission'] {
   return [
     methodAdmission,
     createBodySizeAdmission(bodyBytes),
-    ...(mode.protobuf === 'refused' ? [createProtobufBodyAdmission(isDecoded)] : []),
     ...(mode.watchLists === 'refused' ? [watchListAdmission] : []),
   ];
-}
-
-/** Whether Stonegate reads the body itself, and sends it on as JSON. */
-function isDecoded(info: RequestInfo): boolean {
-  return isSelfReview(info) || isAccessReview(info);
 }

@@ -141,3 +141,8 @@ function isWellFormed(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isWellFormed);
   return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
 }
+
+/** Whether another program reads the same number, and not a rounded one. */
+export function isExactNumber(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}

@@ -55,7 +55,7 @@ export function createArktosMode({
     readableResources: showsOwnTenant ? READABLE : new Map(),
     hiddenGroups: CLUSTER_SCOPED_GROUPS,
     watchEvents: 'filtered',
-    protobuf: 'refused',
+    protobuf: 'asJSON',
     watchLists: 'refused',
     listsAtRevision: false,
     isSystem,

@@ -22,11 +22,6 @@ const REVIEWS: ReadonlyMap<string, SelfReview> = new Map([
   ['authentication.k8s.io/v1alpha1/selfsubjectreviews', 'subject'],
 ]);
 
-/** Whether Stonegate reads the request's body itself. */
-export function isSelfReview(info: RequestInfo): boolean {
-  return selfReviewOf(info) !== undefined;
-}
-
 /** @returns undefined if the request is no self review */
 export function selfReviewOf(info: RequestInfo): SelfReview | undefined {
   if (!info.isResourceRequest || info.verb !== 'create') return undefined;

@@ -133,10 +133,10 @@ export interface TenancyMode {
   /** `filtered` if the API server's BOOKMARK events hold objects of other tenants: then they are dropped. */
   readonly watchEvents: 'filtered' | 'asTheyAre';
   /**
-   * `refused` if the API server numbers fields differently from Kubernetes, so that each would read another
-   * object.
+   * `asJSON` if the API server numbers fields differently from Kubernetes, so that each would read another
+   * object: bodies are converted, and responses are requested in JSON.
    */
-  readonly protobuf: 'refused' | 'asItIs';
+  readonly protobuf: 'asJSON' | 'asItIs';
   /**
    * `refused` if the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never
    * comes.

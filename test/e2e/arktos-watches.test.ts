@@ -91,21 +91,6 @@ t.test('a client that accepts nothing but protobuf gets 406', async (t) => {
   t.equal(headers['content-type'], 'application/json');
 });
 
-t.test('an object in protobuf is not taken, and none is made', async (t) => {
-  const before = apiServer.requests.length;
-  const { status, json } = await ask(alice, '/api/v1/namespaces/default/configmaps', {
-    method: 'POST',
-    headers: { 'content-type': PROTOBUF },
-    body: 'k8s\0',
-  });
-  t.equal(status, 415);
-  t.match(json(), { reason: 'UnsupportedMediaType' });
-  t.same(
-    apiServer.requests.slice(before).filter(({ method }) => method === 'POST'),
-    [],
-  );
-});
-
 t.test('an informer that requests its list as a watch gets the error after which it lists', async (t) => {
   const { status, json } = await ask(
     alice,

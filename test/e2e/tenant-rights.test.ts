@@ -5,6 +5,7 @@
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
+import { encodeObject, type Message } from '../support/protobuf.ts';
 import { type Ask, type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -55,10 +56,11 @@ function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject 
   };
 }
 
+const PROTOBUF_TYPE = { 'content-type': 'application/vnd.kubernetes.protobuf' };
 const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
   method: 'POST',
   headers,
-  body: typeof body === 'string' ? body : JSON.stringify(body),
+  body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
 /** The API server's response to Stonegate's own credential, impersonating mia. */
@@ -99,6 +101,15 @@ t.test('bindings of a tenant’s user', async (t) => {
     const before = stored();
     const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: view}\n`;
     const json = JSON.stringify(binding('j', { name: 'view' }));
+    const roleRef: Message = [
+      [1, RBAC],
+      [2, 'ClusterRole'],
+      [3, 'view'],
+    ];
+    const protobuf = encodeObject(`${RBAC}/v1`, 'RoleBinding', [
+      [1, [[1, 'p']]],
+      [3, roleRef],
+    ]);
     for (const [path, options, status] of [
       [place, post(json), 403],
       [full, post(json), 403],
@@ -109,7 +120,8 @@ t.test('bindings of a tenant’s user', async (t) => {
       [`/apis/${RBAC}/v1/clusterrolebindings`, post(json), 403],
       [`${place}/new`, { ...post(binding('new', { name: 'view' })), method: 'PUT' }, 403],
       [place, post(yaml, { 'content-type': 'application/yaml' }), 403],
-      [place, post(json, { 'content-type': 'application/vnd.kubernetes.protobuf' }), 415],
+      [place, post(protobuf, PROTOBUF_TYPE), 403],
+      [place, post(json, PROTOBUF_TYPE), 400],
       [place, post(json, { 'content-encoding': 'gzip' }), 415],
       [place, post(json.replace('"roleRef":', '"roleRef":{"name":"x"},"roleRef":')), 400],
       [place, post(json.replace('"roleRef":', '"RoleRef":')), 400],

@@ -92,11 +92,7 @@ t.test('a review that is forwarded is about a user of the tenant in the tenant',
       nonResourceAttributes: fc.constantFrom('null', 'null', '{"path":"/metrics"}'),
     }),
   });
-  const admission = createAccessReviewsAdmission({
-    knowsTenants: () => true,
-    isConfined: () => true,
-    decodeProtobuf: () => ({}),
-  });
+  const admission = createAccessReviewsAdmission({ isConfined: () => true });
   const request = inspectedRequest({
     path: '/apis/authorization.k8s.io/v1/tenants/acme/subjectaccessreviews',
   });

@@ -124,7 +124,7 @@ t.test('each package is imported in its home alone', async (t) => {
 t.test('imports name the file, with its ending', async (t) => {
   const offences = files.flatMap(({ path, imports }) =>
     imports
-      .filter(({ own, target, typeOnly }) => own && !typeOnly && !target.endsWith('.ts'))
+      .filter(({ own, target, typeOnly }) => own && !typeOnly && !/\.(ts|json)$/.test(target))
       .map(({ target }) => `${path} imports ${target} without its ending`),
   );
   t.same(offences, []);

@@ -26,7 +26,7 @@ interface FakeOptions {
   readonly target?: string;
   readonly headers?: HeaderList;
   readonly peerAddress?: string;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly upgrade?: Upgrade;
 }
 

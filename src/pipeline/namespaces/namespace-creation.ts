@@ -4,10 +4,7 @@
  */
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import { decodeObject, isKubernetesProtobuf, type Message } from '../../lib/kubernetes-protobuf.ts';
-
-/** Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto. */
-const OBJECT: Message = new Map([[1, ['metadata', new Map([[6, ['resourceVersion']]])]]]);
+import { decodeObject, isKubernetesProtobuf } from '../../lib/kubernetes-protobuf.ts';
 
 /** Whether the request may create a namespace; an apply does so with PATCH. */
 export function mayCreateNamespace({ verb, apiGroup, resource, subresource }: ResourceRequest): boolean {
@@ -32,8 +29,9 @@ export function createdRevision(body: Buffer): number | undefined {
 
 function metadataOf(body: Buffer): unknown {
   try {
-    if (isKubernetesProtobuf(body)) return decodeObject(body, OBJECT).metadata;
-    const object: unknown = JSON.parse(body.toString('utf8'));
+    const object: unknown = isKubernetesProtobuf(body)
+      ? decodeObject(body)
+      : JSON.parse(body.toString('utf8'));
     return isJSONObject(object) ? object.metadata : undefined;
   } catch {
     return undefined;

@@ -28,7 +28,7 @@ export function withAcceptedTypes(
 ): HeaderList {
   if (!info.isResourceRequest || isWorkload(info)) return headers;
   if (isFilteredWatch(info, mode)) return inPlainJSON(headers);
-  return mode.protobuf === 'refused' ? withoutProtobuf(headers) : headers;
+  return mode.protobuf === 'asJSON' ? withoutProtobuf(headers) : headers;
 }
 
 /**

@@ -17,8 +17,13 @@ export function bodyType<T>(headers: HeaderList, accepted: readonly (readonly [t
   const encodings = headerValues(headers, 'content-encoding').map((value) => value.trim().toLowerCase());
   if (found !== undefined && more.length === 0 && encodings.every((encoding) => encoding === 'identity'))
     return found[1];
-  throw new StatusError(
+  throw unsupportedType(accepted.map(([one]) => one));
+}
+
+/** In the API server's words. */
+export function unsupportedType(accepted: readonly string[]): StatusError {
+  return new StatusError(
     'MediaTypeUnsupported',
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.map(([one]) => one).join(', ')}`,
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 }

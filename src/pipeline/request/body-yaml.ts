@@ -3,6 +3,7 @@
  * a text. What has no form in JSON, or could be read in two ways, is refused. https://yaml.org/spec/1.2.2/
  */
 import { isScalar, parseDocument, visit } from 'yaml';
+import { isExactNumber } from '../../lib/strict-json.ts';
 
 /**
  * YAML takes some five microseconds a byte to parse, whatever it says, and a tenant's users may send as much
@@ -26,7 +27,7 @@ export function parseYAMLBody(bytes: Uint8Array): unknown {
       if (new Set(keys).size < keys.length) throw new SyntaxError('a key occurs twice in one map');
     },
     Scalar(_, { value }) {
-      if (typeof value === 'number' && !isExact(value))
+      if (typeof value === 'number' && !isExactNumber(value))
         throw new SyntaxError('a number cannot be kept exactly: send JSON');
       if (typeof value === 'string' && !value.isWellFormed())
         throw new SyntaxError('a string holds half of a surrogate pair');
@@ -46,8 +47,4 @@ function decodeUTF8(bytes: Uint8Array): string {
 function keyName(key: unknown): string {
   if (isScalar(key) && typeof key.value === 'string') return key.value;
   throw new SyntaxError('a key is no string');
-}
-
-function isExact(value: number): boolean {
-  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }

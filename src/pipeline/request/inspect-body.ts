@@ -1,9 +1,10 @@
 /**
- * Reads the bodies that an admission plugin has to see before they are forwarded, and those of writes for
- * which others wait. The body is read whole, bounded in size, time and memory; what is forwarded is exactly
- * what the plugins have seen.
+ * Reads the bodies that an admission plugin has to see before they are forwarded, those in protobuf that the
+ * API server would misread, and those of writes for which others wait. The body is read whole, bounded in
+ * size, time and memory; what is forwarded is exactly what the plugins have seen.
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
+import { isWorkload } from '../../api/request-info.ts';
 import type { ReviewPathOf } from '../../api/reviewed-writes.ts';
 import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
@@ -13,11 +14,13 @@ import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import type { UpstreamFetcher } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
-import { forwardedType, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
+import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
 import { readBody } from './read-body.ts';
 
 export interface BodyInspectionOptions {
   readonly admissions: readonly BodyAdmission[];
+  /** Whether every body in protobuf is forwarded as JSON. */
+  readonly convertsProtobuf: boolean;
   /**
    * Requests that other tenants' wait for while they are sent (Arktos): a body must not arrive slowly then.
    * Absent if there are none.
@@ -49,24 +52,27 @@ export interface BodyInspection {
   inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
 }
 
-/** Methods whose body Kubernetes reads no object from. */
-const WITHOUT_OBJECT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
-/** The API server reads no larger body. */
-const MAX_WRITE = 3 * 1024 * 1024;
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What kube-apiserver reads of a body at most. */
+const MAX_BYTES = 3 * 1024 * 1024;
 /** Fields that describe another body than the one that is sent. */
 const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-encoding']);
 const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
 
 export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
-  const { admissions, memory, reviewPathOf } = options;
+  const { admissions, convertsProtobuf, memory, reviewPathOf } = options;
   return {
     inspect(outgoing) {
       const { exchange, info, tenant } = outgoing;
-      if (!info.isResourceRequest || outgoing.route.kind !== 'forward') return undefined;
-      const concerned = WITHOUT_OBJECT.has(exchange.method)
-        ? []
-        : admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
-      if (concerned.length === 0)
+      if (WITHOUT_BODY.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
+        return undefined;
+      // The options of a deletion concern no plugin.
+      const concerned =
+        exchange.method === 'DELETE'
+          ? []
+          : admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
+      const isConverted = convertsProtobuf && isProtobuf(exchange.headers) && !isWorkload(info);
+      if (concerned.length === 0 && !isConverted)
         return reviewPathOf?.(exchange.method, info) === undefined ? undefined : readWhole(outgoing, options);
       const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
       if (release === undefined) throw noMemory();
@@ -92,7 +98,7 @@ async function readWhole(
     if (!reservation.resize(bytes)) throw noMemory();
   };
   try {
-    const limits = { bodyBytes: MAX_WRITE, bodyTimeout, what: 'this resource', onSize };
+    const limits = { bodyBytes: MAX_BYTES, bodyTimeout, what: 'this resource', onSize };
     return { body: await readBody(exchange, limits, clock), headers: upstreamHeaders, release };
   } catch (error) {
     release();
@@ -117,7 +123,7 @@ function bytesToReserve(headers: HeaderList, admissions: readonly BodyAdmission[
 }
 
 function maxBytes(admissions: readonly BodyAdmission[]): number {
-  return Math.min(...admissions.map((one) => one.maxBytes));
+  return Math.min(MAX_BYTES, ...admissions.map((one) => one.maxBytes));
 }
 
 function tooLarge(bytes: number): StatusError {
@@ -137,15 +143,19 @@ async function inspectBy(
   const type = mediaTypeOf(exchange.method, exchange.headers, admissions);
   const bodyBytes = bytesOf(type, admissions);
   const bytes = await readBody(exchange, { bodyBytes, bodyTimeout, what: 'this resource' }, clock);
-  const sent = parseBody(bytes, type, request.info, admissions);
+  // Nothing stands for no options of a deletion.
+  const sent = bytes.length === 0 && admissions.length === 0 ? bytes : parseBody(bytes, type.encoding);
   let content = sent;
   for (const admission of admissions) {
     const { format } = type;
     content = (await admission.admit({ format, content }, request)) ?? content;
   }
-  const asItCame = content === sent && type.encoding === 'json';
+  const asItCame = content === sent && (type.encoding === 'json' || sent === bytes);
+  const body = asItCame ? bytes : Buffer.from(JSON.stringify(content));
+  // Controls and empty messages are much longer in JSON.
+  if (body.length > MAX_BYTES) throw tooLarge(MAX_BYTES);
   return {
-    body: asItCame ? bytes : Buffer.from(JSON.stringify(content)),
+    body,
     headers: [...without(upstreamHeaders, ABOUT_THE_BODY), ['Content-Type', forwardedType(type.format)]],
   };
 }

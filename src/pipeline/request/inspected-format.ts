@@ -8,10 +8,10 @@
 import type { BodyAdmission, BodyFormat } from '../../admission/body-admission.ts';
 import { malformed } from '../../admission/body-fields.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
-import type { ResourceRequest } from '../../api/request-info.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import { type HeaderList, headerValues } from '../../lib/header-list.ts';
+import { decodeObject } from '../../lib/kubernetes-protobuf.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
-import { bodyType } from './body-type.ts';
+import { bodyType, unsupportedType } from './body-type.ts';
 import { parseYAMLBody } from './body-yaml.ts';
 
 /** How a body is encoded, and what it means. */
@@ -45,12 +45,15 @@ export function mediaTypeOf(
   admissions: readonly BodyAdmission[],
 ): MediaType {
   const types = method === 'PATCH' ? PATCH_TYPES : OBJECT_TYPES;
-  const accepted = Object.entries(types).filter(([, type]) => admissions.every((one) => reads(one, type)));
+  const accepted = Object.entries(types).filter(([, { format }]) =>
+    admissions.every(({ formats }) => formats.has(format)),
+  );
   return bodyType(headers, accepted);
 }
 
-function reads({ formats, decodeProtobuf }: BodyAdmission, { encoding, format }: MediaType): boolean {
-  return formats.has(format) && (encoding !== 'protobuf' || decodeProtobuf !== undefined);
+/** Whether any of the fields names protobuf, however it is written. */
+export function isProtobuf(headers: HeaderList): boolean {
+  return headerValues(headers, 'content-type').some((type) => type.toLowerCase().includes(PROTOBUF_TYPE));
 }
 
 /** The field's value for the API server; YAML and protobuf are forwarded as JSON. */
@@ -58,20 +61,16 @@ export function forwardedType(format: BodyFormat): string {
   return format === 'object' ? JSON_TYPE : `application/${format}+json`;
 }
 
-/** @throws StatusError BodyMalformed */
-export function parseBody(
-  bytes: Buffer,
-  { encoding }: MediaType,
-  info: ResourceRequest,
-  admissions: readonly BodyAdmission[],
-): unknown {
+/** @throws StatusError BodyMalformed; MediaTypeUnsupported for protobuf of a kind that is not built in */
+export function parseBody(bytes: Buffer, encoding: MediaType['encoding'], limits = JSON_LIMITS): unknown {
   try {
-    if (encoding === 'json') return parseStrictJSON(bytes, JSON_LIMITS);
+    if (encoding === 'json') return parseStrictJSON(bytes, limits);
     if (encoding === 'yaml') return parseYAMLBody(bytes);
-    const decoder = admissions.find(({ decodeProtobuf }) => decodeProtobuf !== undefined);
-    return decoder?.decodeProtobuf?.(bytes, info);
+    const object = decodeObject(bytes);
+    if (object !== undefined) return object;
   } catch (cause) {
     const why = cause instanceof SyntaxError ? cause.message : `it is no ${encoding} of its kind`;
     throw malformed(why, cause);
   }
+  throw unsupportedType([JSON_TYPE]);
 }

@@ -51,9 +51,7 @@ async function answerAccess(
   crossing: Crossing,
   options: GuestReviewOptions,
 ): Promise<UpstreamResponse> {
-  const asked = accessQuestion(
-    await readReviewSpec(outgoing.exchange, 'access', options.limits, options.clock),
-  );
+  const asked = accessQuestion(await readReviewSpec(outgoing.exchange, options.limits, options.clock));
   const { tenant } = crossing;
   const spec =
     'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;

@@ -65,7 +65,7 @@ async function answerReview(
   const { limits, clock, requestAs = async (outgoing) => outgoing } = options;
   // Its response depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
-  const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
+  const spec = await readReviewSpec(outgoing.exchange, limits, clock);
   if (route.review === 'rules') {
     const namespace = rulesNamespace(spec);
     return answerRules(await requestAs(outgoing, namespace), route, namespace, options);

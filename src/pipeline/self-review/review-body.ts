@@ -8,12 +8,11 @@ import type { NonResourceAttributes, ResourceAttributes } from '../../api/author
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
-import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import type { Exchange } from '../ports.ts';
 import { bodyType } from '../request/body-type.ts';
+import { parseBody } from '../request/inspected-format.ts';
 import { type BodyLimits, readBody } from '../request/read-body.ts';
-import { decodeReview } from './review-protobuf.ts';
 
 /** What an access review asks: one of the two. */
 export type AccessQuestion =
@@ -44,14 +43,12 @@ const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
  */
 export async function readReviewSpec(
   exchange: Exchange,
-  review: 'access' | 'rules',
   limits: BodyLimits,
   clock: Clock,
 ): Promise<JSONObject> {
-  const type = bodyType(exchange.headers, TYPES);
+  const encoding = bodyType(exchange.headers, TYPES);
   const body = await readBody(exchange, { ...limits, what: 'a review of oneself' }, clock);
-  const read = type === 'protobuf' ? parseProtobuf(body, review) : parseJSON(body);
-  const { spec = {} } = objectOf(read, 'the body');
+  const { spec = {} } = objectOf(parseBody(body, encoding, LIMITS), 'the body');
   return objectOf(spec, 'spec');
 }
 
@@ -81,23 +78,6 @@ function withTenant({
 /** @throws StatusError BodyMalformed */
 export function rulesNamespace(spec: JSONObject): string {
   return strings(spec, ['namespace']).namespace ?? '';
-}
-
-function parseJSON(body: Buffer): unknown {
-  try {
-    return parseStrictJSON(body, LIMITS);
-  } catch (error) {
-    if (error instanceof SyntaxError) throw malformed(error.message, error);
-    throw error;
-  }
-}
-
-function parseProtobuf(body: Buffer, review: 'access' | 'rules'): unknown {
-  try {
-    return decodeReview(body, review);
-  } catch (cause) {
-    throw malformed('the body is no protobuf of its kind', cause);
-  }
 }
 
 function strings<K extends string>(source: unknown, keys: readonly K[]): Partial<Record<K, string>> {

@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parse as parseYAML } from 'yaml';
+import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
+import { decodeObject } from '../../../src/lib/kubernetes-protobuf.ts';
 import type { Cluster } from './cluster.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { parseBody } from './patches.ts';
-import { decodeProtobuf, PROTOBUF_TYPE } from './protobuf.ts';
 import { encodeProtobuf } from './protobuf-answers.ts';
 import type { RequestPath } from './request-path.ts';
 import { ApiError, badRequest } from './statuses.ts';
@@ -78,7 +79,7 @@ export async function readObject(request: IncomingMessage, kind: string): Promis
     throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
   const object =
     type === PROTOBUF_TYPE
-      ? decodeProtobuf(bytes)
+      ? decodeObject(bytes)
       : type === YAML_TYPE
         ? parseYAML(bytes.toString('utf8'), { merge: true, uniqueKeys: false })
         : parseBody(bytes.toString('utf8'));

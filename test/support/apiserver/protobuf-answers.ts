@@ -5,10 +5,9 @@
  * simplification.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
+import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
+import { encodeMessage, encodeObject, type Message } from '../protobuf.ts';
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
-import { PROTOBUF_TYPE } from './protobuf.ts';
-
-const MAGIC = Buffer.from('k8s\0');
 
 /** Whether protobuf is the first form in an Accept header that the server has. */
 export function prefersProtobuf(accept: string): boolean {
@@ -22,44 +21,39 @@ export function prefersProtobuf(accept: string): boolean {
 
 /** An object or a list of them, in the envelope. */
 export function encodeProtobuf(object: JsonObject): Buffer {
-  const type = Buffer.concat([text(1, textAt(object, 'apiVersion')), text(2, textAt(object, 'kind'))]);
-  return Buffer.concat([MAGIC, field(1, type), field(2, messageOf(object)), text(3, ''), text(4, '')]);
+  return encodeObject(textAt(object, 'apiVersion'), textAt(object, 'kind'), messageOf(object));
 }
 
 /** One event of a watch, with its length before it. */
 export function encodeProtobufEvent(type: string, object: JsonObject): Buffer {
-  const event = Buffer.concat([text(1, type), field(2, field(1, encodeProtobuf(object)))]);
+  const event = encodeMessage([
+    [1, type],
+    [2, [[1, encodeProtobuf(object)]]],
+  ]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(event.length);
   return Buffer.concat([length, event]);
 }
 
-function messageOf(object: JsonObject): Buffer {
+function messageOf(object: JsonObject): Message {
   if ('items' in object)
-    return Buffer.concat([
-      field(1, Buffer.alloc(0)),
-      ...objectsAt(object, 'items').map((item) => field(2, messageOf(item))),
-    ]);
+    return [[1, []], ...objectsAt(object, 'items').map((item) => [2, messageOf(item)] as const)];
   const metadata = objectAt(object, 'metadata');
-  const meta = Buffer.concat([text(1, textAt(metadata, 'name')), text(3, textAt(metadata, 'namespace'))]);
   const data = objectAt(object, 'data');
-  const entries = Object.keys(data).map((key) =>
-    field(2, Buffer.concat([text(1, key), text(2, textAt(data, key))])),
-  );
-  return Buffer.concat([field(1, meta), ...entries]);
-}
-
-function text(number: number, value: string): Buffer {
-  return field(number, Buffer.from(value));
-}
-
-function field(number: number, bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([(number << 3) | 2]), varint(bytes.length), bytes]);
-}
-
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Buffer.from([...bytes, rest]);
+  return [
+    [
+      1,
+      [
+        [1, textAt(metadata, 'name')],
+        [3, textAt(metadata, 'namespace')],
+      ],
+    ],
+    ...Object.keys(data).map((key): Message[number] => [
+      2,
+      [
+        [1, key],
+        [2, textAt(data, key)],
+      ],
+    ]),
+  ];
 }

@@ -3,9 +3,9 @@
  * line, as objects or as table rows.
  */
 import type { ServerResponse } from 'node:http';
+import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
 import { type JsonObject, objectAt, textAt } from './json.ts';
 import type { Flavour } from './kinds.ts';
-import { PROTOBUF_TYPE } from './protobuf.ts';
 import { encodeProtobufEvent } from './protobuf-answers.ts';
 import { type Change, matches, type ObjectStore, type Selection } from './store.ts';
 

@@ -14,6 +14,7 @@ export const OLDEST: Release = '1.33';
 export const NEWEST: Release = '1.36';
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stonegate-test');
+const KINDS = '../../../scripts/kubernetes-kinds';
 const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/install-services';
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -40,16 +41,20 @@ export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'hel
 export const informer = (): string =>
   join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${digest(`v${NEWEST}/informer/main.go`)}`);
 
+/** Prints the fields of the built-in kinds. */
+export const kinds = (): string =>
+  join(CACHE, `kubernetes-kinds-${digest(`${KINDS}/go.mod`, `${KINDS}/main.go`)}`);
+
 /** The folders into which `clients/install` installs. */
 export const javascriptClient = (): string =>
   join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
 export const pythonClient = (): string => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
 
-const digest = (file: string): string =>
-  createHash('sha256')
-    .update(readFileSync(path(file)))
-    .digest('hex')
-    .slice(0, 12);
+function digest(...files: string[]): string {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(path(file)));
+  return hash.digest('hex').slice(0, 12);
+}
 
 /** Why tests that need these programs cannot run here; false if they can. */
 export function missing(...programs: readonly string[]): string | false {

@@ -1,6 +1,7 @@
 /** What the API server's 201 says of a new namespace. */
 import t from 'tap';
 import { createdRevision } from '../../../../src/pipeline/namespaces/namespace-creation.ts';
+import { encodeObject } from '../../../support/protobuf.ts';
 
 const json = (metadata: unknown): Buffer => Buffer.from(JSON.stringify({ kind: 'Namespace', metadata }));
 
@@ -11,12 +12,17 @@ t.test('the revision is that of the object, or of the table about it', async (t)
 });
 
 t.test('protobuf is read too', async (t) => {
-  // runtime.Unknown with `raw`: a Namespace whose ObjectMeta has name "e" and resourceVersion "4711".
-  const metadata = Buffer.from([0x0a, 1, 0x65, 0x32, 4, ...Buffer.from('4711')]);
-  const raw = Buffer.from([0x0a, metadata.length, ...metadata, 0x12, 0]);
-  const body = Buffer.from([...Buffer.from('k8s\0'), 0x0a, 0, 0x12, raw.length, ...raw]);
+  const body = encodeObject('v1', 'Namespace', [
+    [
+      1,
+      [
+        [1, 'e'],
+        [6, '4711'],
+      ],
+    ],
+  ]);
   t.equal(createdRevision(body), 4711);
-  t.equal(createdRevision(body.subarray(0, body.length - 4)), undefined, 'cut off');
+  t.equal(createdRevision(body.subarray(0, body.length - 8)), undefined, 'cut off');
 });
 
 t.test('a response that names no revision is none: there is nothing to wait for', async (t) => {

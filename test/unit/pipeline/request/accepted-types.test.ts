@@ -6,7 +6,7 @@ import { readRequestInfo } from '../../../../src/pipeline/request/request-info.t
 const LIST = '/api/v1/namespaces/default/pods';
 const WATCH = `${LIST}?watch=1`;
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const OWN = { protobuf: 'refused', watchEvents: 'filtered' } as const;
+const OWN = { protobuf: 'asJSON', watchEvents: 'filtered' } as const;
 const OPEN = { protobuf: 'asItIs', watchEvents: 'asTheyAre' } as const;
 
 const sent = (target: string, headers: HeaderList, mode: typeof OWN | typeof OPEN = OWN) =>

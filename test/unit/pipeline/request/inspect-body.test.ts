@@ -17,17 +17,20 @@ import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { type FakeExchange, fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
 import { fakeFetcher } from '../../../support/outgoing.ts';
+import { encodeObject } from '../../../support/protobuf.ts';
 
 const bearer = ['Authorization', 'Bearer secret-token'] as const;
 const acme = toTenantName('acme');
+const PROTOBUF = [['Content-Type', 'application/vnd.kubernetes.protobuf']] as const;
 
 interface Options {
   readonly method?: string;
   readonly target?: string;
   readonly headers?: HeaderList;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly exchange?: FakeExchange;
   readonly admission?: Partial<BodyAdmission>;
+  readonly convertsProtobuf?: boolean;
   readonly memory?: ByteBudgetOptions;
   readonly clock?: Clock;
   readonly reviewPathOf?: ReviewPathOf;
@@ -56,6 +59,7 @@ async function send(options: Options = {}) {
         },
       ],
       reviewPathOf: options.reviewPathOf,
+      convertsProtobuf: options.convertsProtobuf ?? true,
       memory,
       fetcher,
       clock: options.clock ?? systemClock,
@@ -173,7 +177,12 @@ for (const [what, body] of [
   });
 
 for (const [what, request] of [
-  ['protobuf that no plugin decodes', { headers: [['Content-Type', 'application/vnd.kubernetes.protobuf']] }],
+  ['protobuf of a kind that is not built in', { headers: PROTOBUF, body: encodeObject('v1', 'Thing', []) }],
+  ['a PATCH in protobuf', { method: 'PATCH', headers: PROTOBUF }],
+  [
+    'protobuf and JSON',
+    { headers: [['Content-Type', 'application/vnd.kubernetes.protobuf, application/json']] },
+  ],
   ['an unknown type', { headers: [['Content-Type', 'text/plain']] }],
   ['CBOR', { headers: [['Content-Type', 'application/cbor']] }],
   ['an empty type', { headers: [['Content-Type', '']] }],
@@ -205,12 +214,65 @@ for (const [what, request] of [
     t.strictSame([sent, seen], [undefined, []]);
   });
 
-t.test('protobuf that the plugin decodes is forwarded as JSON', async (t) => {
-  const decodeProtobuf = (bytes: Uint8Array) => ({ length: bytes.length });
-  const headers = [['Content-Type', 'application/vnd.kubernetes.protobuf']] as const;
-  const { sent } = await send({ headers, body: 'four', admission: { decodeProtobuf } });
-  t.equal(sent?.body?.toString(), '{"length":4}');
-  t.strictSame(headerValues(sent?.headers ?? [], 'content-type'), ['application/json']);
+const CONFIG_MAP = encodeObject('v1', 'ConfigMap', [
+  [1, [[1, 'typed']]],
+  [
+    2,
+    [
+      [1, 'a'],
+      [2, 'b'],
+    ],
+  ],
+]);
+const OPTIONS = encodeObject('v1', 'DeleteOptions', [[4, 'Orphan']]);
+
+for (const [what, request, json] of [
+  [
+    'that a plugin sees',
+    {},
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed"},"data":{"a":"b"}}',
+  ],
+  [
+    'of any kind',
+    { target: '/api/v1/namespaces/ns/configmaps' },
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed"},"data":{"a":"b"}}',
+  ],
+  [
+    'of a deletion',
+    { method: 'DELETE', target: '/api/v1/namespaces/ns/things/x', body: OPTIONS },
+    '{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan"}',
+  ],
+] as const satisfies readonly (readonly [string, Options, string])[])
+  t.test(`protobuf ${what} is forwarded as JSON`, async (t) => {
+    const { sent, seen } = await send({ headers: PROTOBUF, body: CONFIG_MAP, ...request });
+    t.equal(sent?.body?.toString(), json);
+    t.strictSame(headerValues(sent?.headers ?? [], 'content-type'), ['application/json']);
+    if (seen.length > 0) t.equal(JSON.stringify(seen[0]?.content), json);
+  });
+
+t.test('protobuf is forwarded as it came to an API server that reads it, and to a workload', async (t) => {
+  const target = '/api/v1/namespaces/ns/configmaps';
+  for (const request of [
+    { target, convertsProtobuf: false },
+    { target: '/api/v1/namespaces/ns/pods/web/proxy/upload' },
+  ]) {
+    const { sent } = await send({ headers: PROTOBUF, body: CONFIG_MAP, ...request });
+    t.notOk(sent && 'body' in sent);
+    t.strictSame(headerValues(sent?.headers ?? [], 'content-type'), ['application/vnd.kubernetes.protobuf']);
+  }
+});
+
+t.test('a deletion that says protobuf and sends nothing is forwarded', async (t) => {
+  const request = { method: 'DELETE', target: '/api/v1/namespaces/ns/things/x', headers: PROTOBUF, body: '' };
+  t.equal((await send(request)).sent?.body?.toString(), '');
+});
+
+t.test('protobuf that no API server would take as JSON: 413', async (t) => {
+  const body = encodeObject('v1', 'ConfigMap', [[2, [[2, '\u0001'.repeat(600_000)]]]]);
+  const memory = { total: 1e7, perKey: 1e7 };
+  const { response, sent } = await send({ headers: PROTOBUF, body, memory, target: '/api/v1/configmaps' });
+  t.match(response.json(), { code: 413 });
+  t.equal(sent, undefined);
 });
 
 for (const [what, body] of [
@@ -218,11 +280,12 @@ for (const [what, body] of [
   ['a key twice', '{"a":1,"a":2}'],
   ['nothing', ''],
 ] as const)
-  t.test(`a body with ${what}: 400`, async (t) => {
-    const { response, sent } = await send({ body });
-    t.match(response.json(), { code: 400, reason: 'BadRequest' });
-    t.equal(sent, undefined);
-  });
+  for (const headers of [[], PROTOBUF])
+    t.test(`a body with ${what}, sent as ${headers[0]?.[1] ?? 'JSON'}: 400`, async (t) => {
+      const { response, sent } = await send({ headers, body });
+      t.match(response.json(), { code: 400, reason: 'BadRequest' });
+      t.equal(sent, undefined);
+    });
 
 t.test('a body that declares to be longer than the plugin reads: 413 without reading', async (t) => {
   const body = new PassThrough();

@@ -1,0 +1,9 @@
+/** The data file of built-in kinds is what its program prints. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { kinds, missing } from '../support/kubernetes/programs.ts';
+
+t.test('src/lib/kubernetes-kinds.json is that of `npm run kinds`', { skip: missing(kinds()) }, async (t) => {
+  t.equal(execFileSync(kinds(), { encoding: 'utf8' }), readFileSync('src/lib/kubernetes-kinds.json', 'utf8'));
+});
