@@ -48,13 +48,13 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
   const { hideForbidden } = build.loaded.configuration.authorization;
   const verifier = createAccessVerifier(build, access, reviewer);
   const lifetimes = createWatchLifetimes(build);
-  const rules = createAccessRules(build, { ...options, verifier, lifetimes });
+  const rules = createAccessRules(build, options);
   const verified = withVerification(access, verifier);
   return {
     filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
     answerers: [createWhoCan(build, verified, mode, responseMemory), ...rules.answerers],
     hiding: hideForbidden ? createForbiddenHiding(createHiddenObjects(access, verifier), mode) : undefined,
-    rulesTrust: { access, verifier, authorizers: build.loaded.configuration.access.authorizers },
+    rulesTrust: { access, authorizers: build.loaded.configuration.access.authorizers },
     source: rules.source,
   };
 }

@@ -16,7 +16,7 @@ export interface WarningsOptions {
   readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   /** Absent without the RBAC index. */
-  readonly trust?: Omit<RulesTrust, 'authorizers'> | undefined;
+  readonly trust?: Pick<RulesTrust, 'access'> | undefined;
 }
 
 /** @returns sentences without a full stop; none if a backend cannot be asked */
