@@ -1,10 +1,8 @@
 /**
- * Why the rules of one user may lack something, or say too much, although the index is current: one sentence
- * for users, without a full stop.
+ * Why the rules of one user may lack something: one sentence for users, without a full stop.
  */
 import { type AuthorizationMode, isRBACAlone } from '../api/authorization-mode.ts';
-import type { SubjectByNamespace } from '../rbac/attributes.ts';
-import { LEFT_OUT, leftOutIn } from './index-state.ts';
+import type { Scope } from '../rbac/attributes.ts';
 import type { AccessIndex } from './ports.ts';
 
 export interface RulesTrust {
@@ -13,22 +11,16 @@ export interface RulesTrust {
   readonly authorizers: readonly AuthorizationMode[];
 }
 
-/** @returns undefined if the rules are all that the user may do */
+/**
+ * @param tenant whose bindings count; empty if the API server has no tenants
+ * @returns undefined if the rules are all that the user may do
+ */
 export function doubtAbout(
-  subject: SubjectByNamespace,
-  { access: { index }, authorizers }: RulesTrust,
+  tenant: string,
+  scope: Scope,
+  { access, authorizers }: RulesTrust,
 ): string | undefined {
-  if (index.isPartialFor(subject)) return LEFT_OUT;
-  const undecided = index.undecidedNamespaces(subject);
-  return undecided.length > 0 ? leftOutIn(undecided) : rightsOutsideRBAC(authorizers);
-}
-
-/** @returns why requests of the user are answered as if there were no index; undefined if they are not */
-export function doubtAboutIndex(
-  subject: SubjectByNamespace,
-  { access }: Pick<RulesTrust, 'access'>,
-): string | undefined {
-  return access.incompleteReason() ?? (access.index.isPartialFor(subject) ? LEFT_OUT : undefined);
+  return access.incompleteReason(tenant, scope) ?? rightsOutsideRBAC(authorizers);
 }
 
 /** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */

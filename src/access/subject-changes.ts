@@ -69,6 +69,12 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
     return this.#tenants.has(tenant);
   }
 
+  /** All values with the tenant. */
+  ofTenant(tenant: string): ReadonlySet<T> {
+    const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
+    return new Set([...byKey.values()].flatMap((values) => [...values]));
+  }
+
   /** A copy, so that each may be deleted meanwhile. */
   concernedBy({ tenant, keys }: Concerns): ReadonlySet<T> {
     const byKey = this.#tenants.get(tenant);

@@ -12,7 +12,6 @@ import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../rbac/who-can.ts';
-import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
 import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
@@ -42,15 +41,17 @@ export async function reviewWhoCan(
   options: WhoCanOptions,
 ): Promise<WhoCanStatus> {
   const { access } = options;
-  if (access.state() === 'notSynced')
-    throw new StatusError(
-      'AccessIndexUnavailable',
-      `it is not known yet who may do what: ${access.incompleteReason() ?? 'try again'}`,
-    );
+  const { tenant } = viewer.user;
   const warnings: string[] = [];
   const scope = countedScope(asked, warnings);
+  const incomplete = access.incompleteReason(tenant, scope);
+  if (access.state(tenant) === 'notSynced')
+    throw new StatusError(
+      'AccessIndexUnavailable',
+      `it is not known yet who may do what: ${incomplete ?? 'try again'}`,
+    );
   const scopes = await scopesOf(options.keystone, asked.people, warnings);
-  const isCurrent = access.state() === 'current';
+  const isCurrent = access.state(tenant) === 'current';
   const view = new View(viewer, { index: access.index, isCurrent, scopes });
   const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
     grants: MAX_GRANTS,
@@ -63,8 +64,7 @@ export async function reviewWhoCan(
   const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
   const withPeople = addHolders(described, people);
   const reasons = [
-    access.incompleteReason(),
-    access.index.isPartialIn(viewer.user.tenant, scope) ? LEFT_OUT : undefined,
+    incomplete,
     granted.isCut ? `there are more than ${MAX_GRANTS} grants: ask in one namespace` : undefined,
     withPeople.isCut
       ? `of the people who hold the roles, the first ${MAX_HOLDERS} are listed: ask in one namespace`

@@ -5,7 +5,6 @@
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import type { RulesTrust } from '../access/incomplete-rules.ts';
 import type { AccessIndex } from '../access/ports.ts';
-import { withVerification } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { Answerer } from '../pipeline/delivery.ts';
@@ -49,10 +48,9 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
   const verifier = createAccessVerifier(build, access, reviewer);
   const lifetimes = createWatchLifetimes(build);
   const rules = createAccessRules(build, options);
-  const verified = withVerification(access, verifier);
   return {
     filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
-    answerers: [createWhoCan(build, verified, mode, responseMemory), ...rules.answerers],
+    answerers: [createWhoCan(build, access, mode, responseMemory), ...rules.answerers],
     hiding: hideForbidden ? createForbiddenHiding(createHiddenObjects(access, verifier), mode) : undefined,
     rulesTrust: { access, authorizers: build.loaded.configuration.access.authorizers },
     source: rules.source,

@@ -27,7 +27,7 @@ const SEALER = new ComponentType<TokenSealer>('sealer of continue tokens', {});
 export interface ConfiguredAllNamespacesOptions {
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
   readonly discovered: DiscoveryDocuments;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;

@@ -24,7 +24,7 @@ const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces', {});
 export interface ConfiguredNamespacesOptions {
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
   readonly mode: TenancyMode;
   readonly reviewer: AccessReviewer;
   readonly responseMemory: ResponseMemory;
@@ -46,7 +46,6 @@ export function createConfiguredNamespaces(
       create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
     }),
     reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,
-    partialReviewer: reviewer,
     sealer: createTokenSealer(build),
   });
 }

@@ -11,7 +11,7 @@ const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
 /** Another bound of the index builds it anew. */
-const OTHER_INDEX = { ...ACCESS, indexLimits: { perNamespace: { objects: 10_000 } } };
+const OTHER_INDEX = { ...ACCESS, maxIndexBytes: 50_000_000 };
 
 interface Watched {
   /** As `ADDED web`, or `ERROR 410`. */

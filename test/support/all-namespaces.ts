@@ -90,7 +90,7 @@ export function allNamespacesSite({
     fetcher: { fetch: async (request) => answerOf(request) },
     sealer,
     reviewer: undefined,
-    verifier: { isSuspended: () => false, sampleNamespaces() {} },
+    verifier: { sampleNamespaces() {} },
     maxNamespaces: { list: 200, watch: 50 },
     memory: new ByteBudget({ total: 1_000_000, perKey: 500_000 }),
     clock: index.clock,

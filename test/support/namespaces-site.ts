@@ -94,7 +94,7 @@ export function namespacesSiteOf(
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
     mode: tenancy,
     reviewer: undefined,
-    verifier: { isSuspended: () => false, sampleNamespaces() {} },
+    verifier: { sampleNamespaces() {} },
     sealer: createSealingKey(secret, systemRandom),
     responseMemory: new ResponseMemory(),
     clock: site.clock,

@@ -13,11 +13,7 @@ import type { WatchConcerns } from './watch-decisions.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
-/** Namespaces of which the index does not know it, and which are requested as well. */
-const MAX_UNDECIDED = 50;
-
 /**
- * @param most how many are requested: namespaces of which the index does not know it only if there is room
  * @returns the namespaces in the order of their names, perhaps none; undefined if the user may list or watch
  *   the resource in the whole cluster, in Arktos in the whole tenant
  */
@@ -25,18 +21,10 @@ export function permittedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  most: number,
 ): readonly string[] | undefined {
   const resource = { ...question, subresource: '' };
   if (allows(index, subject.cluster, { ...resource, namespace: '', name: '' })) return undefined;
-  const allowed = namespacesAllowed(index, subject, { ...resource, name: '' });
-  const undecided = index.undecidedNamespaces(subject);
-  if (undecided.length === 0) return allowed;
-  const existing = index.objectsOf(question.tenant).namespaces;
-  const known = new Set(allowed);
-  const others = undecided.filter((name) => existing.has(name) && !known.has(name));
-  const room = Math.max(0, Math.min(MAX_UNDECIDED, most - allowed.length));
-  return [...allowed, ...others.slice(0, room)].sort();
+  return namespacesAllowed(index, subject, { ...resource, name: '' });
 }
 
 /** Whether a namespace may be one of them, for a user who may not have the whole cluster. */
@@ -47,9 +35,8 @@ export function isPermittedIn(
   namespace: string,
 ): boolean {
   if (!index.objectsOf(question.tenant).namespaces.has(namespace)) return false;
-  const user = subjectIn(subject, namespace);
-  if (isAllowedIn(index, user, { ...question, subresource: '', name: '' }, namespace)) return true;
-  return index.isUndecided(user, namespace);
+  const asked = { ...question, subresource: '', name: '' } as const;
+  return isAllowedIn(index, subjectIn(subject, namespace), asked, namespace);
 }
 
 /** The changes that may make other namespaces permitted. */

@@ -50,7 +50,10 @@ export class WatchDecisions {
     this.#byAccess.add(followed);
     const ofTenant = this.#byTenant.get(tenant) ?? new Set();
     this.#byTenant.set(tenant, ofTenant.add(followed));
-    this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
+    this.#unsubscribe ??= this.#index.subscribe({
+      changed: (change) => this.#changed(change),
+      reset: (ofTenant) => this.#reset(ofTenant),
+    });
     return () => {
       this.#byAccess.delete(followed);
       ofTenant.delete(followed);
@@ -63,7 +66,18 @@ export class WatchDecisions {
   }
 
   #changed(change: Change): void {
-    for (const { account, watch } of this.#concernedBy(change)) {
+    this.#decide(change, this.#concernedBy(change));
+  }
+
+  /** All namespaces may be lost. */
+  #reset(tenant: string): void {
+    const subjects = new Set<string>();
+    const change: Change = { kind: 'access', tenant, revision: 0, subjects, namespaces: new Set(['']) };
+    this.#decide(change, this.#byAccess.ofTenant(tenant));
+  }
+
+  #decide(change: Change, concerned: Iterable<Followed>): void {
+    for (const { account, watch } of concerned) {
       watch.changed(change);
       this.#queue.add(account, watch);
     }

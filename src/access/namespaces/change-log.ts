@@ -54,6 +54,7 @@ export class ChangeLog {
     this.#floor = this.known;
     const unsubscribe = index.subscribe({
       changed: (change) => this.#learn(change),
+      reset: () => this.#forget(this.known),
       restored: (revision) => this.#forget(revision),
     });
     stopped.addEventListener('abort', unsubscribe, { once: true });

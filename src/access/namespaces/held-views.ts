@@ -59,6 +59,11 @@ export class HeldViews {
     return () => this.#release(view, held, holder);
   }
 
+  /** The holders are to let go. */
+  end(view: VisibleNamespaces): void {
+    for (const { onOverflow } of [...(this.#held.get(view)?.holders ?? [])]) onOverflow();
+  }
+
   #begin(view: VisibleNamespaces): Held {
     const held: Held = {
       reservation: this.#budget.reservation(view.account),
@@ -70,8 +75,7 @@ export class HeldViews {
   }
 
   #decided(view: VisibleNamespaces, held: Held): void {
-    if (this.#resize(view, held)) return;
-    for (const { onOverflow } of [...held.holders]) onOverflow();
+    if (!this.#resize(view, held)) this.end(view);
   }
 
   #resize(view: VisibleNamespaces, { holders, reservation }: Held): boolean {

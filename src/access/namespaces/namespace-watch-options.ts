@@ -38,8 +38,6 @@ export interface NamespaceWatchOptions {
   readonly allowsBookmarks: boolean;
   /** Absent if all visible names are shown. */
   readonly confirmation?: NameConfirmation;
-  /** Whether the index has lost its trust for this user: then the watch ends. */
-  readonly isSuspended: () => boolean;
 }
 
 /** Names that the API server has to confirm before they are shown. */

@@ -288,9 +288,9 @@ class NamespaceWatch {
   }
 
   #tick(): void {
-    const { access, clock, isSuspended } = this.#options;
+    const { access, clock, view } = this.#options;
     this.#timer = clock.after(BOOKMARK_PERIOD, () => {
-      if (access.state() === 'current' && !isSuspended()) {
+      if (access.state(view.subject.cluster.tenant) === 'current') {
         if (this.#stream.isWritable) this.#bookmark();
         this.#tick();
       } else this.#stream.end();

@@ -82,7 +82,8 @@ export class VisibleNamespacesCache {
     this.#idle.delete(view);
     return () => {
       release();
-      if (!this.#held.has(view)) this.#use(view);
+      if (!this.#held.has(view) && this.#views.get(keyOf(view.subject, view.tenant)) === view)
+        this.#use(view);
     };
   }
 
@@ -94,7 +95,10 @@ export class VisibleNamespacesCache {
     this.#views.set(key, view);
     for (const subject of view.keys) addTo(this.#byKey, subject, view);
     addTo(this.#byTenant, view.tenant, view);
-    this.#unsubscribe ??= this.#index.subscribe({ changed: (change) => this.#changed(change) });
+    this.#unsubscribe ??= this.#index.subscribe({
+      changed: (change) => this.#changed(change),
+      reset: (tenant) => this.#reset(tenant),
+    });
     this.#timer ??= this.#clock.after(TTL, () => this.#expire());
   }
 
@@ -114,6 +118,14 @@ export class VisibleNamespacesCache {
     for (const view of this.#concernedBy(change)) {
       view.apply(change);
       if (view.isDue && this.#held.has(view)) this.#decisions.add(view.account, view);
+    }
+  }
+
+  #reset(tenant: string): void {
+    for (const view of [...(this.#byTenant.get(tenant) ?? [])]) {
+      this.#idle.delete(view);
+      this.#forget(view);
+      this.#held.end(view);
     }
   }
 

@@ -31,8 +31,6 @@ export interface VisibleChange extends Cause {
 /** Of a name in the map and in both sorted arrays; of a group of the user. */
 const NAME_BYTES = 80;
 const KEY_BYTES = 100;
-/** Namespaces that need a review. Beyond it the index alone counts, which knows of fewer rights. */
-const MAX_UNDECIDED = 50;
 
 export interface VisibleListener {
   changed(change: VisibleChange): void;
@@ -48,8 +46,6 @@ export class VisibleNamespaces {
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
   readonly #namespaces: Map<string, StoredNamespace>;
-  /** Those of which the index does not know it: they are shown only if the API server confirms them. */
-  readonly #undecided = new Set<string>();
   readonly #removed: RemovedNames;
   readonly #listeners = new Set<VisibleListener>();
   readonly #due = new DueDecisions();
@@ -69,8 +65,6 @@ export class VisibleNamespaces {
     this.#question = visibleNamespaces(tenant);
     this.#namespaces = allowedNamespaces(index, subject, this.#question);
     this.#removed = new RemovedNames(index.highestRevision);
-    const first: Cause = { revision: 0, cause: 'access' };
-    for (const name of index.undecidedNamespaces(subject)) this.#evaluate(name, first, this.covers(name));
   }
 
   get sorted(): readonly StoredNamespace[] {
@@ -165,17 +159,6 @@ export class VisibleNamespaces {
     return this.#removed.reachBack(revision);
   }
 
-  /** Whether it is shown only if the API server confirms it: the index holds a part of its bindings. */
-  needsReview(name: string): boolean {
-    this.decide();
-    return this.#undecided.has(name);
-  }
-
-  get needsReviews(): boolean {
-    this.decide();
-    return this.#undecided.size > 0;
-  }
-
   /** Whether the user's rights cover the name, also if there is no such namespace. */
   covers(name: string): boolean {
     return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
@@ -244,33 +227,16 @@ export class VisibleNamespaces {
 
   #evaluateAll(revision: number): void {
     const allowed = allowedNamespaces(this.#index, this.subject, this.#question);
-    const undecided = this.#index.undecidedNamespaces(this.subject);
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys(), ...undecided]))
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
       this.#evaluate(name, { revision, cause: 'access' }, allowed.has(name));
   }
 
   #evaluate(name: string, { revision, cause }: Cause, isAllowed: boolean): void {
     const known = this.#namespaces.get(name);
     const namespace = this.#index.objectsOf(this.tenant).namespaces.get(name);
-    const wasUndecided = this.#undecided.has(name);
     if (isAllowed && namespace !== undefined) {
-      this.#undecided.delete(name);
       if (known === undefined) this.#add(namespace, revision, cause);
-      // Perhaps it was not shown: a review may have refused it.
-      else if (wasUndecided) this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause });
-      return;
-    }
-    const isUndecided = namespace !== undefined && this.#isUndecided(name);
-    if (known !== undefined && !(wasUndecided && isUndecided)) this.#remove(known, revision, cause);
-    if (isUndecided && !this.#namespaces.has(name)) {
-      this.#undecided.add(name);
-      this.#add(namespace, revision, cause);
-    }
-  }
-
-  #isUndecided(name: string): boolean {
-    const hasRoom = this.#undecided.size < MAX_UNDECIDED || this.#undecided.has(name);
-    return hasRoom && this.#index.isUndecided(subjectIn(this.subject, name), name);
+    } else if (known !== undefined) this.#remove(known, revision, cause);
   }
 
   #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
@@ -282,7 +248,6 @@ export class VisibleNamespaces {
 
   #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.delete(namespace.name);
-    this.#undecided.delete(namespace.name);
     this.#removed.add(namespace.name, this.#index.highestRevision);
     this.#forgetNames();
     this.#tell({ type: 'DELETED', namespace, revision, cause });

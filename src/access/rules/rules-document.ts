@@ -63,13 +63,16 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
   return {
     access,
     async documentOf({ subject, selection, expiresAt, signal }) {
-      if (access.state() === 'notSynced')
+      const { tenant } = subject.cluster;
+      const { namespace } = selection;
+      const scope = namespace === undefined ? 'all' : { namespace };
+      const doubt = doubtAbout(tenant, scope, options);
+      if (access.state(tenant) === 'notSynced')
         throw new StatusError(
           'AccessIndexUnavailable',
-          `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
+          `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
         );
       const { rules, isCut, digest } = await rulesOf(subject, selection, signal);
-      const { tenant } = subject.cluster;
       let left = MAX_DOCUMENT;
       const sets: Record<string, readonly string[]> = {};
       for (const { name, ...question } of namedSets) {
@@ -79,8 +82,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           return left >= 0;
         });
       }
-      const reason =
-        access.incompleteReason() ?? (isCut || left < 0 ? CUT : undefined) ?? doubtAbout(subject, options);
+      const reason = (isCut || left < 0 ? CUT : undefined) ?? doubt;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
         status: {

@@ -40,7 +40,7 @@ export interface AllNamespacesOptions
   readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
   /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
   readonly reviewer: AccessReviewer | undefined;
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
   readonly decisions?: WatchDecisions;
 }
@@ -64,7 +64,7 @@ export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllN
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current'
+      return options.access.state(options.mode.reviewTenant(outgoing.tenant) ?? '') === 'current'
         ? answer(outgoing, info, { ...options, decisions }, others)
         : undefined;
     },
@@ -79,11 +79,11 @@ async function answer(
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
-  if (verifier.isSuspended(subject)) return undefined;
+  if (access.state(subject.cluster.tenant) !== 'current') return undefined;
   const { verb, apiGroup, resource } = info;
   const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
-  const namespaces = permittedNamespaces(access.index, subject, question, most);
+  const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (await others.allow(outgoing, clusterWide(info))) return undefined;
@@ -106,14 +106,14 @@ async function wouldMerge(
   options: AllNamespacesOptions,
   others: OtherAuthorizers,
 ): Promise<boolean | StatusError> {
-  const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
+  const { access, subjects, maxNamespaces, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
-  if (access.state() !== 'current' || !info.isResourceRequest) return false;
+  if (!info.isResourceRequest) return false;
   const subject = await subjects.subjectOf(outgoing);
-  if (verifier.isSuspended(subject)) return false;
+  if (access.state(subject.cluster.tenant) !== 'current') return false;
   const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
-  const namespaces = permittedNamespaces(access.index, subject, question, most) ?? [];
+  const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
   if (namespaces.length === 0) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed

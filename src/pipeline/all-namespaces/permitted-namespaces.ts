@@ -10,7 +10,6 @@ import {
 import type { WatchConcerns } from '../../access/all-namespaces/watch-decisions.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
-import type { Verifier } from '../../access/verification.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
@@ -36,23 +35,21 @@ export interface PermittedNamespaces {
 interface PermittedOptions {
   readonly access: Pick<AccessIndex, 'index' | 'state'>;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
-  readonly maxNamespaces: { readonly watch: number };
 }
 
 export function permittedNow(
   outgoing: Outgoing,
   opened: SubjectByNamespace,
   question: AllNamespacesQuestion,
-  { access, subjects, verifier, maxNamespaces }: PermittedOptions,
+  { access, subjects }: PermittedOptions,
 ): PermittedNamespaces {
   let subject = opened;
   return {
-    isInForce: () => access.state() === 'current' && !verifier.isSuspended(subject),
+    isInForce: () => access.state(subject.cluster.tenant) === 'current',
     concerns: concernsOf(opened, question),
     has: (namespace) => isPermittedIn(access.index, subject, question, namespace),
     now() {
-      const names = permittedNamespaces(access.index, subject, question, maxNamespaces.watch);
+      const names = permittedNamespaces(access.index, subject, question);
       return names && new Set(names);
     },
     async isSameUser() {

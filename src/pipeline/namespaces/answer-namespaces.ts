@@ -52,8 +52,8 @@ export function createNamespacesAnswerer(options: FilteredNamespacesOptions): Na
       };
     },
     async wouldFilter(outgoing, verb) {
-      if (access.state() !== 'current' || options.mode.isSystem(outgoing.tenant)) return false;
       const tenant = options.mode.reviewTenant(outgoing.tenant) ?? '';
+      if (access.state(tenant) !== 'current' || options.mode.isSystem(outgoing.tenant)) return false;
       return (
         (await filteredSubject(outgoing, { verb, namespace: '', name: '', tenant }, state)) !== undefined
       );
@@ -74,7 +74,7 @@ function isEligible({ route, exchange, tenant }: Outgoing, { access, mode }: Nam
     exchange.method === 'GET' &&
     exchange.upgrade === undefined &&
     !mode.isSystem(tenant) &&
-    access.state() === 'current'
+    access.state(mode.reviewTenant(tenant) ?? '') === 'current'
   );
 }
 
@@ -108,9 +108,9 @@ async function filteredSubject(
   asked: Asked,
   state: NamespacesState,
 ): Promise<SubjectByNamespace | undefined> {
-  const { access, subjects, verifier } = state;
+  const { access, subjects } = state;
   const subject = await subjects.subjectOf(outgoing);
-  if (access.state() !== 'current' || verifier.isSuspended(subject)) return undefined;
+  if (access.state(subject.cluster.tenant) !== 'current') return undefined;
   const { verb, namespace, name, tenant } = asked;
   const question = { verb, apiGroup: '', resource: 'namespaces', subresource: '', namespace, name, tenant };
   if (allows(access.index, subjectIn(subject, namespace), question)) return undefined;

@@ -23,7 +23,7 @@ export interface Confirmation {
 export async function confirmationOf(
   request: NamespacesRequest,
   state: NamespacesState,
-  { review, needs, confirm }: NameReviews,
+  { review, confirm }: NameReviews,
 ): Promise<Confirmation> {
   const { outgoing, options, selection } = request;
   const { confirmed } = state;
@@ -31,8 +31,8 @@ export async function confirmationOf(
   const view = viewOf(request, state);
   const { names } = view;
   const selected = names.filter((name) => selection.mayMatch(name));
-  const asked = new Set(selected.filter(needs));
-  const unknown = new Set([...asked].filter((name) => !confirmed.isKnown(of(view), name)));
+  const asked = new Set(selected);
+  const unknown = new Set(selected.filter((name) => !confirmed.isKnown(of(view), name)));
   const allowed = await confirm(selected);
   const refused = selected.filter((name) => !allowed.has(name));
   const { resourceVersion = 0 } = options;
@@ -41,9 +41,9 @@ export async function confirmationOf(
     isUncertain: refused.some((name) => unknown.has(name)),
     begin(current) {
       // By a review of another request, since those of this one.
-      const lost = new Set(confirmed.refused(of(current), [...allowed].filter(needs)));
+      const lost = new Set(confirmed.refused(of(current), allowed));
       // The index alone decided about them then, and does not now.
-      const unreviewed = new Set([...allowed].filter((name) => needs(name) && !asked.has(name)));
+      const unreviewed = new Set([...allowed].filter((name) => !asked.has(name)));
       return {
         reviewed: new Set(names.filter((name) => !unreviewed.has(name))),
         confirmed: new Set([...allowed].filter((name) => !lost.has(name) && !unreviewed.has(name))),
@@ -52,7 +52,6 @@ export async function confirmationOf(
         follow: (watch) =>
           confirmed.follow(of(current), {
             ...watch,
-            shown: () => [...watch.shown()].filter(needs),
             review,
             postponed: (error) => state.logger.warn({ tenant: outgoing.tenant, error }, POSTPONED),
           }),

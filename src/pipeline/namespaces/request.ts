@@ -35,12 +35,7 @@ export interface FilteredNamespacesOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
   /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
   readonly reviewer: AccessReviewer | undefined;
-  /**
-   * Decides about namespaces of which the index holds a part, if RBAC alone authorizes; without it such a
-   * namespace is shown only if what the index holds allows it.
-   */
-  readonly partialReviewer?: AccessReviewer;
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
   readonly sealer: TokenSealer;
   readonly lifetimes: WatchLifetimes;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
@@ -100,33 +95,22 @@ export interface NamespacesInfo extends ResourceRequest {
 /** Reviews of the API server, where the index alone does not decide. */
 export interface NameReviews {
   readonly review: ReviewName;
-  /** Whether the name is shown only if the API server confirms it. */
-  needs(name: string): boolean;
   /** @returns those of the names that are shown @throws StatusError as the reviews do */
   confirm(names: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 /** @returns undefined if no review is needed */
 export function nameReviews(request: NamespacesRequest, state: NamespacesState): NameReviews | undefined {
-  const { reviewer = state.partialReviewer, confirmed } = state;
-  const isForAll = state.reviewer !== undefined;
+  const { reviewer, confirmed } = state;
   const { outgoing } = request;
-  // Not one that was dropped meanwhile.
-  const view = () => viewOf(request, state);
-  if (!isForAll && !view().needsReviews) return undefined;
+  if (reviewer === undefined) return undefined;
   const review: ReviewName = async (name) =>
-    reviewer !== undefined &&
     isReviewed(await state.subjects.requestAs(outgoing, name), name, reviewer, state);
-  const needs = (name: string) => isForAll || view().needsReview(name);
   return {
     review,
-    needs,
-    async confirm(names) {
-      const asked = new Set(names.filter(needs));
-      const allowed = await confirmed.confirm({ view: view(), user: outgoing.user }, [...asked], review);
-      const isShown = (name: string) => (asked.has(name) ? allowed.has(name) : !needs(name));
-      return new Set(names.filter(isShown));
-    },
+    // Not a view that was dropped meanwhile.
+    confirm: (names) =>
+      confirmed.confirm({ view: viewOf(request, state), user: outgoing.user }, names, review),
   };
 }
 

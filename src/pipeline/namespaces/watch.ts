@@ -65,13 +65,10 @@ export async function watchVisible(
         return () => {};
       }
       const release = state.views.hold(view, bytesPerName, () => stream.end());
-      // If the index has come not to decide alone, the client watches on with reviews.
-      if (release === undefined || (confirmation === undefined && view.needsReviews)) {
-        release?.();
+      if (release === undefined) {
         stream.end();
         return () => {};
       }
-      const stopGuard = confirmation === undefined ? endBeforeUndecided(view, stream) : () => {};
       const finished = lifetimes.begin(options.timeoutSeconds, () => stream.end(), longest);
       const stop = startNamespaceWatch(stream, {
         access,
@@ -84,14 +81,12 @@ export async function watchVisible(
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
         ...(confirmation && { confirmation: confirmation.begin(view) }),
-        isSuspended: () => state.verifier.isSuspended(request.subject),
       });
       const stopRechecks = recheckUser(stream, view, request, state);
       return () => {
         finished();
         stopRechecks();
         stop();
-        stopGuard();
         release();
       };
     },
@@ -152,21 +147,6 @@ function beginning(
   }
   if (state.served.mayHaveChanged(view, resourceVersion)) return undefined;
   return missedSince(resourceVersion, !allowWatchBookmarks, state, view);
-}
-
-/**
- * A namespace about which the index does not decide any more would be shown without a review: the client
- * watches on, with reviews.
- *
- * @returns ends it
- */
-function endBeforeUndecided(view: VisibleNamespaces, stream: AnswerStream): () => void {
-  return view.subscribe({
-    changed({ type, namespace }) {
-      if (type !== 'DELETED' && view.needsReview(namespace.name)) stream.end();
-    },
-    decided() {},
-  });
 }
 
 function tooManyNames(): StatusError {

@@ -7,7 +7,6 @@ import { charactersOfRules, MAX_DOCUMENT } from '../../access/rules/access-rules
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
 import type { PolicyRule } from '../../api/kubernetes-object.ts';
 import type { StoredRole } from '../../api/rbac-v1.ts';
-import { uniformSubject } from '../../rbac/attributes.ts';
 import { grantsOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -17,8 +16,8 @@ type ResourceRule = RulesStatus['resourceRules'][number];
 
 /**
  * The rules of a tenant's user, whom the API server does not let create reviews, each role's once. They are
- * complete unless the index is doubted for the user or another authorizer may decide, since nothing outside
- * the tenant counts. As in kube-apiserver a role that is missing is an evaluation error, and leaves the rules
+ * complete unless the index leaves something out or another authorizer may decide, since nothing outside the
+ * tenant counts. As in kube-apiserver a role that is missing is an evaluation error, and leaves the rules
  * complete.
  *
  * @returns undefined if the index does not know them
@@ -30,7 +29,8 @@ export function indexedRules(
   trust: RulesTrust | undefined,
 ): RulesStatus | undefined {
   const home = mode.reviewTenant(tenant);
-  if (trust?.access.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust === undefined || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust.access.state(home) !== 'current') return undefined;
   // By name it could be another user.
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
@@ -43,7 +43,7 @@ export function indexedRules(
     left -= charactersOfRules(rules);
     return left >= 0;
   });
-  const doubt = left < 0 ? TOO_MANY : doubtAbout(uniformSubject(subject), trust);
+  const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
   const errors = [...(doubt === undefined ? [] : [doubt]), ...[...missing].slice(0, MAX_MISSING)];
   return {
     resourceRules: known.flatMap(({ rules }) => rules.flatMap(resourceRuleOf)),

@@ -13,6 +13,7 @@ import {
   clusterRoleBinding,
   namespace,
   rbacUser,
+  role,
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
@@ -104,6 +105,9 @@ t.test('a document that may lack something says why', async (t) => {
     clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'], resourceNames }]),
   );
   t.match(await reasonOf(large), /more than one document holds/);
+  const left = siteOf();
+  left.put({ ...role('a', 'large', []), isTooLarge: true as const });
+  t.match(await reasonOf(left), /leaves out roles and bindings/);
 });
 
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createWarnings } from '../../../../src/pipeline/explain/warnings.ts';
-import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import { namespace } from '../../../support/rbac-objects.ts';
@@ -29,10 +28,7 @@ async function warningsOn(target: string, site: Site = {}) {
         return found && { name: 'pods', kind: 'Pod', ...found };
       },
     },
-    subjects: {
-      subjectOf: async ({ user: { username, groups } }) => uniformSubject({ tenant: '', username, groups }),
-    },
-    trust: hasIndex ? { access: namespaces.access } : undefined,
+    access: hasIndex ? namespaces.access : undefined,
   });
   return warnings(namespaces.outgoing('alice', target));
 }

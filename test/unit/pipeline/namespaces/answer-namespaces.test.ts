@@ -233,7 +233,6 @@ t.test('each request is compared with the API server once, whatever it takes to 
   const samples: (readonly string[])[] = [];
   const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')], {
     verifier: {
-      isSuspended: () => false,
       sampleNamespaces: (_subject, _question, allowed) => samples.push(allowed),
     },
   });

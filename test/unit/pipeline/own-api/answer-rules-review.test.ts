@@ -243,7 +243,7 @@ t.test('a user whose roles are looked up has the rules of each namespace', async
   const caller = outgoingOf(arktos, service, { method: 'POST', target: PATH });
   const { subject } = await findSubject({ token: 'x' }, caller);
   t.match(compileAccessRules(index, subject, { verb: 'list' }).rules.namespaces, [{ names: ['web'] }]);
-  t.equal(access.state(), 'current');
+  t.equal(access.state('acme'), 'current');
 });
 
 t.test('a body that is no review is refused, and nothing of it is repeated', async (t) => {
