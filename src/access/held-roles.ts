@@ -3,10 +3,10 @@
  * say more than the user is to know.
  */
 import type { StoredRole } from '../api/rbac-v1.ts';
-import { memoizeByReference } from '../lib/memoize.ts';
 import { type RBACUser, type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
-import { allows, grantsIn } from '../rbac/decide.ts';
+import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { inNamespace, type SortedBindings } from '../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../rbac/subject-key.ts';
 
 export interface HeldRole {
@@ -19,59 +19,59 @@ export interface HeldRole {
 }
 
 export interface HeldRoles {
+  /** The first hundred, by name. */
   readonly roles: readonly HeldRole[];
   /** Roles whose names the user may not read. */
-  readonly hidden: number;
+  readonly hiddenRoles: number;
+  /** Roles that come after those. */
+  readonly moreRoles: number;
 }
 
-/** Namespaces or roles that are looked at in one step. */
-const STEP = 500;
+const MAX_SHOWN = 100;
+/** Roles of which it is decided whether the user may read them. */
+const MAX_DECIDED = 1_000;
 
-/** In steps, between which the process can do other work. */
-export function* heldRolesInSteps(index: RBACIndex, subject: SubjectByNamespace): Generator<void, HeldRoles> {
-  const places = yield* rolesByPlace(index, subject);
+export function heldRoles(index: RBACIndex, subject: SubjectByNamespace): HeldRoles {
+  const held = Array.from(rolesByPlace(index, subject), ([role, where]) => ({
+    role,
+    ...heldRole(role, where),
+  }));
+  held.sort(byName);
   const roles: HeldRole[] = [];
-  let handled = 0;
-  for (const [role, where] of places) {
-    if (mayRead(index, subject, role)) roles.push(heldRole(role, where));
-    handled += 1;
-    if (handled % STEP === 0) yield;
+  let decided = 0;
+  for (const { role, ...described } of held) {
+    if (roles.length === MAX_SHOWN || decided === MAX_DECIDED) break;
+    decided += 1;
+    if (mayRead(index, subject, role)) roles.push(described);
   }
-  return { roles: roles.sort(byName), hidden: places.size - roles.length };
+  return { roles, hiddenRoles: decided - roles.length, moreRoles: held.length - decided };
 }
 
-/** Role → where it counts; `''` for everywhere. ClusterRoleBindings are read once for each user. */
-function* rolesByPlace(
+/** Role → where it counts; `''` for everywhere. */
+function rolesByPlace(
   index: RBACIndex,
-  subject: SubjectByNamespace,
-): Generator<void, Map<StoredRole, Set<string>>> {
+  { cluster, other, namespaces }: SubjectByNamespace,
+): ReadonlyMap<StoredRole, ReadonlySet<string>> {
   const places = new Map<StoredRole, Set<string>>();
-  const everywhere = new Set(rolesIn(index, subject.cluster, ''));
-  const add = (role: StoredRole, place: string) => {
-    const known = places.get(role);
-    if (known === undefined) places.set(role, new Set([place]));
-    else known.add(place);
+  const add = (user: RBACUser, bindingsOf: (all: SortedBindings) => SortedBindings, place?: string) => {
+    const objects = index.objectsOf(user.tenant);
+    for (const key of keysOfUser(user))
+      for (const binding of bindingsOf(objects.bindingsOfSubject(key))) {
+        const role = objects.roleOf(binding);
+        if (role === undefined) continue;
+        const known = places.get(role);
+        if (known === undefined) places.set(role, new Set([place ?? binding.namespace]));
+        else if (binding.namespace !== '' || !known.has('')) known.add(place ?? binding.namespace);
+      }
   };
-  for (const role of everywhere) add(role, '');
-  const further = memoizeByReference((user: RBACUser): readonly StoredRole[] =>
-    user === subject.cluster ? [] : rolesIn(index, user, '').filter((role) => !everywhere.has(role)),
-  );
-  let handled = 0;
-  for (const namespace of namespacesOf(index, subject)) {
-    const user = subjectIn(subject, namespace);
+  add(cluster, (all) => inNamespace(all, ''));
+  add(other, (all) => all.filter(({ namespace }) => namespace !== '' && !namespaces.has(namespace)));
+  for (const [name, user] of namespaces) {
+    add(user, (all) => inNamespace(all, name));
     // A group that the user has in one namespace only may be bound everywhere.
-    for (const role of further(user)) add(role, namespace);
-    for (const role of rolesIn(index, user, namespace)) add(role, namespace);
-    handled += 1;
-    if (handled % STEP === 0) yield;
+    add(user, (all) => inNamespace(all, ''), name);
   }
   return places;
-}
-
-/** @param namespace empty for the ClusterRoleBindings */
-function rolesIn(index: RBACIndex, user: RBACUser, namespace: string): readonly StoredRole[] {
-  const grants = grantsIn(index.objectsOf(user.tenant), user, namespace, new Set());
-  return Array.from(grants, ({ role }) => role);
 }
 
 function heldRole({ resource, name }: StoredRole, where: ReadonlySet<string>): HeldRole {
@@ -86,15 +86,6 @@ function heldRole({ resource, name }: StoredRole, where: ReadonlySet<string>): H
 function byName(one: HeldRole, other: HeldRole): number {
   if (one.name !== other.name) return one.name < other.name ? -1 : 1;
   return (one.namespaces[0] ?? '') < (other.namespaces[0] ?? '') ? -1 : 1;
-}
-
-/** In which the user may have roles of their own. */
-function namespacesOf(index: RBACIndex, { other, namespaces }: SubjectByNamespace): Set<string> {
-  const names = new Set(namespaces.keys());
-  for (const key of keysOfUser(other))
-    for (const { namespace } of index.objectsOf(other.tenant).bindingsOfSubject(key)) names.add(namespace);
-  names.delete('');
-  return names;
 }
 
 function mayRead(index: RBACIndex, subject: SubjectByNamespace, role: StoredRole): boolean {

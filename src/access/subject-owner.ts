@@ -50,26 +50,39 @@ export class View {
   /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
   readonly seesAll: boolean;
   readonly #options: ViewOptions;
-  readonly #readable = new Map<object, boolean>();
+  /** Whether the viewer may list the RoleBindings of all namespaces. */
+  readonly #listsEverywhere: boolean;
+  /** By namespace; empty for ClusterRoleBindings. */
+  readonly #listable = new Map<string, boolean>();
 
   constructor(viewer: Viewer, options: ViewOptions) {
     this.viewer = viewer;
     this.#options = options;
+    this.#listsEverywhere = this.#may('list', 'rolebindings', '', '');
     this.seesAll =
-      viewer.isSystem ||
-      (viewer.user.tenant === '' &&
-        this.#may('list', 'clusterrolebindings', '', '') &&
-        this.#may('list', 'rolebindings', '', ''));
+      viewer.isSystem || (viewer.user.tenant === '' && this.#listsEverywhere && this.mayList(''));
   }
 
-  /** Whether the subject may be named: it is the user's own, or the user may read the binding. */
+  /** Whether the subject may be named: it is the user's own, or the user may list the binding. */
   shows({ key, binding }: SubjectGrant): boolean {
-    if (this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key)) return true;
-    const known = this.#readable.get(binding);
+    return (
+      this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key) || this.mayList(binding.namespace)
+    );
+  }
+
+  /**
+   * Whether bindings there, and their roles, may be named, by the index: the viewer may list them.
+   *
+   * @param namespace empty for ClusterRoleBindings
+   */
+  mayList(namespace: string): boolean {
+    if (this.viewer.isOperator === true || (namespace !== '' && this.#listsEverywhere)) return true;
+    const known = this.#listable.get(namespace);
     if (known !== undefined) return known;
-    const readable = this.mayGet(binding);
-    this.#readable.set(binding, readable);
-    return readable;
+    const resource = namespace === '' ? 'clusterrolebindings' : 'rolebindings';
+    const isAllowed = this.#may('list', resource, namespace, '');
+    this.#listable.set(namespace, isAllowed);
+    return isAllowed;
   }
 
   /** Whether the viewer may read a role or a binding, by the index. */

@@ -4,7 +4,6 @@
  */
 
 import { readKeystoneGroup } from '../api/keystone-groups.ts';
-import type { StoredBinding } from '../api/rbac-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -12,13 +11,7 @@ import type { Scope } from '../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../rbac/subject-key.ts';
-import {
-  isKnownVerb,
-  isNamespaceObject,
-  type SubjectGrant,
-  type WhoCanQuestion,
-  whoCan,
-} from '../rbac/who-can.ts';
+import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../rbac/who-can.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
 import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
@@ -40,8 +33,6 @@ export interface AskedReview {
 
 const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
-/** Users, groups and service accounts together. */
-const MAX_NAMES = 10_000;
 
 /** @throws StatusError AccessIndexUnavailable */
 export async function reviewWhoCan(
@@ -62,37 +53,26 @@ export async function reviewWhoCan(
   const scopes = await scopesOf(options.keystone, asked.people, warnings);
   const isCurrent = access.state(tenant) === 'current';
   const view = new View(viewer, { index: access.index, isCurrent, scopes });
-  const objects = access.index.objectsOf(viewer.user.tenant);
-  if (!isKnownVerb(objects, asked.question))
-    warnings.push(
-      `${JSON.stringify(asked.question.verb)} is no verb that the API server checks, and no rule names it`,
-    );
-  const mayTell = (binding: StoredBinding) =>
-    view.seesAll || viewer.user.tenant !== '' || view.mayGet(binding);
-  const granted = whoCan(objects, asked.question, scope, mayTell);
+  const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
+    grants: MAX_GRANTS,
+    mayTell: ({ namespace }) => view.mayList(namespace),
+  });
   const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
   const { shown, others } = divide(effective, view);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
-  const cut = shown.slice(0, MAX_GRANTS);
-  const described = cut.map((grant) => describe(grant, view, scopes));
+  const described = describeAll(shown, asked.scope, view, scopes);
   const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
   const withPeople = addHolders(described, people);
-  const names = namesOf(shown);
   const reasons = [
     incomplete,
-    shown.length > MAX_GRANTS
-      ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
-      : undefined,
-    names.count > MAX_NAMES
-      ? `there are ${names.count} subjects, of which the first ${MAX_NAMES} are listed: ask in one namespace`
-      : undefined,
+    granted.isCut ? `there are more than ${MAX_GRANTS} grants: ask in one namespace` : undefined,
     withPeople.isCut
       ? `of the people who hold the roles, the first ${MAX_HOLDERS} are listed: ask in one namespace`
       : undefined,
   ].filter((reason) => reason !== undefined);
   return {
     namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
-    ...names.listed,
+    ...namesOf(shown),
     grants: [...builtIn(options), ...withPeople.grants],
     otherTenants: others.size,
     evaluationError: granted.errors.join('; '),
@@ -170,30 +150,24 @@ function systemSubjects(
   // A request without a resource is of no tenant.
   const { systemTenant } = index;
   if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
-  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope);
+  const limits = { grants: MAX_GRANTS, mayTell: () => false };
+  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope, limits);
   return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
 
-function namesOf(grants: readonly SubjectGrant[]): {
-  readonly listed: Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'>;
-  /** With those that are not listed. */
-  readonly count: number;
-} {
-  const keys = new Set(grants.map(({ key }) => key));
+function namesOf(
+  grants: readonly SubjectGrant[],
+): Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'> {
   const users = new Set<string>();
-  const groups = new Set<string>();
+  const groups = new Set<string>([SYSTEM_MASTERS]);
   const serviceAccounts = new Set<string>();
-  let listed = 0;
-  for (const key of keys) {
-    listed += 1;
-    if (listed > MAX_NAMES) break;
+  for (const { key } of grants) {
     const { kind, name } = subjectOfKey(key);
     if (kind === 'group') groups.add(name);
     else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
     else users.add(name);
   }
-  const names = { users: [...users], groups: [SYSTEM_MASTERS, ...groups] };
-  return { listed: { ...names, serviceAccounts: [...serviceAccounts] }, count: keys.size };
+  return { users: [...users], groups: [...groups], serviceAccounts: [...serviceAccounts] };
 }
 
 /** Those who need no binding. */
@@ -214,15 +188,37 @@ function userNamed(name: string): ObjectName {
   return { kind: 'ServiceAccount', namespace, name: account };
 }
 
-function describe({ key, binding, role }: SubjectGrant, view: View, scopes: Scopes | undefined): WhoCanGrant {
+/** Of bindings that the viewer may not list, each subject once. */
+function describeAll(
+  grants: readonly SubjectGrant[],
+  scope: Scope,
+  view: View,
+  scopes: Scopes | undefined,
+): readonly WhoCanGrant[] {
+  const unnamed = new Set<string>();
+  return grants.flatMap((grant) => {
+    const { key, binding } = grant;
+    const everywhere = binding.namespace === '';
+    const isKnown = scope !== 'all' && binding.namespace === scope.namespace;
+    const subject = subjectOf(key, view, scopes);
+    const where = { everywhere, namespace: binding.namespace };
+    if (view.mayList(binding.namespace)) return { subject, by: 'binding', ...where, ...bindingOf(grant) };
+    const place = `${everywhere} ${key}`;
+    if (unnamed.has(place)) return [];
+    unnamed.add(place);
+    return { subject, by: 'binding', everywhere, namespace: isKnown ? binding.namespace : '' };
+  });
+}
+
+function subjectOf(key: SubjectGrant['key'], view: View, scopes: Scopes | undefined): WhoCanGrant['subject'] {
   const { kind, name } = subjectOfKey(key);
-  const displayName = kind === 'group' ? displayNameOf(name, view, scopes) : undefined;
-  const subject = kind === 'group' ? { kind: 'Group', namespace: '', name } : userNamed(name);
+  if (kind !== 'group') return userNamed(name);
+  const displayName = displayNameOf(name, view, scopes);
+  return { kind: 'Group', namespace: '', name, ...(displayName !== undefined && { displayName }) };
+}
+
+function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding' | 'role'> {
   return {
-    subject: { ...subject, ...(displayName !== undefined && { displayName }) },
-    by: 'binding',
-    everywhere: binding.namespace === '',
-    namespace: binding.namespace,
     binding: {
       kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
       namespace: binding.namespace,

@@ -66,9 +66,9 @@ export interface WhoCanGrant {
   readonly by: 'binding' | 'builtIn' | 'impersonation';
   /** Whether it is granted in every namespace. */
   readonly everywhere: boolean;
-  /** Where it is granted; empty if everywhere. */
+  /** Where it is granted; empty if everywhere, or if the user may not list the bindings there. */
   readonly namespace: string;
-  /** Present if it is granted by a binding. */
+  /** Present if it is granted by a binding that the user may list. */
   readonly binding?: ObjectName;
   readonly role?: ObjectName;
 }

@@ -49,7 +49,7 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
   const { hideForbidden } = build.loaded.configuration.authorization;
   const verifier = createAccessVerifier(build, access, reviewer);
   const lifetimes = createWatchLifetimes(build);
-  const rules = createAccessRules(build, { ...options, verifier, lifetimes });
+  const rules = createAccessRules(build, options);
   return {
     filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
     answerers: [createWhoCan(build, access, mode, responseMemory), ...rules.answerers],

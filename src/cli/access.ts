@@ -2,9 +2,10 @@
  * `stonegate access`: what the user may do, as a matrix of kinds and verbs, as Stonegate knows it from the
  * RBAC index.
  */
-import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
-import { askStonegate, TABLE_TYPE } from '../clients/stonegate-api.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { accessMatrix, MATRIX_VERBS, type MatrixCell, type MatrixGroup } from '../api/access-matrix.ts';
+import { SELF_ACCESS_RULES_PATH, type SelfAccessRules } from '../api/access-rules-v1alpha1.ts';
+import { askStonegate } from '../clients/stonegate-api.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { missingNamespace } from './missing-namespace.ts';
@@ -43,33 +44,52 @@ export function access(
     return ask('access', values, { io, env }, async (address) => {
       const note = (line: string) => io.stderr(columns([[`stonegate access: ${line}`]]));
       const rules = await askStonegate(address, path);
-      const status = isJSONObject(rules) ? rules.status : undefined;
-      if (!isJSONObject(rules) || !isJSONObject(status)) throw new Error(`${address.url}: ${TOO_OLD}`);
-      const table =
-        format === 'table' ? tableOf(await askStonegate(address, path, undefined, TABLE_TYPE)) : '';
-      await print(rules, format, () => table, io.stdout);
+      if (!isSelfAccessRules(rules)) throw new Error(`${address.url}: ${TOO_OLD}`);
+      const { status } = rules;
+      await print(rules, format, () => tableOf(rules), io.stdout);
       const missing = await missingNamespace(namespace, address);
       if (missing !== undefined) note(missing);
-      if (status.incomplete === true) note(`this may be incomplete: ${String(status.incompleteReason)}`);
+      if (status.incomplete) note(`this may be incomplete: ${status.incompleteReason}`);
     });
   });
 }
 
-/** Each place is named once; a column without a value is left out. */
-function tableOf(answer: unknown): string {
-  const { columnDefinitions, rows } = isJSONObject(answer) ? answer : {};
-  if (!Array.isArray(columnDefinitions) || !Array.isArray(rows)) throw new Error(`no table: ${TOO_OLD}`);
-  const header = columnDefinitions.filter(isJSONObject).map(({ name }) => String(name).toUpperCase());
-  const lines = rows.filter(isJSONObject).map(cellsOf);
-  if (lines.length === 0) return 'You may do nothing here.\n';
-  const isShown = header.map((_, at) => at < OPTIONAL_FROM || lines.some((cells) => cells[at] !== ''));
-  const shown = lines.map((cells, at) => (cells[0] === lines[at - 1]?.[0] ? ['', ...cells.slice(1)] : cells));
-  return columns([header, ...shown].map((cells) => cells.filter((_, at) => isShown[at] === true)));
+function isSelfAccessRules(value: unknown): value is SelfAccessRules {
+  if (!isJSONObject(value) || value.kind !== 'SelfAccessRules' || !isJSONObject(value.status)) return false;
+  const { everywhere, cluster, namespaces, otherNamespaces } = value.status;
+  return [everywhere, cluster, namespaces, otherNamespaces].every(Array.isArray);
 }
 
-/** Place, kind and the seven verbs always have a column. */
-const OPTIONAL_FROM = 9;
+const ALL = Number.POSITIVE_INFINITY;
+const LIMITS = { groups: ALL, rows: ALL, names: 50, characters: 253 };
+const CELLS: Readonly<Record<MatrixCell, string>> = { all: '✔', named: '(✔)', none: '' };
+const HEADER = ['NAMESPACES', 'KIND', ...MATRIX_VERBS.map((verb) => verb.toUpperCase()), 'OTHER', 'NAMES'];
+/** Place, kind and the verbs always have a column; the others only if one of their cells has a value. */
+const OPTIONAL_FROM = 2 + MATRIX_VERBS.length;
 
-function cellsOf({ cells }: JSONObject): readonly string[] {
-  return Array.isArray(cells) ? cells.map(String) : [];
+/** Each place is named once. */
+function tableOf({ status }: SelfAccessRules): string {
+  const lines = accessMatrix(status, LIMITS).groups.flatMap((group) =>
+    group.rows.map(({ kind, cells, otherVerbs, names }, at) => [
+      at === 0 ? placeOf(group) : '',
+      kind,
+      ...MATRIX_VERBS.map((verb) => CELLS[cells[verb]]),
+      otherVerbs.join(','),
+      names.join(','),
+    ]),
+  );
+  if (lines.length === 0) return 'You may do nothing here.\n';
+  const isShown = HEADER.map((_, at) => at < OPTIONAL_FROM || lines.some((cells) => cells[at] !== ''));
+  return columns([HEADER, ...lines].map((cells) => cells.filter((_, at) => isShown[at] === true)));
+}
+
+/** Namespaces that a cell names. */
+const NAMED = 3;
+
+function placeOf({ scope, names }: MatrixGroup): string {
+  if (scope === 'everywhere') return '(everywhere)';
+  if (scope === 'cluster') return '(cluster)';
+  if (scope === 'otherNamespaces') return '(other namespaces)';
+  const rest = names.length - NAMED;
+  return rest > 0 ? `${names.slice(0, NAMED).join(',')} and ${rest} more` : names.join(',');
 }

@@ -174,13 +174,15 @@ function nameOf({ kind, namespace, name, displayName }: WhoCanGrant['subject']):
 }
 
 function whereOf({ everywhere, namespace }: WhoCanGrant): string {
+  if (!everywhere && namespace === '') return 'some namespace';
   return everywhere ? 'everywhere' : `namespace ${namespace}`;
 }
 
 function throughOf({ by, binding, role }: WhoCanGrant): string {
   if (by === 'builtIn') return 'built in: the API server does not ask RBAC';
   if (by === 'impersonation') return 'may act as any user: it is Stonegate itself';
-  return `${binding?.kind} ${binding?.name} → ${role?.kind} ${role?.name}`;
+  if (binding === undefined) return 'a binding that you may not list';
+  return `${binding.kind} ${binding.name} → ${role?.kind} ${role?.name}`;
 }
 
 function remarksOn({ status }: WhoCanReview): string[] {

@@ -7,8 +7,6 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { type ImpersonatedUser, impersonationHeaders } from '../lib/impersonation-headers.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 
-/** Of a response that a user reads. */
-export const TABLE_TYPE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */
 const TIMEOUT = 30_000;
@@ -41,16 +39,10 @@ export class StonegateAPIError extends Error {
 /**
  * @param path below the server's address
  * @param body posted as JSON; without it the request is a GET
- * @param accept the form of JSON that is asked for
  * @returns the JSON of a 2xx response
  * @throws StonegateAPIError
  */
-export async function askStonegate(
-  address: StonegateAddress,
-  path: string,
-  body?: object,
-  accept = 'application/json',
-): Promise<unknown> {
+export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
   const url = safeURL(address.url);
   const { ca, serverName, certificate } = address;
   const pool = new Pool(url.origin, {
@@ -68,7 +60,7 @@ export async function askStonegate(
     const { statusCode, body: response } = await pool.request({
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
-      headers: headersOf(address, accept, body !== undefined).flat(),
+      headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
     return readResponse(statusCode, await response.text(), url);
@@ -80,13 +72,9 @@ export async function askStonegate(
   }
 }
 
-function headersOf(
-  { authorization, impersonated }: StonegateAddress,
-  accept: string,
-  hasBody: boolean,
-): HeaderList {
+function headersOf({ authorization, impersonated }: StonegateAddress, hasBody: boolean): HeaderList {
   return [
-    ['Accept', accept],
+    ['Accept', 'application/json'],
     ['User-Agent', 'stonegate'],
     ...(authorization === undefined ? [] : [['Authorization', authorization] as const]),
     ...(impersonated === undefined ? [] : impersonationHeaders(impersonated)),

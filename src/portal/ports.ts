@@ -2,6 +2,7 @@
  * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is
  * thrown as a StatusError.
  */
+import type { AccessMatrix } from '../api/access-matrix.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 
@@ -96,35 +97,18 @@ export interface IdentitySource {
   describe(identity: Identity): KubernetesIdentity;
 }
 
-export const ACCESS_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const;
-
-export interface AccessRow {
-  /** `deployments.apps`. */
-  readonly kind: string;
-  /** `named`: for some objects only. */
-  readonly cells: Readonly<Record<(typeof ACCESS_VERBS)[number], 'all' | 'named' | 'none'>>;
-  readonly otherVerbs: readonly string[];
-  /** Of the objects, if some cell is `named`. */
-  readonly names: readonly string[];
-}
-
-export interface AccessGroup {
-  readonly scope: 'everywhere' | 'cluster' | 'namespaces' | 'otherNamespaces';
-  /** The namespaces in which the rows count. */
-  readonly names: readonly string[];
-  readonly rows: readonly AccessRow[];
-}
-
 export interface AccessView {
-  readonly groups: readonly AccessGroup[];
+  readonly matrix: AccessMatrix;
   readonly roles: readonly {
     readonly kind: string;
     readonly name: string;
     readonly everywhere: boolean;
     readonly namespaces: readonly string[];
   }[];
-  /** Further roles, whose names the user may not read. */
+  /** Roles whose names the user may not read. */
   readonly hiddenRoles: number;
+  /** Further roles, of which nothing is known here. */
+  readonly moreRoles: number;
   /** Why the user may have other access; undefined if this is all. */
   readonly incompleteReason: string | undefined;
 }

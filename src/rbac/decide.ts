@@ -3,7 +3,6 @@
  * the access, or `noOpinion`. In Arktos only bindings of the user's own tenant count.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/auth/authorizer/rbac/rbac.go
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
@@ -132,7 +131,7 @@ export function* grantsOf(
 }
 
 /** The same of the bindings in one place only. @param namespace empty for the ClusterRoleBindings */
-export function* grantsIn(
+function* grantsIn(
   objects: TenantObjects,
   user: RBACUser,
   namespace: string,
@@ -209,16 +208,4 @@ export function missingRole({ roleRef }: StoredBinding): string {
 function errorReason(errors: readonly string[]): string {
   if (errors.length === 0) return '';
   return `RBAC: ${errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`}`;
-}
-
-/** The rules of a user in a namespace, with their source. */
-export function rulesOf(
-  objects: TenantObjects,
-  user: RBACUser,
-  namespace: string,
-  errors: Set<string>,
-): (BoundRole & { readonly rule: PolicyRule })[] {
-  return [...grantsOf(objects, user, namespace, errors)].flatMap((bound) =>
-    bound.role.rules.map((rule) => ({ ...bound, rule })),
-  );
 }

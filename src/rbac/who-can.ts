@@ -6,7 +6,7 @@ import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts
 import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
 import { missingRole, SYSTEM_MASTERS } from './decide.ts';
 import { ruleAllows } from './rules.ts';
-import { compareBindings, type SortedBindings } from './sorted-bindings.ts';
+import { compareBindings } from './sorted-bindings.ts';
 import { groupKey, keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
@@ -26,9 +26,22 @@ export interface SubjectGrant {
 export interface Granted {
   /** Those of ClusterRoleBindings first, then by namespace and name of the binding. */
   readonly grants: readonly SubjectGrant[];
+  /** Whether there are more grants than the limit. */
+  readonly isCut: boolean;
   /** Bindings in the scope whose roles are missing. */
   readonly errors: readonly string[];
 }
+
+export interface WhoCanLimits {
+  /** The work is bounded by it too: which grants of more are found is not said. */
+  readonly grants: number;
+  /** Whether the missing role of the binding is told. */
+  readonly mayTell: (binding: StoredBinding) => boolean;
+}
+
+const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayTell: () => true };
+/** Missing roles that are told. */
+const MAX_ERRORS = 100;
 
 /** Verbs that name an object: a request for a namespace with one of them is in that namespace. */
 const OBJECT_VERBS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete', 'impersonate', 'use']);
@@ -39,26 +52,34 @@ export function isNamespaceObject(question: WhoCanQuestion): boolean {
   return OBJECT_VERBS.has(question.verb) || question.subresource !== '';
 }
 
-/** @param mayTell whether the missing role of the binding is told */
 export function whoCan(
   objects: TenantObjects,
   question: WhoCanQuestion,
   scope: Scope,
-  mayTell: (binding: StoredBinding) => boolean = () => true,
+  { grants: limit, mayTell }: WhoCanLimits = UNLIMITED,
 ): Granted {
-  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
-  return { grants: grantsIn(objects, question, scope), errors: [...new Set(missing)].sort() };
+  const found: SubjectGrant[] = [];
+  let isCut = false;
+  for (const grant of grantsIn(objects, question, scope)) {
+    isCut = found.length >= limit;
+    if (isCut) break;
+    found.push(grant);
+  }
+  return {
+    grants: found.sort((one, other) => compareBindings(one.binding, other.binding)),
+    isCut,
+    errors: missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell),
+  };
 }
 
-function grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): readonly SubjectGrant[] {
+/** In no order. */
+function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Generator<SubjectGrant> {
   const rules = new RuleOfRole(question);
-  const grants: SubjectGrant[] = [];
   for (const binding of boundBindings(objects, rules, scope)) {
     const role = objects.roleOf(binding);
     const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
-    if (role !== undefined && rule >= 0) addGrants(grants, binding, role, rule);
+    if (role !== undefined && rule >= 0) yield* grantsOf(binding, role, rule);
   }
-  return grants;
 }
 
 /**
@@ -75,35 +96,27 @@ export function keysAllowedIn(
   return keys;
 }
 
-/** In the order of the grants: the bindings of a role have it already. */
-function boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope): readonly StoredBinding[] {
+function* boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<StoredBinding> {
   if (scope === 'all') {
-    const ofRoles: SortedBindings[] = [];
     for (const role of objects.roles) {
       const bindings = objects.bindingsOfRole(role);
-      if (bindings.length > 0 && rules.mayAllow(role)) ofRoles.push(bindings);
+      if (bindings.length > 0 && rules.mayAllow(role)) yield* bindings;
     }
-    return merged(ofRoles);
+    return;
   }
-  const namespaces = scope.namespace === '' ? [''] : ['', scope.namespace];
-  return namespaces.flatMap((namespace) => [...objects.bindingsIn(namespace).values()].sort(compareBindings));
-}
-
-/** Sorting finds the sorted parts, so it only merges them. */
-function merged(parts: readonly SortedBindings[]): SortedBindings {
-  const [only = []] = parts;
-  return parts.length <= 1 ? only : parts.flat().sort(compareBindings);
+  yield* objects.bindingsIn('').values();
+  if (scope.namespace !== '') yield* objects.bindingsIn(scope.namespace).values();
 }
 
 /** Each user and group of the binding once. */
-function addGrants(grants: SubjectGrant[], binding: StoredBinding, role: StoredRole, rule: number): void {
+function* grantsOf(binding: StoredBinding, role: StoredRole, rule: number): Generator<SubjectGrant> {
   const { subjects, namespace } = binding;
   const seen = subjects.length > 1 ? new Set<SubjectKey>() : undefined;
   for (const subject of subjects) {
     const key = keyOfSubject(subject, namespace);
     if (key === undefined || seen?.has(key)) continue;
     seen?.add(key);
-    grants.push({ key, subject, binding, role, rule });
+    yield { key, subject, binding, role, rule };
   }
 }
 
@@ -152,30 +165,18 @@ function indexOfRule({ rules }: StoredRole, question: WhoCanQuestion): number {
   return rules.findIndex((rule) => ruleAllows(rule, asked));
 }
 
-function* missingIn(
+/** Sorted. */
+function missingIn(
   objects: TenantObjects,
   scope: Scope,
   mayTell: (binding: StoredBinding) => boolean,
-): Generator<string> {
+): readonly string[] {
+  const missing = new Set<string>();
   for (const binding of objects.bindingsWithoutRole()) {
     const { namespace } = binding;
     const isInScope = scope === 'all' || namespace === '' || namespace === scope.namespace;
-    if (isInScope && mayTell(binding)) yield missingRole(binding);
+    if (isInScope && mayTell(binding)) missing.add(missingRole(binding));
+    if (missing.size === MAX_ERRORS) break;
   }
-}
-
-/** Verbs of requests, and those that the API server checks for some resources. */
-const KNOWN_VERBS: ReadonlySet<string> = new Set([
-  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
-  ...['bind', 'escalate', 'impersonate', 'use', 'approve', 'sign', 'attest'],
-]);
-/** Of requests that name no resource. */
-const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options']);
-
-/** Whether a request may have the verb: it is Kubernetes' own, or a rule names it. */
-export function isKnownVerb(objects: TenantObjects, question: WhoCanQuestion): boolean {
-  const { verb } = question;
-  if ('path' in question ? METHODS.has(verb) : KNOWN_VERBS.has(verb)) return true;
-  for (const { rules } of objects.roles) if (rules.some(({ verbs }) => verbs.includes(verb))) return true;
-  return false;
+  return [...missing].sort();
 }

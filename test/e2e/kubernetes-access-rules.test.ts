@@ -121,20 +121,15 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
     t.notOk(await mentions(other, 'billing'), 'granted to a project that is not the scope');
   });
 
-  await t.test('a watch tells a new right and the loss of one', async (t) => {
-    const watching = stonegate.ask(token, `${RULES}?verb=list&watch=1&timeoutSeconds=8`);
-    await bind('RoleBinding', 'lab', 'reader', user('acme:alice'));
-    const { body } = await watching;
-    const events = body.split('\n').filter((line) => line !== '');
-    t.match(JSON.parse(events[0] ?? ''), { type: 'ADDED', object: { kind: 'SelfAccessRules' } });
-    const last = JSON.parse(events.at(-1) ?? '');
-    t.ok(last.object.status.namespaces.some(({ names }: { names: string[] }) => names.includes('lab')));
-  });
-
-  await t.test('an ETag saves the document', async (t) => {
+  await t.test('an ETag saves the document until a right comes', async (t) => {
     const first = await stonegate.ask(token, `${RULES}?verb=list`);
     const headers = { 'if-none-match': String(first.headers.etag) };
     t.equal((await stonegate.ask(token, `${RULES}?verb=list`, { headers })).status, 304);
+    await bind('RoleBinding', 'lab', 'reader', user('acme:alice'));
+    await eventually(
+      async () => (await stonegate.ask(token, `${RULES}?verb=list`, { headers })).status === 200,
+    );
+    t.ok(await mentions(token, 'lab'));
   });
 
   await t.test('a service with the right asks about users of its tenant, and of no other', async (t) => {
@@ -171,17 +166,16 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
       t.match(JSON.parse((await ask(spec)).body), alike);
   });
 
-  await t.test('kubectl and stonegate access print the matrix', async (t) => {
+  await t.test('kubectl gets the document, and stonegate access prints it as a matrix', async (t) => {
     const kubectl = createKubectl(kubectlBinary ?? '', {
       server: stonegate.url,
       ca: stonegate.authority.cert,
       token,
     });
     t.teardown(() => kubectl.close());
-    const got = await kubectl.run(['get', 'selfaccessrules']);
+    const got = await kubectl.run(['get', 'selfaccessrules', '-o', 'json']);
     t.equal(got.code, 0, got.stderr);
-    t.match(got.stdout, /^NAMESPACES +KIND +GET +LIST +WATCH +CREATE +UPDATE +PATCH +DELETE/);
-    t.match(got.stdout, /shop +\* +✔/);
+    t.match(JSON.parse(got.stdout), { items: [{ kind: 'SelfAccessRules', status: { incomplete: false } }] });
     const folder = t.testdir({ token, 'ca.crt': stonegate.authority.cert });
     await writeFile(join(folder, 'empty'), '');
     const run = async (...words: string[]) => {

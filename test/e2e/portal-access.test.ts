@@ -102,13 +102,17 @@ function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
   );
   const scope = 'namespaces' as const;
   const groups = isEachDifferent
-    ? names.map((name, at) => ({ scope, names: [name], rows: ROWS.slice(0, 1 + (at % 3)) }))
-    : [{ scope, names, rows: ROWS }];
+    ? names.map((name, at) => ({ scope, names: [name], rows: ROWS.slice(0, 1 + (at % 3)), moreRows: 0 }))
+    : [{ scope, names, rows: ROWS, moreRows: 0 }];
   const roles = [{ kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: names }];
   return {
-    groups: namespaces === 0 ? [] : groups,
+    matrix: {
+      groups: namespaces === 0 ? [] : groups.slice(0, 20),
+      moreGroups: Math.max(0, groups.length - 20),
+    },
     roles: namespaces === 0 ? [] : roles,
     hiddenRoles: 0,
+    moreRoles: 0,
     incompleteReason: undefined,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What Stonegate's own watches (filtered namespaces, all namespaces, access rules) do over a reload, as the
+ * What Stonegate's own watches (filtered namespaces, all namespaces) do over a reload, as the
  * documents promise it: they end in order, and a client that resumes lacks nothing.
  */
 import type { IncomingMessage } from 'node:http';
@@ -9,7 +9,6 @@ import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
-const RULES = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
 /** Another bound of the index builds it anew. */
 const OTHER_INDEX = { ...ACCESS, maxIndexBytes: 50_000_000 };
@@ -85,7 +84,6 @@ async function openAll(t: Test, site: RunningStonegate & { readonly alice: strin
   return {
     namespaces: await open(`${NAMESPACES}?watch=1&resourceVersion=${namespaces}`),
     everywhere: await open(`${CONFIG_MAPS}?watch=1&resourceVersion=${configMaps}`),
-    rules: await open(`${RULES}?watch=1`),
   };
 }
 
@@ -128,7 +126,7 @@ t.test('a reload that replaces the index ends them, and clients list again', asy
   await eventually(() => Object.values(watches).every(({ ended }) => ended));
   // Whether the reload or the loss of the index ends it first depends on chance; clients go on after both.
   t.ok(['', 'ERROR 410'].includes(watches.everywhere.events.join()));
-  t.notOk(watches.namespaces.broken || watches.rules.broken);
+  t.notOk(watches.namespaces.broken);
   await eventually(async () => (await site.ask(site.alice, NAMESPACES)).status === 200);
 });
 
@@ -145,6 +143,5 @@ t.test('a reload that is refused leaves them open', async (t) => {
   apiServer.seed.namespace('second');
   apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
   await eventually(() => watches.namespaces.events.includes('ADDED second'));
-  await eventually(() => watches.rules.events.length > 1);
-  t.notOk([watches.namespaces, watches.rules].some(({ ended, broken }) => ended || broken));
+  t.notOk(watches.namespaces.ended || watches.namespaces.broken);
 });

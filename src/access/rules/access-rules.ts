@@ -1,25 +1,35 @@
 /**
  * Everything that a user may do, as a document: rules by namespace, with namespaces of equal rules together,
- * so that the document of a user with one role in thousands of namespaces is short.
+ * so that the document of a user with one role in thousands of namespaces is short. Its work and its size are
+ * bounded: beyond the bounds it says less, never more.
  */
-import type { AccessRules, NamespaceRules, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
-import type { StoredRole } from '../../api/rbac-v1.ts';
+import { createHash } from 'node:crypto';
+import type {
+  AccessRule,
+  AccessRules,
+  NamespaceRules,
+  RulesSelection,
+} from '../../api/access-rules-v1alpha1.ts';
+import type { PolicyRule } from '../../api/kubernetes-object.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { inNamespace } from '../../rbac/sorted-bindings.ts';
+import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
-import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { MAX_WEIGHT, RuleSet, weightOf } from './rule-set.ts';
+import { RuleSet, type RulesBudget } from './rule-set.ts';
 
-const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+/** Characters of the rules and namespaces of a document. */
+export const MAX_DOCUMENT = 1024 * 1024;
+/** Characters of the document's other fields, and more. */
+const FRAME = 1024;
+/** Characters of the single grants of all its sets, some 25,000 of them: tens of milliseconds of work. */
+const MAX_GRANTS = 2 * 1024 * 1024;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
-  /** Whether rules were left out, because they stand for too many grants. */
-  readonly isTruncated: boolean;
-  /** The namespaces of which all rules were left out for that. */
-  readonly leftOut: readonly string[];
+  /** Whether something was left out because it is beyond a bound. */
+  readonly isCut: boolean;
 }
 
 /** The rules are about requests in the subject's own tenant. */
@@ -28,50 +38,69 @@ export function compileAccessRules(
   subject: SubjectByNamespace,
   selection: RulesSelection,
 ): CompiledAccessRules {
-  const steps = compileInSteps(index, subject, selection);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
+  const budget: RulesBudget = { left: MAX_GRANTS, isExceeded: false };
+  const room = new Room(MAX_DOCUMENT - FRAME);
+  const common = commonRoles(index, subject);
+  const everywhere = compile(common, selection, budget);
+  const rulesOf = (roles: Roles) =>
+    compile(without(roles, common), selection, budget)
+      .without(everywhere)
+      .rules(selection.verb === '*');
+  const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
+  const isAboutCluster = selection.namespace === undefined;
+  const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];
+  const ofOthers = rulesOf(clusterRoles(index, subject.other));
+  const otherNamespaces = room.rules(ofOthers);
+  const alike = new Map<string, { readonly names: string[]; readonly rules: AccessRule[] }>();
+  for (const { roles, names } of placesOf(index, subject, selection.namespace)) {
+    const rules = rulesOf(roles);
+    const text = JSON.stringify(rules);
+    const known = alike.get(text);
+    if (known === undefined) alike.set(text, { names, rules });
+    else for (const name of names) known.names.push(name);
   }
+  alike.delete(JSON.stringify(ofOthers));
+  const namespaces = Array.from(alike.values(), ({ names, rules }) => room.entry(names.sort(), rules));
+  const isCut = room.isExceeded || budget.isExceeded;
+  return {
+    rules: {
+      everywhere: ofEverywhere,
+      cluster,
+      namespaces: namespaces.filter(({ names }) => names.length > 0).sort(byFirstName),
+      // A namespace that is left out has not the rights that the user has in others.
+      otherNamespaces: isCut ? [] : otherNamespaces,
+    },
+    isCut,
+  };
 }
 
-/**
- * The same in steps of a few milliseconds, between which the process can do other work. If the user's rights
- * change in between, the rules may be partly those of before.
- */
-export function* compileInSteps(
-  index: RBACIndex,
-  subject: SubjectByNamespace,
-  selection: RulesSelection,
-): Generator<void, CompiledAccessRules> {
-  const compiler = new Compiler(index, selection);
-  const users = new Set([subject.cluster, subject.other, ...subject.namespaces.values()]);
-  const everywhere = RuleSet.common([...new Set(Array.from(users, (user) => compiler.clusterRules(user)))]);
-  const rulesOf = (set: RuleSet) => set.without(everywhere).rules(selection.verb === '*');
-  const otherNamespaces = rulesOf(compiler.clusterRules(subject.other));
-  const places = new Map<string, { readonly names: string[]; readonly rules: NamespaceRules['rules'] }>();
-  const common = JSON.stringify(otherNamespaces);
-  // At least one step, so that many short evaluations leave room for other work too.
-  yield;
-  const groups = yield* compiler.groupsOf(subject);
-  for (const group of groups) {
-    const rules = rulesOf(compiler.together(group));
-    yield;
-    const text = JSON.stringify(rules);
-    if (text === common) continue;
-    const known = places.get(text);
-    if (known === undefined) places.set(text, { names: [...group.names], rules });
-    else for (const name of group.names) known.names.push(name);
+/** What still fits into the document. */
+class Room {
+  #left: number;
+  isExceeded = false;
+
+  constructor(characters: number) {
+    this.#left = characters;
   }
-  const rules = {
-    everywhere: everywhere.rules(selection.verb === '*'),
-    cluster: selection.namespace === undefined ? rulesOf(compiler.clusterRules(subject.cluster)) : [],
-    namespaces: [...places.values()]
-      .map(({ names, rules }) => ({ names: names.sort(), rules }))
-      .sort(byFirstName),
-    otherNamespaces,
-  };
-  return { rules, isTruncated: compiler.isTruncated, leftOut: compiler.leftOut.sort() };
+
+  rules(rules: readonly AccessRule[]): AccessRule[] {
+    return rules.filter((rule) => this.#take(JSON.stringify(rule).length));
+  }
+
+  entry(names: readonly string[], rules: readonly AccessRule[]): NamespaceRules {
+    this.#left -= '{"names":[],"rules":[]},'.length;
+    return {
+      rules: this.rules(rules),
+      names: names.filter((name) => this.#take(JSON.stringify(name).length)),
+    };
+  }
+
+  #take(characters: number): boolean {
+    const isRoom = characters < this.#left;
+    if (isRoom) this.#left -= characters + ','.length;
+    else this.isExceeded = true;
+    return isRoom;
+  }
 }
 
 type Named = Pick<NamespaceRules, 'names'>;
@@ -80,175 +109,103 @@ function byFirstName({ names: [one = ''] }: Named, { names: [other = ''] }: Name
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Namespaces in which a user has the same roles. */
-interface Group {
-  readonly user: RBACUser;
+/** The rules of roles by a digest of them: roles of the same rules in many namespaces are one. */
+type Roles = ReadonlyMap<string, readonly PolicyRule[]>;
+
+const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
+  const text = JSON.stringify(rules);
+  return { digest: createHash('sha256').update(text).digest('base64url'), characters: text.length };
+});
+
+/** Of their JSON. */
+export function charactersOfRules(rules: readonly PolicyRule[]): number {
+  return contentOf(rules).characters;
+}
+
+const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+
+function compile(roles: Roles, selection: RulesSelection, budget: RulesBudget): RuleSet {
+  const set = new RuleSet();
+  for (const rules of roles.values()) for (const rule of rules) set.add(rule, selection, budget);
+  return set;
+}
+
+function without(roles: Roles, others: Roles): Roles {
+  return new Map([...roles].filter(([digest]) => !others.has(digest)));
+}
+
+/** Those of the ClusterRoleBindings of each user of the subject. */
+function commonRoles(index: RBACIndex, { cluster, other, namespaces }: SubjectByNamespace): Roles {
+  let common = clusterRoles(index, cluster);
+  for (const user of new Set([other, ...namespaces.values()])) {
+    if (user === cluster) continue;
+    const roles = clusterRoles(index, user);
+    common = new Map([...common].filter(([digest]) => roles.has(digest)));
+  }
+  return common;
+}
+
+function clusterRoles(index: RBACIndex, user: RBACUser): Roles {
+  const roles = rolesByNamespace(index, user, (all) => inNamespace(all, '')).get('') ?? new Map();
+  return user.groups.includes(SYSTEM_MASTERS) ? new Map([...roles, [SYSTEM_MASTERS, EVERYTHING]]) : roles;
+}
+
+/** Namespaces in which the user of the namespace has the same roles. */
+interface Place {
+  readonly roles: Roles;
   readonly names: string[];
-  readonly roles: ReadonlySet<StoredRole>;
-  readonly weight: number;
 }
 
-/** Bindings or namespaces that are looked at in one step. */
-const STEP = 1_000;
-
-/** Compiles each set of roles once, whatever the number of namespaces in which a user has them. */
-class Compiler {
-  readonly #index: RBACIndex;
-  readonly #selection: RulesSelection;
-  readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly weight: number }>();
-  readonly #sets = new Map<StoredRole, RuleSet>();
-  readonly #ofUser = new Map<RBACUser, RuleSet>();
-  /** By the roles. */
-  readonly #ofCluster = new Map<string, RuleSet>();
-  readonly leftOut: string[] = [];
-  #isTruncated = false;
-  /** Of all sets together. */
-  #weight = 0;
-
-  constructor(index: RBACIndex, selection: RulesSelection) {
-    this.#index = index;
-    this.#selection = selection;
-  }
-
-  get isTruncated(): boolean {
-    return this.#isTruncated;
-  }
-
-  /** What ClusterRoleBindings grant. Users with the same roles share it. */
-  clusterRules(user: RBACUser): RuleSet {
-    const known = this.#ofUser.get(user);
-    if (known !== undefined) return known;
-    const roles = rolesIn(this.#index.objectsOf(user.tenant), user, '');
-    const isMaster = user.groups.includes(SYSTEM_MASTERS);
-    const key = `${isMaster} ${this.#keyOf(roles)}`;
-    const set = this.#ofCluster.get(key) ?? this.#clusterSet(roles, isMaster);
-    this.#ofCluster.set(key, set);
-    this.#ofUser.set(user, set);
-    return set;
-  }
-
-  #clusterSet(roles: ReadonlySet<StoredRole>, isMaster: boolean): RuleSet {
-    const set = new RuleSet();
-    if (isMaster) set.add(EVERYTHING, this.#selection);
-    for (const role of roles) set.addAll(this.#rulesOf(role));
-    if (set.isTruncated) this.#isTruncated = true;
-    return set;
-  }
-
-  /**
-   * The namespaces that have rules of their own, or a user of their own. Those with the fewest grants come
-   * first: who binds the user to large roles in other namespaces takes none of the bound from them.
-   */
-  *groupsOf(subject: SubjectByNamespace): Generator<void, Group[]> {
-    const groups: Group[] = [];
-    let handled = 0;
-    for (const [user, places] of yield* this.#placesOf(subject)) {
-      const alike = new Map<string, Group>();
-      for (const [name, roles] of places) {
-        const key = this.#keyOf(roles);
-        const known = alike.get(key);
-        const weight = [...roles].reduce((sum, role) => sum + this.#factsOf(role).weight, 0);
-        if (known === undefined) alike.set(key, { user, names: [name], roles, weight });
-        else known.names.push(name);
-        handled += roles.size + 1;
-        if (handled >= STEP) {
-          handled = 0;
-          yield;
-        }
-      }
-      groups.push(...alike.values());
+/**
+ * The namespaces that have roles of their own, or a user of their own. Those with the smallest roles come
+ * first: who binds the user to large roles in other namespaces takes nothing from them.
+ */
+function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
+  const { other, namespaces } = subject;
+  const alike = new Map<string, Place & { readonly characters: number }>();
+  const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
+    if (only !== undefined && name !== only) return;
+    const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
+    const key = [...roles.keys()].sort().join();
+    const known = alike.get(key);
+    if (known !== undefined) known.names.push(name);
+    else {
+      const characters = [...roles.values()].reduce((sum, rules) => sum + charactersOfRules(rules), 0);
+      alike.set(key, { roles, names: [name], characters });
     }
-    return groups.sort((one, other) => one.weight - other.weight || byFirstName(one, other));
+  };
+  const ofOther = clusterRoles(index, other);
+  for (const [name, roles] of rolesByNamespace(index, other))
+    if (name !== '' && !namespaces.has(name)) add(name, ofOther, roles);
+  for (const [name, user] of namespaces) {
+    const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));
+    add(name, clusterRoles(index, user), roles.get(name));
   }
-
-  /** Empty beyond the bound: the namespaces must be named, or the rules of other namespaces would count. */
-  together({ user, roles, names, weight }: Group): RuleSet {
-    const set = new RuleSet();
-    const common = this.clusterRules(user);
-    if (this.#weight > MAX_WEIGHT) {
-      this.#isTruncated = true;
-      if (weight > 0) for (const name of names) this.leftOut.push(name);
-    } else {
-      set.addAll(common);
-      for (const role of roles) set.addAll(this.#rulesOf(role));
-      this.#weight += set.weight - common.weight;
-    }
-    if (set.isTruncated) this.#isTruncated = true;
-    return set;
-  }
-
-  /** The roles of each user in each namespace. */
-  *#placesOf(
-    subject: SubjectByNamespace,
-  ): Generator<void, Map<RBACUser, Map<string, ReadonlySet<StoredRole>>>> {
-    const { namespace: only } = this.#selection;
-    const { other } = subject;
-    const isOfOther = (name: string) =>
-      name !== '' && !subject.namespaces.has(name) && (only === undefined || name === only);
-    const ofOther = yield* rolesByNamespace(this.#index.objectsOf(other.tenant), other, isOfOther);
-    const places = new Map([[other, ofOther]]);
-    for (const [name, user] of subject.namespaces) {
-      if (only !== undefined && name !== only) continue;
-      const known = places.get(user) ?? new Map<string, Set<StoredRole>>();
-      places.set(user, known);
-      known.set(name, rolesIn(this.#index.objectsOf(user.tenant), user, name));
-    }
-    return places;
-  }
-
-  /** Equal for equal sets of roles. */
-  #keyOf(roles: ReadonlySet<StoredRole>): string {
-    return Array.from(roles, (role) => this.#factsOf(role).id)
-      .sort((one, other) => one - other)
-      .join();
-  }
-
-  #factsOf(role: StoredRole): { readonly id: number; readonly weight: number } {
-    const known = this.#ofRole.get(role);
-    if (known !== undefined) return known;
-    const facts = { id: this.#ofRole.size, weight: weightOf(role.rules, this.#selection) };
-    this.#ofRole.set(role, facts);
-    return facts;
-  }
-
-  #rulesOf(role: StoredRole): RuleSet {
-    const known = this.#sets.get(role);
-    if (known !== undefined) return known;
-    const set = new RuleSet();
-    for (const rule of role.rules) set.add(rule, this.#selection);
-    this.#sets.set(role, set);
-    return set;
-  }
+  return [...alike.values()].sort(
+    (one, another) => one.characters - another.characters || byFirstName(one, another),
+  );
 }
 
-/** @param namespace empty for those of ClusterRoleBindings; else those of RoleBindings alone */
-function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): Set<StoredRole> {
-  const roles = new Set<StoredRole>();
-  for (const key of keysOfUser(user))
-    for (const binding of inNamespace(objects.bindingsOfSubject(key), namespace)) {
-      const role = objects.roleOf(binding);
-      if (role !== undefined) roles.add(role);
-    }
-  return roles;
-}
-
-/** In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces. */
-function* rolesByNamespace(
-  objects: TenantObjects,
+/**
+ * In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces.
+ *
+ * @param some those of the bindings that are wanted
+ * @returns the roles of ClusterRoleBindings under an empty name
+ */
+function rolesByNamespace(
+  index: RBACIndex,
   user: RBACUser,
-  isWanted: (namespace: string) => boolean,
-): Generator<void, Map<string, Set<StoredRole>>> {
-  const places = new Map<string, Set<StoredRole>>();
-  let handled = 0;
+  some = (all: SortedBindings): SortedBindings => all,
+): ReadonlyMap<string, Roles> {
+  const objects = index.objectsOf(user.tenant);
+  const places = new Map<string, Map<string, readonly PolicyRule[]>>();
   for (const key of keysOfUser(user))
-    for (const binding of objects.bindingsOfSubject(key)) {
-      handled += 1;
-      if (handled % STEP === 0) yield;
-      if (!isWanted(binding.namespace)) continue;
-      const roles = places.get(binding.namespace) ?? new Set();
+    for (const binding of some(objects.bindingsOfSubject(key))) {
+      const rules = objects.roleOf(binding)?.rules;
+      if (rules === undefined) continue;
+      const roles = places.get(binding.namespace) ?? new Map<string, readonly PolicyRule[]>();
       places.set(binding.namespace, roles);
-      const role = objects.roleOf(binding);
-      if (role !== undefined) roles.add(role);
+      roles.set(contentOf(rules).digest, rules);
     }
   return places;
 }

@@ -1,6 +1,6 @@
 /**
- * A set of rules in one canonical form: what a rule of the set covers is not repeated, and the order does not
- * depend on bindings. Rules are stored as single grants: one verb, one API group, one resource.
+ * A set of RBAC rules in one canonical form: what a rule of the set covers is not repeated, and the order
+ * does not depend on roles or bindings. Rules are stored by kind and verb.
  */
 import type { AccessRule, RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import type { PolicyRule } from '../../api/kubernetes-object.ts';
@@ -9,212 +9,199 @@ const ALL = '*';
 
 /** Undefined: all objects. */
 type Names = ReadonlySet<string> | undefined;
+type Verbs = Map<string, Set<string> | undefined>;
 
-interface SingleGrant {
-  readonly verb: string;
-  readonly apiGroup: string;
-  /** With its subresource. */
-  readonly resource: string;
-  readonly names: Names;
+/**
+ * What the sets of one document may still cost, in characters of single grants (one verb, API group and
+ * resource with its names): a short rule can stand for hundreds of thousands of them.
+ */
+export interface RulesBudget {
+  left: number;
+  /** Whether a rule was left out because it costs more than is left. */
+  isExceeded: boolean;
 }
 
-/** Far more than the roles of one user grant; a short rule can stand for hundreds of thousands. */
-const MAX_GRANTS = 5_000;
-/** Grants and names of all sets of a document: a few hundred milliseconds of work. */
-export const MAX_WEIGHT = 50_000;
+/** Of a single grant or name, beside its characters. */
+const OVERHEAD = 64;
 
 export class RuleSet {
-  readonly #grants = new Map<string, SingleGrant>();
-  /** Key → the names that this set has collected itself, and may add to. */
-  readonly #collected = new Map<string, Set<string>>();
-  #isTruncated = false;
-  #weight = 0;
+  /** API group → resource, with its subresource → verbs. */
+  readonly #kinds = new Map<string, Map<string, Verbs>>();
 
-  /** Whether rules were left out, because they stand for too many grants. */
-  get isTruncated(): boolean {
-    return this.#isTruncated;
-  }
-
-  /** Grants and names that were added: what the set costs. */
-  get weight(): number {
-    return this.#weight;
-  }
-
-  /** Adds what the rule grants of the selection. */
-  add(
-    { verbs, apiGroups = [], resources = [], resourceNames = [] }: PolicyRule,
-    select: RulesSelection,
-  ): void {
-    const names = resourceNames.length === 0 ? undefined : new Set(resourceNames);
-    const chosen = chosenOf({ verbs, apiGroups, resources }, select);
-    if (grantsOf(chosen) > MAX_GRANTS) {
-      this.#isTruncated = true;
+  /** Adds what the rule grants of the selection, if the budget has room for it. */
+  add(rule: PolicyRule, select: RulesSelection, budget: RulesBudget): void {
+    if (budget.left <= 0) {
+      budget.isExceeded = true;
       return;
     }
-    for (const verb of chosen.verbs)
-      for (const apiGroup of chosen.apiGroups)
-        for (const resource of chosen.resources) this.#add({ verb, apiGroup, resource, names });
-  }
-
-  addAll(other: RuleSet): void {
-    if (other.#isTruncated) this.#isTruncated = true;
-    for (const grant of other.#grants.values()) this.#add(grant);
+    const { verbs, apiGroups, resources } = chosenOf(rule, select);
+    const names = rule.resourceNames ?? [];
+    const [v, g, r] = [verbs.length, apiGroups.length, resources.length];
+    const cost =
+      charactersOf(verbs) * g * r +
+      charactersOf(apiGroups) * v * r +
+      charactersOf(resources) * v * g +
+      (charactersOf(names) + OVERHEAD * (1 + names.length)) * v * g * r;
+    // Reading a rule costs too, or very many that do not fit would be read.
+    budget.left -= v + g + r + names.length;
+    if (cost > budget.left) {
+      budget.isExceeded = true;
+      return;
+    }
+    budget.left -= cost;
+    for (const apiGroup of apiGroups)
+      for (const resource of resources) {
+        const granted = this.#verbsOf(apiGroup, resource);
+        for (const verb of verbs) addNames(granted, verb, names.length === 0 ? undefined : names);
+      }
   }
 
   /** Without what a rule of this set, or of the other one, covers. */
   without(other: RuleSet): RuleSet {
     const rest = new RuleSet();
-    for (const [key, grant] of this.#grants)
-      if (!other.#covers(grant) && !this.#covers(grant, key)) rest.#grants.set(key, grant);
+    for (const [apiGroup, resource, verbs] of this.#entries()) {
+      const own = this.#covering(apiGroup, resource);
+      const others = other.#covering(apiGroup, resource);
+      for (const [verb, names] of verbs) {
+        const isCovered =
+          others.some((more) => covers(more, verb, names) || covers(more, ALL, names)) ||
+          own.some((more) => more !== verbs && covers(more, verb, names)) ||
+          own.some((more) => (more !== verbs || verb !== ALL) && covers(more, ALL, names));
+        if (!isCovered) rest.#verbsOf(apiGroup, resource).set(verb, names);
+      }
+    }
     return rest;
-  }
-
-  /** The grants that are equal in all sets. */
-  static common([first = new RuleSet(), ...others]: readonly RuleSet[]): RuleSet {
-    const common = new RuleSet();
-    for (const [key, grant] of first.#grants)
-      if (others.every((other) => hasEqual(other.#grants.get(key), grant))) common.#grants.set(key, grant);
-    return common;
   }
 
   /** @param withVerbs false if all have the same verb */
   rules(withVerbs: boolean): AccessRule[] {
-    return merged(this.without(new RuleSet()).#grants.values())
-      .map(({ verbs, apiGroups, resources, names }) => ({
-        ...(withVerbs && { verbs }),
-        apiGroups,
-        resources,
-        ...(names && { resourceNames: names }),
-      }))
-      .sort((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
+    const joined = new Map<
+      string,
+      Granted & { readonly apiGroups: string[]; readonly resources: string[] }
+    >();
+    for (const [apiGroup, resources] of this.#kinds)
+      for (const { key, ...granted } of byGrants(resources)) {
+        const text = `${key} ${JSON.stringify(granted.resources.sort())}`;
+        const known = joined.get(text);
+        if (known === undefined) joined.set(text, { ...granted, apiGroups: [apiGroup] });
+        else known.apiGroups.push(apiGroup);
+      }
+    return Array.from(joined.values(), ({ verbs, apiGroups, resources, names }) => ({
+      ...(withVerbs && { verbs }),
+      apiGroups: apiGroups.sort(),
+      resources,
+      ...(names && { resourceNames: names }),
+    }))
+      .map((rule) => ({ rule, text: JSON.stringify(rule) }))
+      .sort((one, other) => (one.text < other.text ? -1 : 1))
+      .map(({ rule }) => rule);
   }
 
-  #add(grant: SingleGrant): void {
-    this.#weight += 1 + (grant.names?.size ?? 0);
-    if (this.#weight > MAX_WEIGHT) {
-      this.#isTruncated = true;
-      return;
+  *#entries(): Generator<readonly [apiGroup: string, resource: string, verbs: Verbs]> {
+    for (const [apiGroup, resources] of this.#kinds)
+      for (const [resource, verbs] of resources) yield [apiGroup, resource, verbs];
+  }
+
+  #verbsOf(apiGroup: string, resource: string): Verbs {
+    const resources = this.#kinds.get(apiGroup) ?? new Map<string, Verbs>();
+    this.#kinds.set(apiGroup, resources);
+    const verbs = resources.get(resource) ?? new Map();
+    resources.set(resource, verbs);
+    return verbs;
+  }
+
+  /** The verbs of the kind and of the wildcards for it. */
+  #covering(apiGroup: string, resource: string): readonly Verbs[] {
+    const found: Verbs[] = [];
+    for (const group of apiGroup === ALL ? [ALL] : [apiGroup, ALL]) {
+      const resources = this.#kinds.get(group);
+      if (resources === undefined) continue;
+      for (const wider of widerResources(resource)) {
+        const verbs = resources.get(wider);
+        if (verbs !== undefined) found.push(verbs);
+      }
     }
-    const key = keyOf(grant.verb, grant.apiGroup, grant.resource);
-    const known = this.#grants.get(key);
-    if (known === undefined && this.#grants.size >= MAX_GRANTS) this.#isTruncated = true;
-    else if (known === undefined || grant.names === undefined) this.#grants.set(key, grant);
-    else if (known.names !== undefined) this.#addNames(key, known, known.names, grant.names);
-  }
-
-  #addNames(key: string, grant: SingleGrant, known: ReadonlySet<string>, more: ReadonlySet<string>): void {
-    const names = this.#collected.get(key) ?? new Set(known);
-    this.#collected.set(key, names);
-    for (const name of more) names.add(name);
-    this.#grants.set(key, { ...grant, names });
-  }
-
-  /** @param except a key that is not looked at */
-  #covers({ verb, apiGroup, resource, names }: SingleGrant, except?: string): boolean {
-    for (const anyVerb of wider(verb))
-      for (const anyGroup of wider(apiGroup))
-        for (const anyResource of widerResources(resource)) {
-          const key = keyOf(anyVerb, anyGroup, anyResource);
-          if (key === except) continue;
-          const other = this.#grants.get(key);
-          if (other !== undefined && includes(other.names, names)) return true;
-        }
-    return false;
+    return found;
   }
 }
 
 /** The parts of a rule that are selected. */
 function chosenOf({ verbs, apiGroups = [], resources = [] }: PolicyRule, select: RulesSelection) {
   return {
-    verbs: selected(verbs, select.verb === ALL ? undefined : select.verb),
-    apiGroups: selected(apiGroups, select.apiGroup),
-    resources: selectedResources(resources, select.resource),
+    verbs: selected(verbs, select.verb === ALL ? undefined : select.verb, [select.verb, ALL]),
+    apiGroups: selected(apiGroups, select.apiGroup, [select.apiGroup ?? '', ALL]),
+    resources: selected(resources, select.resource, widerResources(select.resource ?? '')),
   };
 }
 
-function grantsOf({ verbs, apiGroups, resources }: ReturnType<typeof chosenOf>): number {
-  return verbs.length * apiGroups.length * resources.length;
-}
-
-/** What the rules would add to the weight of an empty set, without making the grants. */
-export function weightOf(rules: readonly PolicyRule[], select: RulesSelection): number {
-  let weight = 0;
-  for (const rule of rules) {
-    const grants = grantsOf(chosenOf(rule, select));
-    if (grants <= MAX_GRANTS) weight += grants * (1 + (rule.resourceNames?.length ?? 0));
-  }
-  return Math.min(weight, MAX_WEIGHT);
-}
-
-/** No two triples have one key, whatever their characters are; faster than JSON. */
-function keyOf(verb: string, apiGroup: string, resource: string): string {
-  return `${verb.length}:${verb}${apiGroup.length}:${apiGroup}${resource}`;
-}
-
-function selected(values: readonly string[], wanted: string | undefined): readonly string[] {
+/** @param wider the values that cover the wanted one, itself included */
+function selected(values: readonly string[], wanted: string | undefined, wider: readonly string[]) {
   if (wanted === undefined) return values;
-  return values.some((value) => value === ALL || value === wanted) ? [wanted] : [];
+  return values.some((value) => wider.includes(value)) ? [wanted] : [];
 }
 
-function selectedResources(values: readonly string[], wanted: string | undefined): readonly string[] {
-  if (wanted === undefined) return values;
-  return widerResources(wanted).some((resource) => values.includes(resource)) ? [wanted] : [];
-}
-
-/** The values that cover the value, itself included. */
-function wider(value: string): readonly string[] {
-  return value === ALL ? [ALL] : [value, ALL];
-}
-
+/** The resources that cover the resource, itself included. */
 function widerResources(resource: string): readonly string[] {
-  const [name = '', subresource = '', ...more] = resource.split('/');
   if (resource === ALL) return [ALL];
+  if (!resource.includes('/')) return [resource, ALL];
+  const [name = '', subresource = '', ...more] = resource.split('/');
   const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
   return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
 }
 
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function addNames(verbs: Verbs, verb: string, names: Iterable<string> | undefined): void {
+  const known = verbs.get(verb);
+  if (names === undefined) verbs.set(verb, undefined);
+  else if (known !== undefined) for (const name of names) known.add(name);
+  else if (!verbs.has(verb)) verbs.set(verb, new Set(names));
+}
+
+function covers(verbs: Verbs, verb: string, names: Names): boolean {
+  return verbs.has(verb) && includes(verbs.get(verb), names);
+}
+
 function includes(all: Names, some: Names): boolean {
   if (all === undefined) return true;
-  return some !== undefined && [...some].every((name) => all.has(name));
+  return some !== undefined && some.size <= all.size && [...some].every((name) => all.has(name));
 }
 
-function hasEqual(one: SingleGrant | undefined, other: SingleGrant): boolean {
-  return one !== undefined && includes(one.names, other.names) && includes(other.names, one.names);
-}
-
-interface Merged {
+interface Granted {
   readonly verbs: readonly string[];
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
   readonly names: readonly string[] | undefined;
 }
 
-/** Joins grants that differ in the verb only, then in the resource only, then in the group only. */
-function merged(grants: Iterable<SingleGrant>): readonly Merged[] {
-  const single = Array.from(grants, ({ verb, apiGroup, resource, names }) => ({
-    verbs: [verb],
-    apiGroups: [apiGroup],
-    resources: [resource],
-    names: names && [...names].sort(),
-  }));
-  return joined(joined(joined(single, 'verbs'), 'resources'), 'apiGroups');
+/** The resources of one API group for which the same is granted, together. */
+function byGrants(resources: ReadonlyMap<string, Verbs>) {
+  const alike = new Map<string, Granted & { readonly key: string; readonly resources: string[] }>();
+  for (const [resource, verbs] of resources)
+    for (const granted of byNames(verbs)) {
+      const key = JSON.stringify(granted);
+      const known = alike.get(key);
+      if (known === undefined) alike.set(key, { ...granted, key, resources: [resource] });
+      else known.resources.push(resource);
+    }
+  return alike.values();
 }
 
-function joined(rules: readonly Merged[], field: 'verbs' | 'resources' | 'apiGroups'): readonly Merged[] {
-  const alike = new Map<string, Merged[]>();
-  for (const rule of rules) {
-    const key = JSON.stringify({ ...rule, [field]: [] });
-    const known = alike.get(key);
-    if (known === undefined) alike.set(key, [rule]);
-    else known.push(rule);
+/** The verbs of one kind that are for the same objects, together. */
+function byNames(verbs: Verbs): readonly Granted[] {
+  const forAll: string[] = [];
+  const named = new Map<string, { readonly verbs: string[]; readonly names: readonly string[] }>();
+  for (const [verb, set] of verbs) {
+    if (set === undefined) {
+      forAll.push(verb);
+      continue;
+    }
+    const names = [...set].sort();
+    const key = JSON.stringify(names);
+    const known = named.get(key);
+    if (known === undefined) named.set(key, { verbs: [verb], names });
+    else known.verbs.push(verb);
   }
-  return [...alike.values()].flatMap(([first, ...more]) =>
-    first === undefined
-      ? []
-      : { ...first, [field]: [...new Set([first, ...more].flatMap((rule) => rule[field]))].sort() },
-  );
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+  const ofNames = Array.from(named.values(), (one) => ({ ...one, verbs: one.verbs.sort() }));
+  return forAll.length === 0 ? ofNames : [{ verbs: forAll.sort(), names: undefined }, ...ofNames];
 }

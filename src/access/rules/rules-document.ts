@@ -2,26 +2,30 @@
  * The status of an access rules document: the compiled rules with their revision, whether they are complete,
  * and for how long they count.
  */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from '../../api/access-rules-v1alpha1.ts';
-import type { AuthorizationMode } from '../../api/authorization-mode.ts';
+import type { NamedSetConfiguration } from '../../api/config-v1alpha1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { KeyedSemaphore } from '../../lib/keyed-semaphore.ts';
 import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import { doubtAbout } from '../incomplete-rules.ts';
+import { namespacesAllowed } from '../../rbac/enumerate.ts';
+import { doubtAbout, type RulesTrust } from '../incomplete-rules.ts';
 import type { AccessIndex } from '../ports.ts';
-import type { Verifier } from '../verification.ts';
-import type { CompiledRules, RulesCache } from './rules-cache.ts';
-import { RulesEvaluations } from './rules-evaluations.ts';
-import { sampledRule } from './sampled-rule.ts';
+import { MAX_DOCUMENT } from './access-rules.ts';
+import { type CachedRules, RulesCache } from './rules-cache.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
+const CUT = 'the rules are more than one document holds: ask for one verb or namespace';
 
-const TRUNCATED = 'rules that stand for too many grants are left out';
-const CHANGING = "the user's rights changed while they were evaluated";
-/** Namespaces that a reason names. */
-const MAX_NAMED = 3;
+/** Evaluations that wait: of one tenant, of all. */
+const QUEUE_OF_TENANT = 64;
+const QUEUE = 1_024;
+/** Milliseconds. */
+const QUEUE_TIMEOUT = 10_000;
 
 export interface RulesDocument {
   readonly status: AccessRulesStatus;
@@ -42,28 +46,22 @@ export interface AskedRules {
 
 export interface RulesDocuments {
   readonly access: AccessIndex;
-  readonly cache: RulesCache;
   /**
    * @throws StatusError AccessIndexUnavailable if the index has never been complete; TenantRateExceeded
    */
   documentOf(asked: AskedRules): Promise<RulesDocument>;
 }
 
-export interface RulesDocumentsOptions {
-  readonly access: AccessIndex;
-  readonly cache: RulesCache;
-  readonly verifier: Pick<Verifier, 'sampleOne'>;
-  /** As the operator states them. */
-  readonly authorizers: readonly AuthorizationMode[];
+export interface RulesDocumentsOptions extends RulesTrust {
+  readonly namedSets: readonly NamedSetConfiguration[];
   readonly clock: Clock;
 }
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
-  const { access, cache, verifier, clock } = options;
-  const evaluations = new RulesEvaluations({ cache, clock });
+  const { access, namedSets, clock } = options;
+  const rulesOf = createEvaluation(new RulesCache(access.index), clock);
   return {
     access,
-    cache,
     async documentOf({ subject, selection, expiresAt, signal }) {
       const { tenant } = subject.cluster;
       const { namespace } = selection;
@@ -74,10 +72,17 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           'AccessIndexUnavailable',
           `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
         );
-      const { compiled, isChanging } = await evaluations.rulesOf(subject, selection, signal);
-      const { rules, sets, digest } = compiled;
-      verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const reason = (isChanging ? CHANGING : undefined) ?? truncation(compiled) ?? doubt;
+      const { rules, isCut, digest } = await rulesOf(subject, selection, signal);
+      let left = MAX_DOCUMENT;
+      const sets: Record<string, readonly string[]> = {};
+      for (const { name, ...question } of namedSets) {
+        const allowed = namespacesAllowed(access.index, subject, { ...question, tenant, name: '' });
+        sets[name] = allowed.filter((namespace) => {
+          left -= JSON.stringify(namespace).length;
+          return left >= 0;
+        });
+      }
+      const reason = (isCut || left < 0 ? CUT : undefined) ?? doubt;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
         status: {
@@ -91,18 +96,52 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           sets,
         },
         validUntil,
-        digest: reason === undefined ? digest : `${digest}.${Buffer.from(reason).toString('base64url')}`,
+        digest: createHash('sha256')
+          .update(JSON.stringify([digest, sets, reason]))
+          .digest('base64url'),
       };
     },
   };
 }
 
-/** @returns undefined if no rules were left out */
-function truncation({ isTruncated, leftOut }: CompiledRules): string | undefined {
-  if (!isTruncated || leftOut.length === 0) return isTruncated ? TRUNCATED : undefined;
-  const named = leftOut.slice(0, MAX_NAMED).join(', ');
-  const others = leftOut.length > MAX_NAMED ? ` and ${leftOut.length - MAX_NAMED} more namespaces` : '';
-  return `${TRUNCATED}, all of them in ${named}${others}`;
+/** Evaluations take tens of milliseconds at most: one in each turn of the event loop, by tenants in turn. */
+function createEvaluation(cache: RulesCache, clock: Clock) {
+  const queueOf = (requests: number) => ({ requests, bytes: Number.POSITIVE_INFINITY });
+  const turns = new KeyedSemaphore({
+    clock,
+    permits: 1,
+    permitsPerKey: 1,
+    queue: queueOf(QUEUE),
+    queuePerKey: queueOf(QUEUE_OF_TENANT),
+    queueTimeout: QUEUE_TIMEOUT,
+    refusal: tooMany,
+  });
+  return async (
+    subject: SubjectByNamespace,
+    selection: RulesSelection,
+    signal: AbortSignal,
+  ): Promise<CachedRules> => {
+    const known = cache.known(subject, selection);
+    if (known !== undefined) return known;
+    const { home, tenant } = subject.cluster;
+    const turn = turns.of(home ?? tenant);
+    // A client that has left gets no response.
+    if (!turn.tryAcquire() && !(await turn.acquire(0, signal))) throw tooMany();
+    try {
+      await nextTurn();
+      // Another request of the user may have waited for the same.
+      return cache.known(subject, selection) ?? cache.compile(subject, selection);
+    } finally {
+      turn.release();
+    }
+  };
+}
+
+function tooMany(): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    'Too many requests, please try again later: too many evaluations of access rules wait',
+  );
 }
 
 export function selfAccessRules({ status }: RulesDocument): SelfAccessRules {

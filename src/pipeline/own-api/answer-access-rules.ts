@@ -1,21 +1,29 @@
 /**
  * Responds to `GET …/selfaccessrules`: everything that the user of the request may do, for a service that
- * holds the user's credential. An ETag tells whether it is what the client has; a watch tells when it
- * changes.
+ * holds the user's credential. An ETag tells whether it is what the client has.
  */
-
-import type { RulesDocument } from '../../access/rules/rules-document.ts';
+import {
+  type RulesDocument,
+  type RulesDocuments,
+  selfAccessRules,
+} from '../../access/rules/rules-document.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
+import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import { type HeaderList, headerValues } from '../../lib/header-list.ts';
 import type { Answerer } from '../delivery.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { acceptedForm } from '../request/accepted-types.ts';
+import type { AccessSubjects } from '../rbac/access-subject.ts';
+import { requireJSON } from '../request/accepted-types.ts';
 import type { Outgoing } from '../request-context.ts';
-import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { readRulesRequest } from './rules-request.ts';
-import { type AccessRulesOptions, shownAs, watchRules } from './watch-access-rules.ts';
 
-export function createSelfAccessRulesAnswerer(options: AccessRulesOptions): Answerer {
+export interface AccessRulesOptions {
+  readonly documents: RulesDocuments;
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
+}
+
+export function createSelfAccessRulesAnswerer(options: AccessRulesOptions): Answerer<UpstreamResponse> {
   return {
     answer(outgoing) {
       const { route } = outgoing;
@@ -28,30 +36,25 @@ export function createSelfAccessRulesAnswerer(options: AccessRulesOptions): Answ
 
 async function answerRules(
   outgoing: Outgoing,
-  options: AccessRulesOptions,
-): Promise<UpstreamResponse | StreamedAnswer> {
-  const request = readRulesRequest(outgoing.info.rawQuery);
-  const subject = await options.subjects.subjectOf(outgoing);
-  const document = await options.documents.documentOf({
-    subject,
-    selection: request.selection,
-    expiresAt: outgoing.identity.expiresAt,
-    signal: outgoing.exchange.signal,
-  });
-  if (outgoing.info.verb === 'watch') return watchRules(outgoing, { ...request, subject, document }, options);
-  // At once: many requests may have waited for the same roles, and each makes its response now.
-  return options.responseMemory.charged(outgoing.tenant, responseOf(document, outgoing.exchange.headers));
+  { documents, subjects, responseMemory }: AccessRulesOptions,
+): Promise<UpstreamResponse> {
+  const { headers, signal } = outgoing.exchange;
+  const selection = readRulesRequest(outgoing.info.rawQuery);
+  requireJSON(headers);
+  const subject = await subjects.subjectOf(outgoing);
+  const { expiresAt } = outgoing.identity;
+  const document = await documents.documentOf({ subject, selection, expiresAt, signal });
+  return responseMemory.charged(outgoing.tenant, responseOf(document, headers));
 }
 
 function responseOf(document: RulesDocument, requested: HeaderList): UpstreamResponse {
-  const form = acceptedForm(requested);
-  const tag = `"${document.digest}${form === 'table' ? '.table' : ''}"`;
+  const tag = `"${document.digest}"`;
   const headers: HeaderList = [
     ['ETag', tag],
     // To be used again only after Stonegate has been asked; a 304 has a new time.
     ['Cache-Control', 'no-cache, private'],
     ['Expires', new Date(document.validUntil).toUTCString()],
-    ['Vary', 'Accept, Authorization'],
+    ['Vary', 'Authorization'],
     ...warningOf(document),
   ];
   if (isKnown(headerValues(requested, 'if-none-match'), tag))
@@ -59,11 +62,11 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
   return {
     status: 200,
     headers: [['Content-Type', JSON_TYPE], ...headers],
-    body: Buffer.from(`${JSON.stringify(shownAs(document, form))}\n`),
+    body: Buffer.from(`${JSON.stringify(selfAccessRules(document))}\n`),
   };
 }
 
-/** kubectl shows it beside a table. RFC 7234 §5.5. */
+/** kubectl shows it beside the response. RFC 7234 §5.5. */
 function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
   if (incompleteReason === undefined) return [];
   return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];

@@ -7,42 +7,28 @@ import { allParameters, parameterName } from '../../lib/query.ts';
 
 const LONGEST = 253;
 const KNOWN: ReadonlySet<string | undefined> = new Set([
-  ...['verb', 'apiGroup', 'resource', 'namespace', 'watch', 'allowWatchBookmarks', 'timeoutSeconds'],
+  ...['verb', 'apiGroup', 'resource', 'namespace'],
   // Clients send these with any request.
   ...['limit', 'resourceVersion', 'resourceVersionMatch', 'timeout', 'pretty', 'includeObject'],
 ]);
-
-export interface RulesRequest {
-  readonly selection: RulesSelection;
-  /** Whether a watch has bookmarks. */
-  readonly bookmarks: boolean;
-  /** After how many seconds the client wants a watch to end. */
-  readonly timeoutSeconds: number | undefined;
-}
 
 /**
  * @throws StatusError RequestMalformed for a parameter that is unknown, since a misspelt one would widen the
  *   response, or that is given twice, too long or empty
  */
-export function readRulesRequest(query: string): RulesRequest {
+export function readRulesRequest(query: string): RulesSelection {
   const names = query
     .split('&')
     .filter((pair) => pair !== '')
     .map(parameterName);
   const unknown = names.find((name) => !KNOWN.has(name));
   if (unknown !== undefined) throw malformed(`"${unknown.slice(0, LONGEST)}" is unknown`);
-  const bookmarks = one(query, 'allowWatchBookmarks');
-  const timeout = Number(one(query, 'timeoutSeconds') ?? Number.NaN);
-  return {
-    selection: selectionOf({
-      verb: one(query, 'verb'),
-      apiGroup: one(query, 'apiGroup'),
-      resource: one(query, 'resource'),
-      namespace: one(query, 'namespace'),
-    }),
-    bookmarks: bookmarks !== undefined && bookmarks !== 'false' && bookmarks !== '0',
-    timeoutSeconds: Number.isInteger(timeout) && timeout > 0 ? timeout : undefined,
-  };
+  return selectionOf({
+    verb: one(query, 'verb'),
+    apiGroup: one(query, 'apiGroup'),
+    resource: one(query, 'resource'),
+    namespace: one(query, 'namespace'),
+  });
 }
 
 type Given = Readonly<Record<keyof RulesSelection, string | undefined>>;

@@ -6,7 +6,7 @@ import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
 import { isWorkload, type RequestInfo } from '../../api/request-info.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type HeaderField, type HeaderList, isNamed } from '../../lib/header-list.ts';
-import { acceptedRanges, bestFirst, covers, narrowedTo, parametersOf } from '../../lib/media-ranges.ts';
+import { acceptedRanges, covers, narrowedTo, parametersOf } from '../../lib/media-ranges.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
 /** Whether a response to the request is a watch whose events are filtered. */
@@ -58,20 +58,12 @@ function notAcceptable(types: readonly string[]): StatusError {
 }
 
 /**
- * In which form Stonegate itself responds: the best in the client's list that it has.
+ * For what Stonegate itself responds with, which has no other form.
  *
- * @throws StatusError NotAcceptable, as for a client that accepts only protobuf
+ * @throws StatusError NotAcceptable, as for a client that accepts only protobuf or only a Table
  */
-export function acceptedForm(headers: HeaderList): 'json' | 'table' {
+export function requireJSON(headers: HeaderList): void {
   const ranges = acceptedRanges(headers);
-  if (ranges.length === 0) return 'json';
-  for (const range of bestFirst(ranges)) {
-    if (!covers(range, JSON_TYPE)) continue;
-    const parameters = parametersOf(range);
-    const as = parameters.get('as');
-    if (as === undefined) return 'json';
-    if (as === 'Table' && parameters.get('v') === 'v1' && parameters.get('g') === 'meta.k8s.io')
-      return 'table';
-  }
-  throw notAcceptable([JSON_TYPE]);
+  const isAccepted = ranges.some((range) => covers(range, JSON_TYPE) && !parametersOf(range).has('as'));
+  if (ranges.length > 0 && !isAccepted) throw notAcceptable([JSON_TYPE]);
 }

@@ -3,17 +3,22 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
  */
 import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
+import { charactersOfRules, MAX_DOCUMENT } from '../../access/rules/access-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
-import { rulesOf } from '../../rbac/decide.ts';
+import type { PolicyRule } from '../../api/kubernetes-object.ts';
+import type { StoredRole } from '../../api/rbac-v1.ts';
+import { grantsOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
 
 type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
+type ResourceRule = RulesStatus['resourceRules'][number];
 
 /**
- * The rules of a tenant's user, whom the API server does not let create reviews. They are complete unless the
- * index leaves something out or another authorizer may decide, since nothing outside the tenant counts. As
- * in kube-apiserver a role that is missing is an evaluation error, and leaves the rules complete.
+ * The rules of a tenant's user, whom the API server does not let create reviews, each role's once. They are
+ * complete unless the index leaves something out or another authorizer may decide, since nothing outside the
+ * tenant counts. As in kube-apiserver a role that is missing is an evaluation error, and leaves the rules
+ * complete.
  *
  * @returns undefined if the index does not know them
  */
@@ -30,20 +35,32 @@ export function indexedRules(
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
   const missing = new Set<string>();
-  const found = rulesOf(trust.access.index.objectsOf(home), subject, namespace, missing);
-  const resourceRules = found.flatMap(({ rule: { verbs, apiGroups, resources, resourceNames } }) =>
-    resources === undefined
-      ? []
-      : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
-  );
-  const doubt = doubtAbout(home, { namespace }, trust);
-  const errors = [...(doubt === undefined ? [] : [doubt]), ...missing];
+  const roles = new Set<StoredRole>();
+  for (const { role } of grantsOf(trust.access.index.objectsOf(home), subject, namespace, missing))
+    roles.add(role);
+  let left = MAX_DOCUMENT;
+  const known = [...roles].filter(({ rules }) => {
+    left -= charactersOfRules(rules);
+    return left >= 0;
+  });
+  const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
+  const errors = [...(doubt === undefined ? [] : [doubt]), ...[...missing].slice(0, MAX_MISSING)];
   return {
-    resourceRules,
+    resourceRules: known.flatMap(({ rules }) => rules.flatMap(resourceRuleOf)),
     nonResourceRules: [],
     incomplete: doubt !== undefined,
     ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
   };
+}
+
+const TOO_MANY = "the user's rules in the namespace are more than one review holds";
+/** Missing roles that are told. */
+const MAX_MISSING = 100;
+
+function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: PolicyRule): ResourceRule[] {
+  return resources === undefined
+    ? []
+    : [{ verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) }];
 }
 
 /** As the API server writes several errors in one. */

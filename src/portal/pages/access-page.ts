@@ -2,10 +2,11 @@
  * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces
  * with equal rules. On a phone each row of a matrix becomes a list of verbs.
  */
+import { MATRIX_VERBS, type MatrixGroup, type MatrixRow, shortened } from '../../api/access-matrix.ts';
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { ACCESS_VERBS, type AccessGroup, type AccessRow, type AccessView } from '../ports.ts';
-import { foldedList, list } from './account-page.ts';
+import type { AccessView } from '../ports.ts';
+import { list } from './account-page.ts';
 import { layout, signOutForm } from './layout.ts';
 
 export interface AccessPage {
@@ -16,7 +17,10 @@ export interface AccessPage {
 }
 
 export function accessPage({ server, account, access, formToken }: AccessPage): Html {
-  const { groups, incompleteReason } = access;
+  const {
+    matrix: { groups, moreGroups },
+    incompleteReason,
+  } = access;
   return layout({
     title: 'What you may do',
     server,
@@ -25,7 +29,8 @@ export function accessPage({ server, account, access, formToken }: AccessPage): 
 <p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">who you are</a></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access)}
-${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}`,
+${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}
+${moreGroups > 0 && html`<p>${moreGroups} more sets of namespaces: <code>stonegate access</code> shows all.</p>`}`,
   });
 }
 
@@ -36,12 +41,13 @@ function rolesCard({ project, roles }: Account, access: AccessView): Html {
 ${roles.length > 0 && row(project === undefined ? 'In Keystone' : html`On project ${project.name}`, list(roles))}
 ${access.roles.map(({ kind, name, everywhere, namespaces }) =>
   row(
-    html`<code>${name}</code> <span class="muted">${kind}</span>`,
-    html`${everywhere && html`<p class="also">everywhere</p>`}${namespaces.length > 0 && foldedList(namespaces)}`,
+    html`<code>${shortened(name, CHARACTERS_SHOWN)}</code> <span class="muted">${kind}</span>`,
+    html`${everywhere && html`<p class="also">everywhere</p>`}${namespaces.length > 0 && someNames(namespaces)}`,
   ),
 )}
 ${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
 ${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} more, whose names you may not read</span>`)}
+${access.moreRoles > 0 && row('More', html`<span class="muted">${access.moreRoles} more roles</span>`)}
 </dl>
 </section>`;
 }
@@ -50,10 +56,20 @@ function row(term: Content, description: Content): Html {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
+/** Namespaces in a cell. */
+const NAMES_SHOWN = 5;
+/** Of a role's name. */
+const CHARACTERS_SHOWN = 80;
+
+function someNames(names: readonly string[]): Html {
+  const more = names.length - NAMES_SHOWN;
+  return html`${list(names.slice(0, NAMES_SHOWN))}${more > 0 && html`<p class="also">and ${more} more</p>`}`;
+}
+
 /** More are folded: a user may have other rights in each of hundreds of namespaces. */
 const CARDS_SHOWN = 6;
 
-function matrixCard(group: AccessGroup, at: number, groups: readonly AccessGroup[]): Html {
+function matrixCard(group: MatrixGroup, at: number, groups: readonly MatrixGroup[]): Html {
   const title = html`<h2 id="place-${at}">${titleOf(group)}</h2>`;
   return groups.length > CARDS_SHOWN
     ? html`<details class="card"><summary>${title}</summary>
@@ -65,21 +81,21 @@ ${matrix(group)}
 </section>`;
 }
 
-function matrix(group: AccessGroup): Html {
-  return html`${group.scope === 'namespaces' && group.names.length > 1 && foldedList(group.names)}
+function matrix(group: MatrixGroup): Html {
+  return html`${group.scope === 'namespaces' && group.names.length > 1 && someNames(group.names)}
 <table class="matrix">
 <caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
-<thead><tr><th scope="col">Kind</th>${ACCESS_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
+<thead><tr><th scope="col">Kind</th>${MATRIX_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
 <tbody>
 ${group.rows.map(matrixRow)}</tbody>
-</table>`;
+</table>${group.moreRows > 0 && html`<p class="also">${group.moreRows} more kinds: <code>stonegate access</code> shows all.</p>`}`;
 }
 
-function isLimited({ cells }: AccessRow): boolean {
-  return ACCESS_VERBS.some((verb) => cells[verb] === 'named');
+function isLimited({ cells }: MatrixRow): boolean {
+  return MATRIX_VERBS.some((verb) => cells[verb] === 'named');
 }
 
-function titleOf({ scope, names }: AccessGroup): Content {
+function titleOf({ scope, names }: MatrixGroup): Content {
   switch (scope) {
     case 'everywhere':
       return 'Everywhere';
@@ -103,7 +119,7 @@ function kindCell(kind: string): Html {
   return html`<code>${resource}${group.map((label) => html`<wbr>.${label}`)}</code>${resource === '*' && html`<span class="also">${every}</span>`}`;
 }
 
-function matrixRow({ kind, cells, otherVerbs, names }: AccessRow): Html {
-  return html`<tr><th scope="row">${kindCell(kind)}${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
+function matrixRow({ kind, cells, otherVerbs, names }: MatrixRow): Html {
+  return html`<tr><th scope="row">${kindCell(kind)}${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${MATRIX_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
 `;
 }

@@ -73,7 +73,7 @@ export function list(texts: readonly string[]): Html {
 }
 
 /** Many are folded. */
-export function foldedList(names: readonly string[]): Html {
+function foldedList(names: readonly string[]): Html {
   if (names.length <= GROUPS_SHOWN) return list(names);
   return html`${list(names.slice(0, GROUPS_SHOWN))}
 <details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import type { Question, RBACUser } from '../../../src/rbac/attributes.ts';
-import { decide, rulesOf } from '../../../src/rbac/decide.ts';
+import { decide, grantsOf } from '../../../src/rbac/decide.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -111,9 +111,9 @@ t.test('reviews, with the reason', async (t) => {
 
 t.test('the rules that a user has', async (t) => {
   const recorded = recording('recorded/ssrr');
-  const rules = rulesOf(index.objectsOf('tenant1'), impersonated(recorded), 'default', new Set());
+  const grants = grantsOf(index.objectsOf('tenant1'), impersonated(recorded), 'default', new Set());
   t.strictSame(
-    rules.map(({ rule }) => rule).filter((rule) => 'resources' in rule),
+    [...grants].flatMap(({ role }) => role.rules).filter((rule) => 'resources' in rule),
     recorded.response.body.status.resourceRules,
   );
 });

@@ -22,8 +22,8 @@ if (configuration === undefined) throw new Error('the configuration is wrong');
 const said = (error: unknown) => startFailure(error, configuration);
 
 t.test('an address that cannot be had is told with the setting it comes from', async (t) => {
-  const taken = new AddressError('0.0.0.0:9090', 'EADDRINUSE', 'is in use', undefined);
-  t.equal(said(taken), 'admin.bind 0.0.0.0:9090 is in use');
+  const taken = new AddressError('127.0.0.1:9090', 'EADDRINUSE', 'is in use', undefined);
+  t.equal(said(taken), 'admin.bind 127.0.0.1:9090 is in use');
 });
 
 t.test('an audit log that cannot be opened is told with its setting', async (t) => {

@@ -9,31 +9,26 @@ import { printedIO } from '../../support/printed-io.ts';
 import { type RecordedResponse, startRecordedServer } from '../../support/recorded-server.ts';
 
 const PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
-const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
-const RULES = {
-  kind: 'SelfAccessRules',
-  apiVersion: 'stonegate.dev/v1alpha1',
-  status: { incomplete: false },
-};
+const NONE = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
 
-function tableOf(...rows: readonly (readonly string[])[]) {
-  const names = ['Where', 'Kind', ...VERBS, 'Other', 'Names'];
+function rulesOf(status: object) {
   return {
-    kind: 'Table',
-    columnDefinitions: names.map((name) => ({ name })),
-    rows: rows.map((cells) => ({ cells })),
+    kind: 'SelfAccessRules',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    status: { verb: '*', incomplete: false, ...NONE, ...status },
   };
 }
 
+const RULES = rulesOf({});
+
 interface Given {
   readonly rules?: RecordedResponse;
-  readonly table?: unknown;
 }
 
-async function run(t: Test, words: string, { rules = { body: RULES }, table = tableOf() }: Given = {}) {
-  const server = await startRecordedServer(t, ({ path, accept }) => {
+async function run(t: Test, words: string, { rules = { body: RULES } }: Given = {}) {
+  const server = await startRecordedServer(t, ({ path }) => {
     if (path.startsWith('/api/v1/namespaces/')) return path.endsWith('/gone') ? undefined : { body: {} };
-    return accept.includes('as=Table') ? { body: table } : rules;
+    return rules;
   });
   const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
   const { io, printed } = printedIO();
@@ -42,36 +37,60 @@ async function run(t: Test, words: string, { rules = { body: RULES }, table = ta
   return { code, ...printed, asked: server.asked };
 }
 
-const YES = ['✔', '✔', '✔', '', '', '', ''];
-const NAMED = ['(✔)', '', '', '', '', '', ''];
+const VIEW = ['get', 'list', 'watch'];
+const rule = (resources: string[], more: object = {}) => ({
+  ...{ verbs: VIEW, apiGroups: [''], resources },
+  ...more,
+});
+const inPlaces = (...namespaces: object[]) => ({ rules: { body: rulesOf({ namespaces }) } });
 
 t.test('the table names each place once, and leaves out columns without a value', async (t) => {
-  const table = tableOf(
-    ['a, b', 'pods', ...YES, '', ''],
-    ['a, b', 'services', ...YES, '', ''],
-    ['c', 'pods', ...YES, '', ''],
+  const { code, stdout, stderr, asked } = await run(
+    t,
+    '',
+    inPlaces(
+      { names: ['a', 'b', 'c', 'd', 'e'], rules: [rule(['pods', 'services'])] },
+      { names: ['f'], rules: [rule(['deployments'], { apiGroups: ['apps'] })] },
+    ),
   );
-  const { code, stdout, stderr, asked } = await run(t, '', { table });
   t.equal(code, 0, stderr);
   t.equal(
     stdout,
-    `WHERE  KIND      GET  LIST  WATCH  CREATE  UPDATE  PATCH  DELETE
-a, b   pods      ✔    ✔     ✔
-       services  ✔    ✔     ✔
-c      pods      ✔    ✔     ✔
+    `NAMESPACES        KIND              GET  LIST  WATCH  CREATE  UPDATE  PATCH  DELETE
+a,b,c and 2 more  pods              ✔    ✔     ✔
+                  services          ✔    ✔     ✔
+f                 deployments.apps  ✔    ✔     ✔
 `,
   );
   t.same(
     asked.map(({ method, path, authorization }) => `${method} ${path} ${authorization}`),
-    [`GET ${PATH} Bearer the-token`, `GET ${PATH} Bearer the-token`],
+    [`GET ${PATH} Bearer the-token`],
   );
 });
 
 t.test('other verbs and names have columns if a row has one', async (t) => {
-  const table = tableOf(['a', 'pods', ...YES, '', ''], ['a', 'secrets', ...NAMED, '', 'tls']);
-  const { stdout } = await run(t, '', { table });
-  t.match(stdout, /^WHERE .* DELETE {2}NAMES\n/);
+  const { stdout } = await run(
+    t,
+    '',
+    inPlaces({
+      names: ['a'],
+      rules: [rule(['pods']), rule(['secrets'], { verbs: ['get'], resourceNames: ['tls'] })],
+    }),
+  );
+  t.match(stdout, /^NAMESPACES .* DELETE {2}NAMES\n/);
   t.match(stdout, /^ +secrets +\(✔\) +tls$/m);
+});
+
+t.test('rules that are not of single namespaces are said in words', async (t) => {
+  const status = {
+    everywhere: [rule(['events'])],
+    cluster: [rule(['nodes'])],
+    otherNamespaces: [rule(['pods'])],
+  };
+  const { stdout } = await run(t, '', { rules: { body: rulesOf(status) } });
+  t.match(stdout, /^\(everywhere\) +events/m);
+  t.match(stdout, /^\(cluster\) +events|^\(cluster\) +nodes/m);
+  t.match(stdout, /^\(other namespaces\) +pods/m);
 });
 
 t.test('-n asks about one namespace, whatever its name', async (t) => {
@@ -86,7 +105,7 @@ t.test('a user who may do nothing is told so', async (t) => {
   t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' });
 });
 
-t.test('-o json and -o yaml print the rules, and no table is asked for', async (t) => {
+t.test('-o json and -o yaml print the rules', async (t) => {
   for (const [format, read] of [
     ['json', (text: string): unknown => JSON.parse(text)],
     ['yaml', (text: string): unknown => parse(text)],
@@ -99,7 +118,7 @@ t.test('-o json and -o yaml print the rules, and no table is asked for', async (
 
 t.test('what the server says is printed without control characters', async (t) => {
   const status = { incomplete: true, incompleteReason: 'no\u001b[2J news' };
-  const { stderr } = await run(t, '', { rules: { body: { ...RULES, status } } });
+  const { stderr } = await run(t, '', { rules: { body: rulesOf(status) } });
   t.match(stderr, /no\ufffd\[2J news/);
   const refused = await run(t, '', {
     rules: { status: 403, body: { kind: 'Status', message: 'a\u001b[2J' } },
@@ -110,7 +129,7 @@ t.test('what the server says is printed without control characters', async (t) =
 
 t.test('an incomplete answer is printed, with the reason on standard error', async (t) => {
   const status = { incomplete: true, incompleteReason: 'no news of roles for 6 minutes' };
-  const { code, stderr } = await run(t, '', { rules: { body: { ...RULES, status } } });
+  const { code, stderr } = await run(t, '', { rules: { body: rulesOf(status) } });
   t.same([code, stderr], [0, 'stonegate access: this may be incomplete: no news of roles for 6 minutes\n']);
 });
 
@@ -121,7 +140,7 @@ for (const [given, message] of [
     { rules: { body: { kind: 'Pod' } } },
     /it answers no questions about access; its operator enables the RBAC index/,
   ],
-  [{ table: { kind: 'Status' } }, /^stonegate access: no table: /],
+  [{ rules: { body: { kind: 'SelfAccessRules', status: {} } } }, /it answers no questions about access/],
 ] as const)
   t.test(`${JSON.stringify(given)} is one line, with exit code 1`, async (t) => {
     const { code, stdout, stderr } = await run(t, '', given);

@@ -3,8 +3,9 @@
  * and rights to every kind.
  */
 import t from 'tap';
+import type { MatrixGroup } from '../../../src/api/access-matrix.ts';
 import { accessPage } from '../../../src/portal/pages/access-page.ts';
-import type { AccessGroup, AccessView } from '../../../src/portal/ports.ts';
+import type { AccessView } from '../../../src/portal/ports.ts';
 
 const ACCOUNT = {
   name: 'alice',
@@ -18,7 +19,11 @@ const ACCOUNT = {
   otherProjects: [],
   expiresAt: 0,
 };
-const NOTHING: AccessView = { groups: [], roles: [], hiddenRoles: 0, incompleteReason: undefined };
+const NOTHING: AccessView = {
+  matrix: { groups: [], moreGroups: 0 },
+  ...{ roles: [], hiddenRoles: 0, moreRoles: 0, incompleteReason: undefined },
+};
+const matrixOf = (...groups: MatrixGroup[]) => ({ matrix: { groups, moreGroups: 0 } });
 
 function page(access: Partial<AccessView>): string {
   const view = { ...NOTHING, ...access };
@@ -46,12 +51,13 @@ t.test('`*` is said in words, and long names may break before a dot', async (t) 
   const all = 'all' as const;
   const cells = { get: all, list: all, watch: all, create: all, update: all, patch: all, delete: all };
   const row = (kind: string) => ({ kind, cells, otherVerbs: [], names: [] });
-  const group: AccessGroup = {
+  const group: MatrixGroup = {
     scope: 'everywhere',
     names: [],
     rows: [row('*'), row('*.apps'), row('pods/log'), row('leases.coordination.k8s.io'), row('<b>')],
+    moreRows: 0,
   };
-  const text = page({ groups: [group] });
+  const text = page(matrixOf(group));
   t.match(text, '<code>*</code><span class="also">every kind</span>');
   t.match(text, '<code>*<wbr>.apps</code><span class="also">every kind of apps</span>');
   t.match(text, '<code>pods/log</code>');
@@ -73,10 +79,21 @@ t.test('many different sets of rules are folded, each under its namespace', asyn
   const groupsOf = (count: number) =>
     Array.from(
       { length: count },
-      (_, at): AccessGroup => ({ scope: 'namespaces', names: [`ns-${at}`], rows }),
+      (_, at): MatrixGroup => ({ scope: 'namespaces', names: [`ns-${at}`], rows, moreRows: 0 }),
     );
-  const few = page({ groups: groupsOf(6) });
+  const few = page(matrixOf(...groupsOf(6)));
   t.notMatch(few, '<details');
-  const many = page({ groups: groupsOf(7) });
+  const many = page(matrixOf(...groupsOf(7)));
   t.equal([...many.matchAll(/<details class="card"><summary><h2 id="place-\d">In namespace/g)].length, 7);
+});
+
+t.test('what is not shown is counted', async (t) => {
+  const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
+  const group: MatrixGroup = { scope: 'namespaces', names, rows: [], moreRows: 40 };
+  const roles = [{ kind: 'Role', name: 'x'.repeat(500), everywhere: false, namespaces: names }];
+  const text = page({ matrix: { groups: [group], moreGroups: 7 }, roles, moreRoles: 3 });
+  for (const part of ['40 more kinds', '7 more sets of namespaces', '3 more roles', 'and 295 more'])
+    t.match(text, part);
+  t.notMatch(text, 'ns-5');
+  t.notMatch(text, 'x'.repeat(81));
 });

@@ -1,6 +1,7 @@
 import t from 'tap';
+import type { MatrixRow } from '../../../src/api/access-matrix.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { AccessRow, AccessView } from '../../../src/portal/ports.ts';
+import type { AccessView } from '../../../src/portal/ports.ts';
 import { createFakePortal } from '../../support/portal.ts';
 
 const NONE = {
@@ -13,30 +14,35 @@ const NONE = {
   delete: 'none',
 } as const;
 
-function row(kind: string, changes: Partial<AccessRow> = {}): AccessRow {
+function row(kind: string, changes: Partial<MatrixRow> = {}): MatrixRow {
   return { kind, cells: { ...NONE, get: 'all' }, otherVerbs: [], names: [], ...changes };
 }
 
 const view: AccessView = {
-  groups: [
-    { scope: 'everywhere', names: [], rows: [row('nodes')] },
-    { scope: 'cluster', names: [], rows: [row('tenants')] },
-    {
-      scope: 'namespaces',
-      names: ['billing', 'shop'],
-      rows: [
-        row('deployments.apps', { otherVerbs: ['deletecollection'] }),
-        row('configmaps', { cells: { ...NONE, update: 'named' }, names: ['prices'] }),
-      ],
-    },
-    { scope: 'namespaces', names: ['<b>lab</b>'], rows: [row('pods')] },
-    { scope: 'otherNamespaces', names: [], rows: [row('events')] },
-  ],
+  matrix: {
+    groups: [
+      { scope: 'everywhere', names: [], rows: [row('nodes')], moreRows: 0 },
+      { scope: 'cluster', names: [], rows: [row('tenants')], moreRows: 0 },
+      {
+        scope: 'namespaces',
+        names: ['billing', 'shop'],
+        rows: [
+          row('deployments.apps', { otherVerbs: ['deletecollection'] }),
+          row('configmaps', { cells: { ...NONE, update: 'named' }, names: ['prices'] }),
+        ],
+        moreRows: 0,
+      },
+      { scope: 'namespaces', names: ['<b>lab</b>'], rows: [row('pods')], moreRows: 0 },
+      { scope: 'otherNamespaces', names: [], rows: [row('events')], moreRows: 0 },
+    ],
+    moreGroups: 0,
+  },
   roles: [
     { kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: ['billing', 'shop'] },
     { kind: 'ClusterRole', name: 'node-reader', everywhere: true, namespaces: [] },
   ],
   hiddenRoles: 2,
+  moreRoles: 0,
   incompleteReason: undefined,
 };
 
@@ -81,7 +87,10 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
 });
 
 t.test('the page says if it may be incomplete, and if there is nothing', async (t) => {
-  const nothing = { groups: [], roles: [], hiddenRoles: 0, incompleteReason: 'the index is stale' };
+  const nothing = {
+    matrix: { groups: [], moreGroups: 0 },
+    ...{ roles: [], hiddenRoles: 0, moreRoles: 0, incompleteReason: 'the index is stale' },
+  };
   const { text } = await shown(nothing);
   t.match(text, 'This may be incomplete: the index is stale.');
   t.match(text, 'No right of yours in this cluster is known at the moment.');

@@ -150,9 +150,9 @@ t.test('a short rule that stands for hundreds of thousands of grants is left out
     roleBinding('a', 'x', 'Role/huge', [user('alice')]),
   );
   const compiled = compile(index, uniformSubject(rbacUser('alice')), { verb: '*' });
-  t.ok(compiled.isTruncated);
+  t.ok(compiled.isCut);
   t.match(compiled.rules.namespaces, [{ names: ['a'], rules: [pods] }]);
-  t.notOk(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isTruncated);
+  t.notOk(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isCut);
 });
 
 t.test('ten thousand rules with one name each are one rule', async (t) => {

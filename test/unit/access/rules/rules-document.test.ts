@@ -1,6 +1,5 @@
 /** For how long a document of access rules counts, and whether it is complete. */
 import t from 'tap';
-import { RulesCache } from '../../../../src/access/rules/rules-cache.ts';
 import {
   createRulesDocuments,
   type RulesDocument,
@@ -9,7 +8,15 @@ import {
 } from '../../../../src/access/rules/rules-document.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
-import { clusterRole, namespace, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  namespace,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
 
 const alice = uniformSubject(rbacUser('alice'));
 const { signal } = new AbortController();
@@ -25,12 +32,11 @@ function siteOf(): AccessIndexSite {
 
 /** @returns the document of what a user may list; alice's, whose credential does not expire, by default */
 function documentsOf(site: AccessIndexSite, options: Partial<RulesDocumentsOptions> = {}) {
-  const { access, index, clock } = site;
+  const { access, clock } = site;
   const namedSets = [{ name: 'listable', verb: 'list', apiGroup: '', resource: 'pods', subresource: '' }];
   const documents = createRulesDocuments({
     access,
-    cache: new RulesCache({ index, clock, namedSets }),
-    verifier: { sampleOne() {} },
+    namedSets,
     authorizers: ['Node', 'RBAC'],
     clock,
     ...options,
@@ -94,8 +100,14 @@ t.test('a document that may lack something says why', async (t) => {
   t.match(await reasonOf(siteOf(), { authorizers: [] }), /access\.authorizers/);
   t.match(await reasonOf(siteOf(), { authorizers: ['Node', 'RBAC', 'Webhook'] }), /Webhook/);
   const large = siteOf();
-  large.put({ ...role('a', 'large', []), isTooLarge: true as const });
-  t.match(await reasonOf(large), /leaves out roles and bindings/);
+  const resourceNames = ['x'.repeat(1_500_000)];
+  large.put(
+    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'], resourceNames }]),
+  );
+  t.match(await reasonOf(large), /more than one document holds/);
+  const left = siteOf();
+  left.put({ ...role('a', 'large', []), isTooLarge: true as const });
+  t.match(await reasonOf(left), /leaves out roles and bindings/);
 });
 
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
@@ -112,11 +124,39 @@ t.test('the digest is that of what a client acts on: not of the revision or the 
   t.not((await documentOf()).digest, after, 'it is incomplete now');
 });
 
-t.test('what a document says is sampled for the comparison with the API server', async (t) => {
-  const samples: unknown[] = [];
-  const verifier: RulesDocumentsOptions['verifier'] = {
-    sampleOne: (sample) => samples.push(sample((from) => from.at(-1))),
+t.test('a named set is the namespaces in which its verb is allowed, new ones included', async (t) => {
+  const site = siteOf();
+  const documentOf = documentsOf(site);
+  const setOf = async () => (await documentOf()).status.sets.listable;
+  t.same(await setOf(), ['a']);
+  site.put(clusterRoleBinding('of-alice', 'ClusterRole/reader', [user('alice')]));
+  const { digest } = await documentOf();
+  const added = site.put(namespace('b'));
+  t.same(await setOf(), ['a', 'b']);
+  t.not((await documentOf()).digest, digest);
+  site.put({ ...added, labels: { team: 'x' } });
+  t.same(await setOf(), ['a', 'b']);
+  site.delete(added);
+  t.equal((await documentOf()).digest, digest);
+});
+
+t.test('evaluations take turns, so that none of a tenant waits behind many of another', async (t) => {
+  const site = siteOf();
+  const namedSets: RulesDocumentsOptions['namedSets'] = [];
+  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
+  const ended: string[] = [];
+  const ask = async (home: string, verb: string) => {
+    const subject = uniformSubject({ ...rbacUser('alice'), home });
+    const selection = { verb };
+    await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
+    ended.push(home);
   };
-  await documentsOf(siteOf(), { verifier })();
-  t.match(samples, [{ question: { verb: 'list', resource: 'pods', namespace: 'a' }, allowed: true }]);
+  const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
+  await Promise.all([...many, ask('small', 'list')]);
+  t.ok(ended.indexOf('small') <= 2, ended.join());
+  const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
+  const results = await Promise.allSettled(tooMany);
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  t.equal(refused.length, 5);
+  t.match(refused[0], { code: 'TenantRateExceeded' });
 });

@@ -2,13 +2,10 @@
  * Access rules as a matrix of kinds and verbs: one group of rows for each set of namespaces that have equal
  * rules.
  */
-import type { AccessRule, AccessRules } from '../../api/access-rules-v1alpha1.ts';
+import type { AccessRule, AccessRules } from './access-rules-v1alpha1.ts';
 
 export const MATRIX_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const;
 type MatrixVerb = (typeof MATRIX_VERBS)[number];
-
-/** Verbs without a column, and names, in one row: a row for each kind would repeat those of a wildcard. */
-const MAX_SHOWN = 50;
 
 /** `named`: for some objects only. */
 export type MatrixCell = 'all' | 'named' | 'none';
@@ -28,6 +25,25 @@ export interface MatrixGroup {
   /** The namespaces, if these are `namespaces`. */
   readonly names: readonly string[];
   readonly rows: readonly MatrixRow[];
+  /** Further rows. */
+  readonly moreRows: number;
+}
+
+export interface AccessMatrix {
+  readonly groups: readonly MatrixGroup[];
+  /** Further groups. */
+  readonly moreGroups: number;
+}
+
+/** A row for each kind would repeat the names and verbs of a wildcard. */
+export interface MatrixLimits {
+  readonly groups: number;
+  /** Of one group. */
+  readonly rows: number;
+  /** Names, and verbs without a column, in one row; `…` stands for the others. */
+  readonly names: number;
+  /** Of one name, kind or verb. */
+  readonly characters: number;
 }
 
 /**
@@ -35,35 +51,40 @@ export interface MatrixGroup {
  *
  * @param rules for all verbs
  */
-export function accessMatrix(rules: AccessRules): readonly MatrixGroup[] {
+export function accessMatrix(rules: AccessRules, limits: MatrixLimits): AccessMatrix {
   const { everywhere, cluster, namespaces, otherNamespaces } = rules;
-  const common = new RulesByKind(everywhere);
-  const group = (scope: MatrixGroup['scope'], own: readonly AccessRule[], names: readonly string[] = []) => ({
-    scope,
-    names,
-    rows: rowsOf(own, [new RulesByKind(own), common]),
+  const common = new RulesByKind(everywhere, limits);
+  const all = [
+    { scope: 'everywhere' as const, names: [], rules: everywhere },
+    { scope: 'cluster' as const, names: [], rules: cluster },
+    ...namespaces.map((entry) => ({ scope: 'namespaces' as const, ...entry })),
+    { scope: 'otherNamespaces' as const, names: [], rules: otherNamespaces },
+  ].filter(({ rules: own }) => own.length > 0);
+  const groups = all.slice(0, limits.groups).map(({ scope, names, rules: own }) => {
+    const counted = own === everywhere ? [common] : [new RulesByKind(own, limits), common];
+    const kinds = kindsOf(own);
+    const rows = kinds.slice(0, limits.rows).map((kind) => rowOf(kind, counted, limits));
+    return { scope, names, rows, moreRows: kinds.length - rows.length };
   });
-  return [
-    { scope: 'everywhere' as const, names: [], rows: rowsOf(everywhere, [common]) },
-    group('cluster', cluster),
-    ...namespaces.map((entry) => group('namespaces', entry.rules, entry.names)),
-    group('otherNamespaces', otherNamespaces),
-  ].filter(({ rows }) => rows.length > 0);
+  return { groups, moreGroups: all.length - groups.length };
 }
 
-/**
- * @param shown rules that have rows
- * @param counted rules that count in these rows
- */
-function rowsOf(shown: readonly AccessRule[], counted: readonly RulesByKind[]): readonly MatrixRow[] {
-  const rows = new Map<string, MatrixRow>();
-  for (const { apiGroups, resources } of shown)
+interface Kind {
+  readonly text: string;
+  readonly apiGroup: string;
+  readonly resource: string;
+}
+
+/** Sorted. */
+function kindsOf(rules: readonly AccessRule[]): readonly Kind[] {
+  const kinds = new Map<string, Kind>();
+  for (const { apiGroups, resources } of rules)
     for (const apiGroup of apiGroups)
       for (const resource of resources) {
-        const kind = kindOf(apiGroup, resource);
-        if (!rows.has(kind)) rows.set(kind, rowOf(kind, counted, apiGroup, resource));
+        const text = kindOf(apiGroup, resource);
+        if (!kinds.has(text)) kinds.set(text, { text, apiGroup, resource });
       }
-  return [...rows.values()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+  return [...kinds.values()].sort((one, other) => (one.text < other.text ? -1 : 1));
 }
 
 function kindOf(apiGroup: string, resource: string): string {
@@ -83,10 +104,10 @@ class RulesByKind {
   /** API group → resource. */
   readonly #granted = new Map<string, Map<string, Granted>>();
 
-  constructor(rules: readonly AccessRule[]) {
+  constructor(rules: readonly AccessRule[], limits: MatrixLimits) {
     for (const rule of rules)
       for (const apiGroup of rule.apiGroups)
-        for (const resource of rule.resources) add(this.#at(apiGroup, resource), rule);
+        for (const resource of rule.resources) add(this.#at(apiGroup, resource), rule, limits);
   }
 
   /** What rules grant for the kind, by its name and by wildcards. */
@@ -107,15 +128,22 @@ class RulesByKind {
   }
 }
 
-function add(granted: Granted, { verbs = [], resourceNames }: AccessRule): void {
+function add(granted: Granted, { verbs = [], resourceNames }: AccessRule, limits: MatrixLimits): void {
   for (const verb of verbs)
     if (resourceNames === undefined) granted.verbs.set(verb, 'all');
     else if (!granted.verbs.has(verb)) granted.verbs.set(verb, 'named');
   // More are not shown.
-  for (const name of resourceNames ?? []) if (granted.names.size <= MAX_SHOWN) granted.names.add(name);
+  for (const name of resourceNames ?? []) {
+    if (granted.names.size > limits.names) break;
+    granted.names.add(name);
+  }
 }
 
-function rowOf(kind: string, counted: readonly RulesByKind[], apiGroup: string, resource: string): MatrixRow {
+function rowOf(
+  { text, apiGroup, resource }: Kind,
+  counted: readonly RulesByKind[],
+  limits: MatrixLimits,
+): MatrixRow {
   const granted = counted.flatMap((rules) => rules.covering(apiGroup, resource));
   const cellOf = (verb: string): MatrixCell => {
     const cells = granted.flatMap(({ verbs }) => [verbs.get('*'), verbs.get(verb)]);
@@ -125,11 +153,14 @@ function rowOf(kind: string, counted: readonly RulesByKind[], apiGroup: string, 
   const others = new Set<string>();
   const names = new Set<string>();
   for (const { verbs, names: more } of granted) {
-    for (const verb of verbs.keys()) if (!columns.has(verb) && others.size <= MAX_SHOWN) others.add(verb);
+    for (const verb of verbs.keys()) {
+      if (others.size > limits.names) break;
+      if (!columns.has(verb)) others.add(verb);
+    }
     for (const name of more) names.add(name);
   }
   return {
-    kind,
+    kind: shortened(text, limits.characters),
     cells: {
       get: cellOf('get'),
       list: cellOf('list'),
@@ -139,13 +170,18 @@ function rowOf(kind: string, counted: readonly RulesByKind[], apiGroup: string, 
       patch: cellOf('patch'),
       delete: cellOf('delete'),
     },
-    otherVerbs: shown(others),
-    names: shown(names),
+    otherVerbs: shown(others, limits),
+    names: shown(names, limits),
   };
 }
 
 /** Sorted. */
-function shown(values: ReadonlySet<string>): readonly string[] {
+function shown(values: ReadonlySet<string>, limits: MatrixLimits): readonly string[] {
   const sorted = [...values].sort();
-  return sorted.length <= MAX_SHOWN ? sorted : [...sorted.slice(0, MAX_SHOWN), '…'];
+  const some = sorted.slice(0, limits.names).map((value) => shortened(value, limits.characters));
+  return some.length < sorted.length ? [...some, '…'] : some;
+}
+
+export function shortened(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters - 1)}…`;
 }

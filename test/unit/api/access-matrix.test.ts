@@ -1,9 +1,10 @@
 import t from 'tap';
-import { accessMatrix, type MatrixRow } from '../../../../src/access/rules/access-matrix.ts';
-import { accessTable } from '../../../../src/access/rules/access-table.ts';
-import type { AccessRule, AccessRules } from '../../../../src/api/access-rules-v1alpha1.ts';
+import { type MatrixRow, accessMatrix as matrixOf } from '../../../src/api/access-matrix.ts';
+import type { AccessRule, AccessRules } from '../../../src/api/access-rules-v1alpha1.ts';
 
 const none: AccessRules = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
+const LIMITS = { groups: 3, rows: 5, names: 4, characters: 30 };
+const accessMatrix = (rules: AccessRules) => matrixOf(rules, LIMITS).groups;
 const pods = (verbs: readonly string[]): AccessRule => ({ verbs, apiGroups: [''], resources: ['pods'] });
 
 function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
@@ -69,20 +70,33 @@ t.test('access to some objects is marked, and they are named', async (t) => {
   t.same(group?.rows.map(textOf), ['pods (get) list "a" "b"']);
 });
 
-t.test('the table names three namespaces and counts the rest', async (t) => {
-  const status = { verb: '*', revision: '7', incomplete: false, validUntil: '', sets: {}, ...none };
-  const { rows } = accessTable({
-    ...status,
-    everywhere: [pods(['get'])],
-    cluster: [pods(['watch'])],
-    namespaces: [
-      { names: ['a', 'b', 'c', 'd', 'e'], rules: [pods(['list'])] },
-      { names: ['f', 'g', 'h'], rules: [pods(['create'])] },
-    ],
-    otherNamespaces: [pods(['patch'])],
-  });
-  t.same(
-    rows.map(({ cells }) => cells[0]),
-    ['(everywhere)', '(cluster)', 'a,b,c and 2 more', 'f,g,h', '(other namespaces)'],
+function texts(count: number, prefix: string): string[] {
+  return Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+}
+
+t.test('what is beyond the limits is counted', async (t) => {
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: texts(12, 'kind') }];
+  const { groups, moreGroups } = matrixOf(
+    { ...none, everywhere: rules, namespaces: texts(9, 'ns').map((name) => ({ names: [name], rules })) },
+    LIMITS,
   );
+  t.same([groups.length, moreGroups], [3, 7]);
+  t.same(
+    groups.map(({ rows, moreRows }) => [rows.length, moreRows]),
+    Array.from({ length: 3 }, () => [5, 7]),
+  );
+});
+
+t.test('the names and verbs of a wildcard are not repeated at length in each row', async (t) => {
+  const long = (prefix: string) => texts(50, prefix).map((text) => text.padEnd(24_000, 'x'));
+  const groups = accessMatrix({
+    ...none,
+    everywhere: [{ verbs: long('v'), apiGroups: ['*'], resources: ['*'], resourceNames: long('n') }],
+    cluster: [{ verbs: ['get'], apiGroups: [''], resources: texts(4_900, 'kind') }],
+  });
+  for (const { otherVerbs, names } of groups.flatMap(({ rows }) => rows)) {
+    t.equal(otherVerbs.at(-1), '…');
+    t.equal(names.at(-1), '…');
+  }
+  t.ok(JSON.stringify(groups).length < 10_000);
 });
