@@ -24,7 +24,7 @@ async function setUp(t: Test, unknownCredentials: object = {}) {
       // The machine may be slow: no credential is refused because its validation waited.
       unknownCredentials: { queueTimeout: '60s', ...unknownCredentials },
       // A thousand requests wait for the API server at once, on one tenant's account.
-      tenantQueue: { requests: 1_000 },
+      tenantQueue: { requests: 1_000, bytes: 8_388_608 },
     },
   };
   const stonegate = await startStonegate({ folder: t.testdir(), configuration });
