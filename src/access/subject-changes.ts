@@ -77,7 +77,7 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
 }
 
 /** The values of the keys, without duplicates. */
-export function valuesOf<T>(
+function valuesOf<T>(
   byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>,
   keys: ReadonlySet<SubjectKey>,
 ): Set<T> {
