@@ -51,18 +51,16 @@ export const RBAC_INDEX: Dashboard = {
           ],
         },
         {
-          title: 'Filtered responses off',
-          description: 'Users and tenants whose filtered responses are off; all: 1 if they are off for all.',
+          title: 'Off',
+          description: 'Tenants whose objects do not fit in the index; in shared mode 1: it is off for all.',
           unit: 'short',
-          queries: [
-            { expr: `max by (scope) (${series('stonegate_access_suspended')})`, legend: '{{scope}}' },
-          ],
+          queries: [{ expr: `max(${series('stonegate_rbac_index_off')})`, legend: 'off' }],
         },
         {
-          title: 'Left out',
-          description: 'Tenants or namespaces with more objects than the index holds of one.',
+          title: 'Too large',
+          description: 'Roles and bindings whose rules or subjects are left out.',
           unit: 'short',
-          queries: [{ expr: `max(${series('stonegate_rbac_index_left_out')})`, legend: 'left out' }],
+          queries: [{ expr: `max(${series('stonegate_rbac_index_too_large')})`, legend: 'too large' }],
         },
       ],
     },
@@ -79,6 +77,13 @@ export const RBAC_INDEX: Dashboard = {
               legend: '{{resource}}',
             },
           ],
+        },
+        {
+          title: 'Memory',
+          description:
+            'Of the objects in one process, as they are estimated; access.maxIndexBytes bounds it.',
+          unit: 'bytes',
+          queries: [{ expr: `max(${series('stonegate_rbac_index_bytes')})`, legend: 'estimated' }],
         },
         {
           title: 'Lists',

@@ -16,8 +16,11 @@ export interface AccessFollower {
   /** A change that may concern it; cheap. @returns whether it is to decide soon what the change means */
   changed(change: Change): boolean;
   decide(): void;
-  /** The API server's storage was restored from a backup: revisions say nothing about what was before. */
-  restored(): void;
+  /**
+   * What was known counts no more: the API server's storage was restored from a backup, or the tenant's index
+   * is off or on again.
+   */
+  reset(): void;
 }
 
 /** Milliseconds of one turn. */
@@ -51,7 +54,8 @@ export class AccessChanges {
     this.#byTenant.set(namespacesOf, ofTenant.add(follower));
     this.#unsubscribe ??= this.#index.subscribe({
       changed: (change) => this.#changed(change),
-      restored: () => this.#restored(),
+      restored: () => this.#reset(() => true),
+      reset: (tenant) => this.#reset(({ concerns }) => concerns.tenant === tenant),
     });
     return () => {
       this.#byAccess.delete(follower);
@@ -75,9 +79,9 @@ export class AccessChanges {
     if (this.#undecided.size > 0) this.#plan();
   }
 
-  #restored(): void {
+  #reset(isConcerned: (follower: AccessFollower) => boolean): void {
     const followers = [...this.#byTenant.values()].flatMap((ofTenant) => [...ofTenant]);
-    for (const follower of followers) follower.restored();
+    for (const follower of followers) if (isConcerned(follower)) follower.reset();
   }
 
   #plan(): void {

@@ -3,7 +3,7 @@
  * if the index knows for certain that the user may not learn of the object. See docs/access.md.
  */
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
-import { type RBACUser, type ResourceQuestion, uniformSubject } from '../rbac/attributes.ts';
+import type { RBACUser, ResourceQuestion } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { AccessIndex } from './ports.ts';
 import type { Verifier } from './verification.ts';
@@ -13,16 +13,13 @@ export interface HiddenObjects {
   isHidden(user: RBACUser, question: ResourceQuestion): boolean;
 }
 
-export function createHiddenObjects(
-  access: AccessIndex,
-  verifier: Pick<Verifier, 'isSuspended' | 'sample'>,
-): HiddenObjects {
+export function createHiddenObjects(access: AccessIndex, verifier: Pick<Verifier, 'sample'>): HiddenObjects {
   return {
     isHidden(user, question) {
       // Controllers create what they take for missing.
       if (user.username.startsWith(SERVICE_ACCOUNT_PREFIX)) return false;
-      if (access.state() !== 'current' || verifier.isSuspended(uniformSubject(user))) return false;
-      if (access.index.isUndecided(user, question.namespace)) return false;
+      const { tenant } = user;
+      if (access.incompleteReason(tenant, { namespace: question.namespace }) !== undefined) return false;
       const get: ResourceQuestion = { ...question, verb: 'get', subresource: '' };
       if (allows(access.index, user, question) || allows(access.index, user, get)) return false;
       verifier.sample(user, get, false);

@@ -1,48 +1,26 @@
 /**
- * Why the rules of one user may lack something, or say too much, although the index is current: one sentence
- * for users, without a full stop.
+ * Why the rules of one user may lack something: one sentence for users, without a full stop.
  */
 import { type AuthorizationMode, isRBACAlone } from '../api/authorization-mode.ts';
-import type { SubjectByNamespace } from '../rbac/attributes.ts';
-import { LEFT_OUT, leftOutIn } from './index-state.ts';
+import type { Scope } from '../rbac/attributes.ts';
 import type { AccessIndex } from './ports.ts';
-import type { Verifier } from './verification.ts';
 
 export interface RulesTrust {
   readonly access: AccessIndex;
-  /** Tells whether the index and the API server disagree about a user. */
-  readonly verifier: Pick<Verifier, 'isSuspended'>;
   /** As the operator states them. */
   readonly authorizers: readonly AuthorizationMode[];
 }
 
-const DISAGREEMENT = 'the RBAC index and the API server disagree about the user';
-
-/** @returns undefined if the rules are all that the user may do */
+/**
+ * @param tenant whose bindings count; empty if the API server has no tenants
+ * @returns undefined if the rules are all that the user may do
+ */
 export function doubtAbout(
-  subject: SubjectByNamespace,
-  { access, verifier, authorizers }: RulesTrust,
+  tenant: string,
+  scope: Scope,
+  { access, authorizers }: RulesTrust,
 ): string | undefined {
-  const suspension = suspensionOf(subject, { access, verifier });
-  if (suspension !== undefined) return suspension;
-  const undecided = access.index.undecidedNamespaces(subject);
-  return undecided.length > 0 ? leftOutIn(undecided) : rightsOutsideRBAC(authorizers);
-}
-
-/** @returns why requests of the user are answered as if there were no index; undefined if they are not */
-export function doubtAboutIndex(
-  subject: SubjectByNamespace,
-  trust: Omit<RulesTrust, 'authorizers'>,
-): string | undefined {
-  return trust.access.incompleteReason() ?? suspensionOf(subject, trust);
-}
-
-function suspensionOf(
-  subject: SubjectByNamespace,
-  { access, verifier }: Omit<RulesTrust, 'authorizers'>,
-): string | undefined {
-  if (!verifier.isSuspended(subject)) return undefined;
-  return access.index.isPartialFor(subject) ? LEFT_OUT : DISAGREEMENT;
+  return access.incompleteReason(tenant, scope) ?? rightsOutsideRBAC(authorizers);
 }
 
 /** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */

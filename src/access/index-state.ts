@@ -4,6 +4,7 @@
  */
 import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Scope } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
 
@@ -13,18 +14,8 @@ import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
  */
 export const STALE_AFTER = 5 * 60_000;
 
-/** Why an enumeration lacks what is left out of namespaces. */
-export function leftOutIn(namespaces: readonly string[]): string {
-  const named = namespaces.slice(0, MAX_NAMED).join(', ');
-  const others = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
-  return `the RBAC index does not hold all roles and bindings of the namespaces ${named}${others}, which are too many`;
-}
-
-/** Namespaces that a reason names. */
-const MAX_NAMED = 3;
-
-/** Why an enumeration lacks what is left out of a tenant, or of any namespace. */
-export const LEFT_OUT = 'a tenant or namespace has more roles and bindings than the RBAC index holds of one';
+const OFF = 'the RBAC index is off: the roles and bindings are more than it holds (access.maxIndexBytes)';
+const TOO_LARGE = 'the RBAC index leaves out roles and bindings of over 64 kB';
 
 export interface IndexStateOptions {
   readonly index: RBACIndex;
@@ -64,20 +55,22 @@ export class TrackedIndex implements AccessIndex, FollowedIndex {
     return provenAt === undefined ? undefined : Math.max(0, this.#clock.now() - provenAt);
   }
 
-  state(): IndexState {
+  state(tenant: string): IndexState {
     if (!this.index.isSynced) return 'notSynced';
-    return this.#stale() === undefined ? 'current' : 'stale';
+    if (this.#stale() !== undefined) return 'stale';
+    return this.index.isOff(tenant) ? 'off' : 'current';
   }
 
-  incompleteReason(): string | undefined {
+  incompleteReason(tenant: string, scope: Scope): string | undefined {
     if (!this.index.isSynced) {
       const missing = INDEXED_RESOURCES.filter((resource) => this.index.revisionOf(resource) === undefined);
       return `the API server's ${missing.join(', ')} have not been listed yet`;
     }
     const stale = this.#stale();
-    return (
-      stale && `the API server has sent no news of its ${stale} for over ${STALE_AFTER / 60_000} minutes`
-    );
+    if (stale !== undefined)
+      return `the API server has sent no news of its ${stale} for over ${STALE_AFTER / 60_000} minutes`;
+    if (this.index.isOff(tenant)) return OFF;
+    return this.index.hasTooLarge(tenant, scope) ? TOO_LARGE : undefined;
   }
 
   waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean> {

@@ -2,26 +2,30 @@
  * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
  */
 import type { IndexedResource } from '../api/rbac-v1.ts';
-import type { Question, RBACUser } from '../rbac/attributes.ts';
+import type { Question, RBACUser, Scope } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 
 /**
  * `notSynced`: some resource has never been listed; requests are forwarded as if there were no index.
  * `stale`: some resource has shown no progress for too long; what the index would authorize is forwarded
- * unchanged, and what it enumerates is incomplete.
+ * unchanged, and what it enumerates is incomplete. `off`: the objects of the tenant do not fit in the index;
+ * likewise.
  */
-export type IndexState = 'notSynced' | 'current' | 'stale';
+export type IndexState = 'notSynced' | 'current' | 'stale' | 'off';
 
 /** The RBAC index of this process, and how far it can be trusted. */
 export interface AccessIndex {
   readonly index: RBACIndex;
-  state(): IndexState;
+  /** @param tenant whose bindings count; empty if the API server has no tenants */
+  state(tenant: string): IndexState;
   /**
    * Why an enumeration from the index may lack something now: one sentence for users, without a full stop.
    *
-   * @returns undefined if the index is current
+   * @param tenant as of `state`
+   * @param scope what is enumerated
+   * @returns undefined if it lacks nothing
    */
-  incompleteReason(): string | undefined;
+  incompleteReason(tenant: string, scope: Scope): string | undefined;
   /**
    * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, at
    * once if the API server has not reached the revision, or if `signal` is aborted or the index stops before.
@@ -56,12 +60,6 @@ export interface VerificationSource {
    * @throws StatusError if the API server does not answer it
    */
   review(user: RBACUser, question: Question, signal: AbortSignal): Promise<ReviewedAccess>;
-  /**
-   * The API server's revision now.
-   *
-   * @throws StatusError if the API server does not answer
-   */
-  revision(signal: AbortSignal): Promise<number>;
 }
 
 /** A Keystone project or domain with its names. */

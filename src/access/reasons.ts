@@ -25,7 +25,7 @@ export function reasonFor(
   allowed: boolean,
   projects: KnownProjects,
 ): string | undefined {
-  if (access.state() !== 'current') return undefined;
+  if (access.state(viewer.user.tenant) !== 'current') return undefined;
   const { index } = access;
   const view = new View(viewer, { index, isCurrent: true, scopes: undefined });
   const decision = decide(index, viewer.user, question);

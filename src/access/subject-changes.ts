@@ -69,6 +69,12 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
     return this.#tenants.has(tenant);
   }
 
+  /** All values with the tenant. */
+  ofTenant(tenant: string): ReadonlySet<T> {
+    const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
+    return new Set([...byKey.values()].flatMap((values) => [...values]));
+  }
+
   /** A copy, so that each may be deleted meanwhile. */
   concernedBy({ tenant, keys }: Concerns): ReadonlySet<T> {
     const byKey = this.#tenants.get(tenant);
@@ -77,10 +83,7 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
 }
 
 /** The values of the keys, without duplicates. */
-function valuesOf<T>(
-  byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>,
-  keys: ReadonlySet<SubjectKey>,
-): Set<T> {
+function valuesOf<T>(byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>, keys: ReadonlySet<SubjectKey>): Set<T> {
   const values = new Set<T>();
   if (byKey.size < keys.size) {
     for (const [key, some] of byKey) if (keys.has(key)) for (const value of some) values.add(value);

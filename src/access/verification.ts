@@ -1,27 +1,18 @@
 /**
  * Compares a sample of the index's decisions with the API server's own, in the background. A difference that
- * stays suspends the user's filtered responses; if it happens to several users, the feature is off for their
- * tenant, or for all, until the next reload. See docs/access.md.
+ * lasts is logged and counted; it changes no response, since a user could cause it. See docs/access.md.
  */
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pause } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Suspensions, Telemetry } from '../lib/telemetry.ts';
+import type { Telemetry, VerificationResult } from '../lib/telemetry.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
-import {
-  type Question,
-  type RBACUser,
-  type SubjectByNamespace,
-  subjectIn,
-  uniformSubject,
-} from '../rbac/attributes.ts';
+import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { NamespacesQuestion } from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { AccessIndex, ReviewedAccess, VerificationSource } from './ports.ts';
-import { Comparison } from './verification-comparison.ts';
-import { Doubts } from './verification-doubts.ts';
+import type { VerificationSource } from './ports.ts';
 
 /** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
 export interface Verifier {
@@ -43,16 +34,10 @@ export interface Verifier {
    * @param draw called if the enumeration is drawn; returns undefined if it has no decision
    */
   sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void;
-  /** Whether the user's requests are to be forwarded unchanged, as if the index were not synced. */
-  isSuspended(subject: SubjectByNamespace): boolean;
-  /** Why enumerations over several users may be wrong: about some of them the API server disagrees. */
-  readonly incompleteBecause: string | undefined;
 }
 
 /** With what its owner needs. */
 export interface OwnedVerifier extends Verifier {
-  /** Whose filtered responses are off. */
-  readonly suspensions: Suspensions;
   stop(): void;
 }
 
@@ -70,7 +55,7 @@ export interface VerifierOptions {
   readonly source: VerificationSource;
   /** One decision in this many is compared; 0: none. */
   readonly oneIn: number;
-  /** Whether the operator states that no authorizer decides about users but RBAC. */
+  /** Otherwise an "allowed" or "denied" of the API server may be another authorizer's. */
   readonly isRBACAlone: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,42 +63,26 @@ export interface VerifierOptions {
   readonly telemetry: Pick<Telemetry, 'accessVerified'>;
 }
 
-const CONCURRENT_REVIEWS = 2;
-/** Comparisons that wait for their next review, or for the index. */
-const MAX_WAITING = 16;
+/** Milliseconds after which a difference is looked at again: a right may have changed in between. */
+const AGAIN_AFTER = 30_000;
+/** At a time, those that wait included; further decisions are not compared. */
+const MAX_COMPARISONS = 16;
 
 export function createVerifier(options: VerifierOptions): OwnedVerifier {
   return new SamplingVerifier(options);
 }
 
-/** The index for enumerations over several users: a disagreement about one of them makes them incomplete. */
-export function withVerification(
-  access: AccessIndex,
-  verifier: Pick<Verifier, 'incompleteBecause'>,
-): AccessIndex {
-  return {
-    index: access.index,
-    stopped: access.stopped,
-    state: () => access.state(),
-    waitFor: (revision, timeout, signal) => access.waitFor(revision, timeout, signal),
-    incompleteReason: () => access.incompleteReason() ?? verifier.incompleteBecause,
-  };
-}
-
 class SamplingVerifier implements OwnedVerifier {
   readonly #options: VerifierOptions;
   readonly #stopped = new AbortController();
-  readonly #comparisons = new Set<Comparison>();
-  readonly #doubts: Doubts;
-  #reviews = 0;
+  #comparisons = 0;
 
   constructor(options: VerifierOptions) {
     this.#options = options;
-    this.#doubts = new Doubts(options.clock);
   }
 
   sample(user: RBACUser, question: Question, allowed: boolean): void {
-    if (this.#isDrawn()) this.#compareFirst(user, question, allowed);
+    this.sampleOne(() => ({ user, question, allowed }));
   }
 
   sampleNamespaces(
@@ -121,127 +90,72 @@ class SamplingVerifier implements OwnedVerifier {
     { name, ...question }: NamespacesQuestion,
     allowed: readonly string[],
   ): void {
-    if (!this.#isDrawn()) return;
-    const existing = [...this.#options.index.objectsOf(question.tenant).namespaces.keys()];
-    // Half of them among those that are shown: most users may see few of the namespaces.
-    const drawn = this.#pick(allowed.length > 0 && this.#pick([true, false]) === true ? allowed : existing);
-    if (drawn === undefined) return;
-    const asked = { ...question, namespace: drawn, name: name === '' ? '' : drawn };
-    const user = subjectIn(subject, drawn);
-    // A right that makes nothing visible is a right all the same.
-    this.#compareFirst(user, asked, allowed.includes(drawn) || allows(this.#options.index, user, asked));
+    this.sampleOne((pick) => {
+      const existing = [...this.#options.index.objectsOf(question.tenant).namespaces.keys()];
+      // Half of them among those that are shown: most users may see few of the namespaces.
+      const drawn = pick(allowed.length > 0 && pick([true, false]) === true ? allowed : existing);
+      if (drawn === undefined) return undefined;
+      const asked = { ...question, namespace: drawn, name: name === '' ? '' : drawn };
+      const user = subjectIn(subject, drawn);
+      // A right that makes nothing visible is a right all the same.
+      const isAllowed = allowed.includes(drawn) || allows(this.#options.index, user, asked);
+      return { user, question: asked, allowed: isAllowed };
+    });
   }
 
   sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void {
-    if (!this.#isDrawn()) return;
-    const drawn = draw((values) => this.#pick(values));
-    if (drawn !== undefined) this.#compareFirst(drawn.user, drawn.question, drawn.allowed);
-  }
-
-  isSuspended(subject: SubjectByNamespace): boolean {
-    return this.#doubts.isDoubted(subject.cluster) || this.#options.index.isPartialFor(subject);
-  }
-
-  get incompleteBecause(): string | undefined {
-    return this.#doubts.reason;
-  }
-
-  get suspensions(): Suspensions {
-    return this.#doubts.suspensions;
+    const { oneIn, random, telemetry } = this.#options;
+    if (oneIn === 0 || random.fraction() * oneIn >= 1 || this.#stopped.signal.aborted) return;
+    const drawn = draw((values) => values[Math.floor(random.fraction() * values.length)]);
+    if (drawn === undefined || isNamedAmbiguously(drawn.user)) return;
+    if (this.#comparisons >= MAX_COMPARISONS) telemetry.accessVerified('dropped');
+    else void this.#compare(drawn);
   }
 
   stop(): void {
     this.#stopped.abort();
-    for (const comparison of this.#comparisons) comparison.stop();
-    this.#comparisons.clear();
-  }
-
-  #isDrawn(): boolean {
-    const { oneIn, random } = this.#options;
-    return oneIn > 0 && !this.#doubts.isOff && random.fraction() * oneIn < 1;
-  }
-
-  #pick<T>(values: readonly T[]): T | undefined {
-    return values[Math.floor(this.#options.random.fraction() * values.length)];
-  }
-
-  /** The index says itself that it does not know it. */
-  #isUndecided(user: RBACUser, question: Question): boolean {
-    return 'namespace' in question && this.#options.index.isUndecided(user, question.namespace);
-  }
-
-  #compareFirst(user: RBACUser, question: Question, allowed: boolean): void {
-    if (isNamedAmbiguously(user) || this.#isUndecided(user, question) || this.#stopped.signal.aborted) return;
-    const { index, isRBACAlone, clock, telemetry } = this.#options;
-    const waiting = [...this.#comparisons].filter(({ isWaiting }) => isWaiting).length;
-    if (this.#reviews >= CONCURRENT_REVIEWS || waiting >= MAX_WAITING) {
-      telemetry.accessVerified('dropped');
-      return;
-    }
-    const comparison: Comparison = new Comparison({
-      index,
-      isRBACAlone,
-      clock,
-      user,
-      question,
-      review: () => this.#review(user, question),
-      revision: () => this.#revision(),
-      onEnd: (result) => {
-        this.#comparisons.delete(comparison);
-        telemetry.accessVerified(result);
-        if (result === 'differed') this.#confirm(user, question);
-      },
-    });
-    this.#comparisons.add(comparison);
-    void comparison.compare(() => allowed);
   }
 
   /** Never rejects. */
-  async #review(user: RBACUser, question: Question): Promise<ReviewedAccess | 'busy' | undefined> {
-    const { source, logger } = this.#options;
-    if (this.#reviews >= CONCURRENT_REVIEWS) return 'busy';
-    this.#reviews += 1;
+  async #compare({ user, question, allowed }: SampledDecision): Promise<void> {
+    const { index, clock, logger, telemetry } = this.#options;
+    const { signal } = this.#stopped;
+    this.#comparisons += 1;
     try {
-      return await source.review(user, question, this.#stopped.signal);
+      let result = await this.#review(user, question, () => allowed);
+      if (result === 'differed') {
+        await pause(clock, AGAIN_AFTER, signal);
+        if (signal.aborted) return;
+        result = await this.#review(user, question, () => allows(index, user, question));
+        if (result === 'agreed') result = 'settled';
+      }
+      if (signal.aborted) return;
+      telemetry.accessVerified(result);
+      if (result === 'differed')
+        logger.warn(
+          { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },
+          DISAGREE,
+        );
     } catch (error) {
       logger.debug({ error }, 'a decision of the RBAC index could not be compared');
-      return undefined;
+      if (!signal.aborted) telemetry.accessVerified('failed');
     } finally {
-      this.#reviews -= 1;
+      this.#comparisons -= 1;
     }
   }
 
-  /** @returns undefined if the API server does not answer */
-  async #revision(): Promise<number | undefined> {
-    const { source, logger } = this.#options;
-    try {
-      return await source.revision(this.#stopped.signal);
-    } catch (error) {
-      logger.debug({ error }, "the API server's revision is not known");
-      return undefined;
-    }
-  }
-
-  #confirm(user: RBACUser, question: Question): void {
-    const { logger, index } = this.#options;
-    if (this.isSuspended(uniformSubject(user)) || this.#isUndecided(user, question)) return;
-    const extent = this.#doubts.add(user);
-    logger.warn(
-      { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },
-      'the RBAC index and the API server disagree: filtered responses are off for this user for 10 minutes',
-    );
-    if (extent === 'tenant')
-      logger.error(
-        { tenant: user.home },
-        'the RBAC index and the API server disagreed about three users of a tenant within an hour: its filtered responses are off until the configuration is reloaded',
-      );
-    if (extent === 'all')
-      logger.error(
-        {},
-        'the RBAC index and the API server disagreed about users of three tenants within an hour: filtered responses are off until the configuration is reloaded',
-      );
+  /** @param decide called when the API server has answered @throws StatusError if it does not */
+  async #review(user: RBACUser, question: Question, decide: () => boolean): Promise<VerificationResult> {
+    const { source, isRBACAlone } = this.#options;
+    const reviewed = await source.review(user, question, this.#stopped.signal);
+    if (reviewed === 'unknown') return 'unknown';
+    if ((reviewed === 'allowed') === decide()) return 'agreed';
+    return isRBACAlone || reviewed === 'notAllowed' ? 'differed' : 'otherAuthorizer';
   }
 }
+
+const DISAGREE =
+  'the RBAC index and the API server disagree about a user: see docs/access.md, "Is the index right?"';
 
 /** Arktos' service accounts: their names contain no tenant, so that a review by name is about another one. */
 function isNamedAmbiguously({ tenant, username }: RBACUser): boolean {

@@ -19,7 +19,6 @@ import {
   type WhoCanQuestion,
   whoCan,
 } from '../rbac/who-can.ts';
-import { LEFT_OUT } from './index-state.ts';
 import type { AccessIndex, KeystoneNames } from './ports.ts';
 import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
 import { type Scopes, View, type Viewer } from './subject-owner.ts';
@@ -51,15 +50,17 @@ export async function reviewWhoCan(
   options: WhoCanOptions,
 ): Promise<WhoCanStatus> {
   const { access } = options;
-  if (access.state() === 'notSynced')
-    throw new StatusError(
-      'AccessIndexUnavailable',
-      `it is not known yet who may do what: ${access.incompleteReason() ?? 'try again'}`,
-    );
+  const { tenant } = viewer.user;
   const warnings: string[] = [];
   const scope = countedScope(asked, warnings);
+  const incomplete = access.incompleteReason(tenant, scope);
+  if (access.state(tenant) === 'notSynced')
+    throw new StatusError(
+      'AccessIndexUnavailable',
+      `it is not known yet who may do what: ${incomplete ?? 'try again'}`,
+    );
   const scopes = await scopesOf(options.keystone, asked.people, warnings);
-  const isCurrent = access.state() === 'current';
+  const isCurrent = access.state(tenant) === 'current';
   const view = new View(viewer, { index: access.index, isCurrent, scopes });
   const objects = access.index.objectsOf(viewer.user.tenant);
   if (!isKnownVerb(objects, asked.question))
@@ -78,8 +79,7 @@ export async function reviewWhoCan(
   const withPeople = addHolders(described, people);
   const names = namesOf(shown);
   const reasons = [
-    access.incompleteReason(),
-    access.index.isPartialIn(viewer.user.tenant, scope) ? LEFT_OUT : undefined,
+    incomplete,
     shown.length > MAX_GRANTS
       ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
       : undefined,

@@ -17,21 +17,11 @@ export interface NamedSetConfiguration {
   readonly subresource: string;
 }
 
-/** What the RBAC index holds of one tenant or namespace. */
-export interface IndexLimitConfiguration {
-  readonly objects: number;
-  readonly bytes: number;
-}
-
 /** The RBAC index and what is answered from it. */
 export interface AccessConfiguration {
   readonly index: boolean;
-  readonly indexLimits: {
-    /** In arktos mode. */
-    readonly perTenant: IndexLimitConfiguration;
-    /** In shared mode. */
-    readonly perNamespace: IndexLimitConfiguration;
-  };
+  /** Of all objects; in arktos mode of one tenant a quarter. */
+  readonly maxIndexBytes: number;
   /** Empty if the operator states nothing. */
   readonly authorizers: readonly AuthorizationMode[];
   /** Whether the other authorizers may allow what RBAC does not, and deny nothing. */

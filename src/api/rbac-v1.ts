@@ -43,6 +43,8 @@ export interface StoredRole extends Stored {
   readonly labels: Readonly<Record<string, string>>;
   /** `aggregationRule.clusterRoleSelectors`; undefined if the role is not aggregated. */
   readonly aggregates?: readonly LabelSelector[];
+  /** Its rules are left out: they are larger than the index takes of one object. */
+  readonly isTooLarge?: true;
 }
 
 export interface StoredBinding extends Stored {
@@ -51,6 +53,8 @@ export interface StoredBinding extends Stored {
   readonly namespace: string;
   readonly roleRef: { readonly kind: string; readonly name: string };
   readonly subjects: readonly StoredSubject[];
+  /** Its subjects are left out: they are larger than the index takes of one object. */
+  readonly isTooLarge?: true;
 }
 
 export interface StoredSubject {

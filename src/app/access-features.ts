@@ -5,7 +5,6 @@
 import { createHiddenObjects } from '../access/hidden-objects.ts';
 import type { RulesTrust } from '../access/incomplete-rules.ts';
 import type { AccessIndex } from '../access/ports.ts';
-import { withVerification } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
@@ -51,12 +50,11 @@ export function createAccessFeatures(build: Build, options: AccessFeaturesOption
   const verifier = createAccessVerifier(build, access, reviewer);
   const lifetimes = createWatchLifetimes(build);
   const rules = createAccessRules(build, { ...options, verifier, lifetimes });
-  const verified = withVerification(access, verifier);
   return {
     filtering: createFiltering(build, { ...options, mode, verifier, lifetimes }),
-    answerers: [createWhoCan(build, verified, mode, responseMemory), ...rules.answerers],
+    answerers: [createWhoCan(build, access, mode, responseMemory), ...rules.answerers],
     hiding: hideForbidden ? createForbiddenHiding(createHiddenObjects(access, verifier), mode) : undefined,
-    rulesTrust: { access, verifier, authorizers: build.loaded.configuration.access.authorizers },
+    rulesTrust: { access, authorizers: build.loaded.configuration.access.authorizers },
     source: rules.source,
   };
 }

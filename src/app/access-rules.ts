@@ -33,7 +33,7 @@ const RULES = new ComponentType<RulesCache>('access rules', { dispose: (cache) =
 
 export interface AccessRulesOptions {
   readonly access: AccessIndex;
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
+  readonly verifier: Pick<Verifier, 'sampleOne'>;
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
   readonly subjects: AccessSubjects;
   readonly responseMemory: ResponseMemory;

@@ -113,7 +113,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const served = { stages, subjects, reviewer, discovered, responseMemory, streams };
   const features = access && createAccessFeatures(build, { access, ...served });
   const filteredReason = features?.filtering.reason;
-  const warningsOn = createWarnings({ mode, discovered, subjects, trust: features?.rulesTrust });
+  const warningsOn = createWarnings({ mode, discovered, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const adapters = { stages, upstream, reviewer, discovery, subjects, features, explain };
   const pipeline = assemble(build, options, adapters);

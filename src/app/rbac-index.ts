@@ -11,7 +11,6 @@ import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
-import type { IndexBounds } from '../rbac/index-bounds.ts';
 import { RBACIndex } from '../rbac/rbac-index.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { ComponentType } from './component.ts';
@@ -23,10 +22,11 @@ type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
 const READY_TIMEOUT = 60_000;
 
-/** Milliseconds after which what was left out is listed again: there may be room by now. */
-const RETRY_LEFT_OUT = 600_000;
-const LEFT_OUT =
-  'objects are left out of the RBAC index, since one tenant or namespace has too many: the API server decides instead';
+/** Milliseconds after which all is listed again while the index is off: it may fit by now. */
+const RETRY_OFF = 600_000;
+const OFF =
+  'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';
+const ON = 'the RBAC index is on again';
 
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
   start: (index) => index.start(),
@@ -51,8 +51,8 @@ export function createIndexReadiness(build: Build, startedAt: number): Readiness
     component && {
       name: 'rbac index',
       notReadyBecause: () =>
-        clock.now() - startedAt < READY_TIMEOUT && component.tracked.state() === 'notSynced'
-          ? component.tracked.incompleteReason()
+        clock.now() - startedAt < READY_TIMEOUT && component.tracked.state('') === 'notSynced'
+          ? component.tracked.incompleteReason('', 'all')
           : undefined,
     }
   );
@@ -62,16 +62,19 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
   const { generation, loaded, runtime } = build;
   const { access, tenancy } = loaded.configuration;
   const { systemTenant } = tenancy;
-  const { perTenant, perNamespace } = access.indexLimits;
   if (!access.index) return undefined;
   const upstream = createOwnUpstream(build);
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
   const index = generation.component(RBAC_INDEX, {
     fingerprint: fingerprintOfIndex(build),
-    create: () => {
-      const bounds = hasTenants ? perTenant : perNamespace;
-      return new IndexComponent({ ...runtime, upstream, hasTenants, systemTenant, bounds });
-    },
+    create: () =>
+      new IndexComponent({
+        ...runtime,
+        upstream,
+        hasTenants,
+        systemTenant,
+        maxBytes: access.maxIndexBytes,
+      }),
   });
   generation.component(RBAC_INDEX_UPSTREAM, {
     fingerprint: [],
@@ -84,14 +87,14 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
 /** What the index is built from: what refers to it is built anew with it. */
 export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
   const { upstream, tenancy, access } = loaded.configuration;
-  return [upstream.server, tenancy.mode, tenancy.systemTenant, access.indexLimits];
+  return [upstream.server, tenancy.mode, tenancy.systemTenant, access.maxIndexBytes];
 }
 
 interface IndexOptions extends RuntimeDependencies {
   readonly upstream: IndexUpstream;
   readonly hasTenants: boolean;
   readonly systemTenant: string;
-  readonly bounds: IndexBounds;
+  readonly maxBytes: number;
 }
 
 class IndexComponent {
@@ -104,17 +107,13 @@ class IndexComponent {
   #timer: Timer | undefined;
   #retry: Timer | undefined;
 
-  constructor({ upstream, hasTenants, systemTenant, bounds, ...runtime }: IndexOptions) {
+  constructor({ upstream, hasTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
     this.#clock = runtime.clock;
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
     this.#upstream = upstream;
     this.tracked = new TrackedIndex({
-      index: new RBACIndex({
-        systemTenant,
-        bounds,
-        onLeftOut: (owner) => this.#logger.warn({ ...owner }, LEFT_OUT),
-      }),
+      index: new RBACIndex({ systemTenant, maxBytes }),
       clock: runtime.clock,
       catchUp: (revision) => this.#watches.catchUp(revision),
     });
@@ -129,8 +128,14 @@ class IndexComponent {
   start(): void {
     this.#telemetry.indexInForce(() => this.#measures());
     this.#tellOfSync();
+    this.tracked.index.subscribe({
+      reset: (tenant) => {
+        if (this.tracked.index.isOff(tenant)) this.#logger.warn({ tenant }, OFF);
+        else this.#logger.info({ tenant }, ON);
+      },
+    });
     this.#watches.start();
-    this.#retryLeftOut();
+    this.#retryOff();
   }
 
   /** @param upstream as before, or with a renewed credential */
@@ -153,7 +158,7 @@ class IndexComponent {
     const startedAt = this.#clock.now();
     this.#timer = this.#clock.after(READY_TIMEOUT, () =>
       this.#logger.warn(
-        { reason: this.tracked.incompleteReason() },
+        { reason: this.tracked.incompleteReason('', 'all') },
         'the RBAC index is not complete yet: requests are forwarded as if there were none',
       ),
     );
@@ -170,17 +175,19 @@ class IndexComponent {
     });
   }
 
-  #retryLeftOut(): void {
-    this.#retry = this.#clock.after(RETRY_LEFT_OUT, () => {
-      if (this.tracked.index.partialOwners > 0) this.#watches.listAnew();
-      this.#retryLeftOut();
+  #retryOff(): void {
+    this.#retry = this.#clock.after(RETRY_OFF, () => {
+      if (this.tracked.index.tenantsOff > 0) this.#watches.listAnew();
+      this.#retryOff();
     });
   }
 
   #measures(): IndexMeasures {
     const { index } = this.tracked;
     return {
-      leftOut: index.partialOwners,
+      bytes: index.size,
+      tenantsOff: index.tenantsOff,
+      tooLarge: index.tooLarge,
       synced: index.isSynced,
       revision: index.revision,
       resources: INDEXED_RESOURCES.map((resource) => {

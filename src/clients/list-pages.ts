@@ -28,21 +28,20 @@ const FEWER = 5;
 /** How often a list begins anew because its revision was forgotten. */
 const ATTEMPTS = 3;
 
+type TakePage = (items: readonly WrittenObject[], revision: number) => void;
+
 /**
  * @param fetcher called for each page
  * @param path of the list, without a query
- * @param take called with the items of each page; called with those of the first page again if the list
- *   begins anew, after `restart`
+ * @param take called with the items of each page and the revision of the list; called with those of the first
+ *   page again if the list begins anew, after `restart`
  * @returns the revision of the list
  * @throws UnexpectedStatus, ListExpired, MalformedObject; StatusError as the fetcher does
  */
 export async function listPages(
   fetcher: () => UpstreamFetcher,
   path: string,
-  {
-    restart,
-    take,
-  }: { readonly restart: () => void; readonly take: (items: readonly WrittenObject[]) => void },
+  { restart, take }: { readonly restart: () => void; readonly take: TakePage },
   signal: AbortSignal,
 ): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -74,7 +73,7 @@ export async function readCurrentRevision(
 async function listOnce(
   fetcher: () => UpstreamFetcher,
   path: string,
-  take: (items: readonly WrittenObject[]) => void,
+  take: TakePage,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   let limit = PAGE;
@@ -92,7 +91,7 @@ async function listOnce(
     if (response.status !== 200) throw new UnexpectedStatus(response.status);
     const page = readPage(response);
     revision ??= readRevision(page.revision);
-    take(page.items);
+    take(page.items, revision);
     if (page.next === '') return revision;
     next = page.next;
     // Few large objects of one tenant must not make the list of all others take minutes.

@@ -3,7 +3,6 @@
  * trusts no watch without proof: an API server sends bookmarks, and one that does not is listed every minute.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndexedResource } from '../api/rbac-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { Backoff } from '../lib/backoff.ts';
@@ -14,7 +13,7 @@ import type { IndexListReason, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import { changeIndex } from './change-index.ts';
-import { listObjects } from './list-objects.ts';
+import { listIntoIndex } from './list-into-index.ts';
 import { readCurrentRevision, UnexpectedStatus } from './list-pages.ts';
 import { FailureLog, failureOf, ListNeeded } from './list-watch-failure.ts';
 import type { MalformedObject, RBACReader } from './read-rbac-object.ts';
@@ -126,19 +125,17 @@ export class ListWatch {
   }
 
   async #list(reason: IndexListReason): Promise<void> {
-    const { resource, index, telemetry } = this.#options;
+    const { resource, telemetry } = this.#options;
     telemetry.indexListed(resource, reason);
     this.#liveness.began();
     this.#listFor = undefined;
     this.#asked = 0;
     const onMalformed = (error: MalformedObject) => this.#failures.mention(error);
     const options = { ...this.#options, onMalformed };
-    const list = await listObjects(options, this.#stopping.signal).catch((error: unknown) => {
+    await listIntoIndex(options, this.#stopping.signal).catch((error: unknown) => {
       this.#listFor ??= reason;
       throw error;
     });
-    const steps = index.replaceInSteps(resource, list.objects, list.revision);
-    while (steps.next().done !== true) await nextTurn();
     this.#proved();
   }
 

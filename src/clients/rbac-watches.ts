@@ -40,7 +40,7 @@ export interface RBACWatches {
    * @returns false if the API server has not reached the revision
    */
   catchUp(revision: number): Promise<boolean>;
-  /** Lists all resources anew: there may be room for what was left out of the index. */
+  /** Lists all resources anew: what was too much for the index may fit now. */
   listAnew(): void;
   /** Resolves when all requests have ended. */
   stop(): Promise<void>;
@@ -86,7 +86,7 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
       for (const watch of watches) watch.reconnect();
     },
     listAnew() {
-      for (const watch of watches) watch.listAnew('left-out');
+      for (const watch of watches) watch.listAnew('off');
     },
     catchUp: (revision) => catchUp.request(revision),
     async stop() {

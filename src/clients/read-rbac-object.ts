@@ -1,6 +1,7 @@
 /**
  * Reads namespaces, roles and bindings from the API server's JSON into the form of the index. A field that is
- * not as RBAC defines it grants nothing; only an object that cannot be told from others is an error.
+ * not as RBAC defines it grants nothing, and so do rules and subjects that are too large; only an object that
+ * cannot be told from others is an error.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
@@ -20,6 +21,9 @@ import { SharedValues } from './shared-values.ts';
 export class MalformedObject extends Error {}
 
 type Labels = Readonly<Record<string, string>>;
+
+/** Characters of JSON that the rules of a role or the subjects of a binding may have. */
+const MAX_CHARACTERS = 64 * 1024;
 
 const NO_LABELS: Labels = {};
 const NO_SUBJECTS: readonly StoredSubject[] = [];
@@ -104,28 +108,48 @@ class SharingReader implements RBACReader {
 
   #readRole(resource: StoredRole['resource'], written: WrittenObject): StoredRole {
     const { object, metadata, stored } = this.#headOf(written);
-    const aggregates = resource === 'clusterroles' ? selectorsOf(object.aggregationRule) : undefined;
+    const namespace = resource === 'roles' ? this.#namespaceOf(metadata) : '';
+    const { rules, aggregationRule } = object;
+    // Of a Role nothing is selected by labels.
+    const labels = resource === 'clusterroles' ? metadata.labels : undefined;
+    const place = { ...stored, resource, namespace };
+    if (this.#isTooLarge(namespace, [rules, aggregationRule, labels]))
+      return { ...place, rules: [], labels: NO_LABELS, isTooLarge: true };
+    const aggregates = selectorsOf(aggregationRule);
     return {
-      ...stored,
-      resource,
-      namespace: resource === 'roles' ? this.#namespaceOf(metadata) : '',
-      rules: objectsIn(object.rules).map((rule) => this.#rules.share(ruleOf(rule))),
-      labels: labelsOf(metadata),
-      ...(aggregates && { aggregates }),
+      ...place,
+      rules: objectsIn(rules).map((rule) => this.#rules.share(ruleOf(rule))),
+      labels: labelsOf({ labels }),
+      ...(aggregates && resource === 'clusterroles' && { aggregates }),
     };
   }
 
   #readBinding(resource: StoredBinding['resource'], written: WrittenObject): StoredBinding {
     const { object, metadata, stored } = this.#headOf(written);
     const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
-    const bound = objectsIn(object.subjects).map((subject) => this.#shareSubject(subjectOf(subject)));
+    const namespace = resource === 'rolebindings' ? this.#namespaceOf(metadata) : '';
+    const isTooLarge = this.#isTooLarge(namespace, object.subjects);
+    const subjects = isTooLarge ? [] : objectsIn(object.subjects);
     return {
       ...stored,
       resource,
-      namespace: resource === 'rolebindings' ? this.#namespaceOf(metadata) : '',
+      namespace,
       roleRef: this.#roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
-      subjects: bound.length === 0 ? NO_SUBJECTS : bound,
+      subjects:
+        subjects.length === 0
+          ? NO_SUBJECTS
+          : subjects.map((subject) => this.#shareSubject(subjectOf(subject))),
+      ...(isTooLarge && { isTooLarge }),
     };
+  }
+
+  /**
+   * Who may write roles and bindings in one place must not fill the index with few of them. Without tenants
+   * only operators write those of the whole cluster, among them aggregated roles of thousands of rules.
+   */
+  #isTooLarge(namespace: string, value: unknown): boolean {
+    if (!this.#hasTenants && namespace === '') return false;
+    return value !== undefined && JSON.stringify(value).length > MAX_CHARACTERS;
   }
 
   #headOf({ value: object }: WrittenObject): Head {
@@ -238,8 +262,14 @@ function objectsIn(value: unknown): JSONObject[] {
   return Array.isArray(value) ? value.filter(isJSONObject) : [];
 }
 
-function textsIn(value: unknown): string[] {
+function textsIn(value: unknown): readonly string[] {
+  // A filtered array has room for more.
+  if (isTexts(value)) return value;
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function textOf(value: unknown): string {

@@ -9,11 +9,7 @@ import { type FileField, instant, label, text } from './fields.ts';
 export const DEFAULT_VERIFY_ONE_IN = 1_000;
 export const DEFAULT_SELF_REVIEWS = 'namespaces';
 export const DEFAULT_MAX_NAMESPACES = { list: 200, watch: 20 };
-/** A binding takes about 1 kB. */
-export const DEFAULT_INDEX_LIMITS = {
-  perTenant: { objects: 200_000, bytes: 134_217_728 },
-  perNamespace: { objects: 20_000, bytes: 16_777_216 },
-};
+export const DEFAULT_MAX_INDEX_BYTES = 100_663_296;
 
 const count = z.int().min(1);
 
@@ -52,24 +48,6 @@ const maxNamespaces = z.strictObject({
     ),
 });
 
-function indexLimit(defaults: { readonly objects: number; readonly bytes: number }, of: string) {
-  return z.strictObject({
-    objects: count.default(defaults.objects).describe(`Maximum number of objects of a ${of}.`),
-    bytes: count
-      .default(defaults.bytes)
-      .describe(`Bytes of memory that the objects of a ${of} may use, as Stonegate estimates them.`),
-  });
-}
-
-const indexLimits = z.strictObject({
-  perTenant: indexLimit(DEFAULT_INDEX_LIMITS.perTenant, 'tenant')
-    .prefault({})
-    .describe('In arktos mode. The system tenant has no limit.'),
-  perNamespace: indexLimit(DEFAULT_INDEX_LIMITS.perNamespace, 'namespace')
-    .prefault({})
-    .describe('In shared mode, since a tenant there is not known to the API server.'),
-});
-
 const names = (what: string) => z.array(text.regex(/^[^*]*$/, { error: `${what} by its name: no \`*\`` }));
 
 const grantedRule = z.strictObject({
@@ -93,10 +71,10 @@ export const accessSchema = z.strictObject({
     .describe(
       'Whether Stonegate lists and watches all namespaces, roles and bindings of the cluster. Its credential needs the right to that; `stonegate manifests rbac` prints it.',
     ),
-  indexLimits: indexLimits
-    .prefault({})
+  maxIndexBytes: count
+    .default(DEFAULT_MAX_INDEX_BYTES)
     .describe(
-      "How much the index holds of one tenant or namespace. Beyond it objects are left out, and requests of the tenant's users are forwarded as if there were no index; of a namespace, the API server decides about it.",
+      'Bytes of memory that all objects of the index may take in one process, as Stonegate estimates them; in arktos mode those of one tenant a quarter. Beyond it the index is off, in arktos mode for that tenant: requests are forwarded as if there were none.',
     ),
   authorizers: z
     .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))

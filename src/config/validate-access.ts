@@ -7,7 +7,7 @@ import { filteringMode, isRBACAlone } from '../api/authorization-mode.ts';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding, Path } from './problem.ts';
 import {
-  DEFAULT_INDEX_LIMITS,
+  DEFAULT_MAX_INDEX_BYTES,
   DEFAULT_MAX_NAMESPACES,
   DEFAULT_SELF_REVIEWS,
   DEFAULT_VERIFY_ONE_IN,
@@ -25,15 +25,9 @@ export function validateAccess(configuration: StonegateConfiguration): Finding[]
 /** A field that differs from its default would be ignored without the index. */
 function needsIndex({ access, authorization }: StonegateConfiguration): Finding[] {
   if (access.index) return [];
-  const { authorizers, verifyOneIn, selfReviews, maxNamespaces, namedSets } = access;
-  const limits = (['perTenant', 'perNamespace'] as const).flatMap((owner) =>
-    (['objects', 'bytes'] as const).map((what) => {
-      const isSet = access.indexLimits[owner][what] !== DEFAULT_INDEX_LIMITS[owner][what];
-      return [['access', 'indexLimits', owner, what], isSet] as const;
-    }),
-  );
+  const { maxIndexBytes, authorizers, verifyOneIn, selfReviews, maxNamespaces, namedSets } = access;
   const fields: readonly (readonly [path: Path, isSet: boolean])[] = [
-    ...limits,
+    [['access', 'maxIndexBytes'], maxIndexBytes !== DEFAULT_MAX_INDEX_BYTES],
     [['access', 'authorizers'], authorizers.length > 0],
     [['access', 'othersNeverDeny'], access.othersNeverDeny],
     [['access', 'verifyOneIn'], verifyOneIn !== DEFAULT_VERIFY_ONE_IN],

@@ -53,7 +53,6 @@ export const VERIFICATION_RESULTS = [
   'settled',
   'otherAuthorizer',
   'differed',
-  'unsettled',
   'unknown',
   'failed',
   'dropped',
@@ -69,7 +68,7 @@ export const INDEX_LIST_REASONS = [
   'garbage',
   'disorder',
   'restored',
-  'left-out',
+  'off',
 ] as const;
 export type IndexListReason = (typeof INDEX_LIST_REASONS)[number];
 export const INDEX_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
@@ -104,14 +103,6 @@ export interface PolicyMeasures {
   readonly ageSeconds: number | undefined;
 }
 
-/** Whose filtered responses are off because the index and the API server disagree. */
-export interface Suspensions {
-  readonly users: number;
-  readonly tenants: number;
-  /** Whether they are off for all. */
-  readonly all: boolean;
-}
-
 export const REVIEW_KINDS = ['TokenReview', 'SubjectAccessReview', 'other'] as const;
 export const REVIEW_RESULTS = ['authenticated', 'unauthenticated', 'allowed', 'no-opinion', 'error'] as const;
 export const ADMISSION_RESULTS = ['allowed', 'warned', 'denied', 'error', 'limited'] as const;
@@ -123,8 +114,12 @@ export type ListenerName = 'api' | 'portal' | 'webhook' | 'admission';
 export interface IndexMeasures {
   readonly synced: boolean;
   readonly revision: number;
-  /** Tenants, or namespaces, of which objects are left out. */
-  readonly leftOut: number;
+  /** That all objects take, as they are estimated. */
+  readonly bytes: number;
+  /** Tenants whose index is off, since their objects do not fit; 1 without tenants. */
+  readonly tenantsOff: number;
+  /** Roles and bindings whose rules or subjects are too large. */
+  readonly tooLarge: number;
   readonly resources: readonly {
     readonly resource: string;
     readonly objects: number;
@@ -155,12 +150,6 @@ export interface Telemetry {
   indexFailed(resource: string, failure: IndexFailure): void;
   /** The index in force is read at each scrape; undefined: there is none. */
   indexInForce(read: (() => IndexMeasures) | undefined): void;
-  /**
-   * The verification in force is read at each scrape.
-   *
-   * @returns call it when the verification is out of force; another one may be in force by then
-   */
-  suspensionsInForce(read: () => Suspensions): () => void;
   /** A list or watch from which policies follow has failed. */
   policySourceFailed(resource: PolicyResource, failure: (typeof POLICY_SOURCE_FAILURES)[number]): void;
   policiesProvisioned(run: PolicyRunMeasures): void;
@@ -191,7 +180,6 @@ export const noTelemetry: Telemetry = {
   indexListed() {},
   indexFailed() {},
   indexInForce() {},
-  suspensionsInForce: () => () => {},
   policySourceFailed() {},
   policiesProvisioned() {},
   policiesInForce: () => () => {},

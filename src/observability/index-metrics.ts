@@ -8,7 +8,6 @@ import {
   INDEX_FAILURES,
   INDEX_LIST_REASONS,
   type IndexMeasures,
-  type Suspensions,
   type Telemetry,
   VERIFICATION_RESULTS,
 } from '../lib/telemetry.ts';
@@ -16,7 +15,7 @@ import { createCounter } from './counter.ts';
 
 export function createIndexMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce' | 'suspensionsInForce'> {
+): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce'> {
   const lists = createCounter(registers, {
     name: 'stonegate_rbac_index_lists_total',
     help: 'Lists of a resource of the RBAC index, by reason.',
@@ -37,7 +36,6 @@ export function createIndexMetrics(
     indexListed: (resource, reason) => lists.inc({ resource, reason }),
     indexFailed: (resource, failure) => failures.inc({ resource, failure }),
     indexInForce: createIndexGauges(registers),
-    suspensionsInForce: createSuspensionGauge(registers),
   };
 }
 
@@ -67,12 +65,30 @@ function createIndexGauges(registers: Registry[]): Telemetry['indexInForce'] {
     },
   });
   new Gauge({
-    name: 'stonegate_rbac_index_left_out',
-    help: 'Tenants, or namespaces without tenants, with more objects than the RBAC index holds of one.',
+    name: 'stonegate_rbac_index_bytes',
+    help: 'Bytes that the objects in the RBAC index take, as they are estimated.',
     aggregator: 'max',
     registers,
     collect() {
-      this.set(read?.().leftOut ?? 0);
+      this.set(read?.().bytes ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'stonegate_rbac_index_off',
+    help: 'Tenants for which the RBAC index is off, since their objects do not fit; 1 without tenants.',
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.set(read?.().tenantsOff ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'stonegate_rbac_index_too_large',
+    help: 'Roles and bindings whose rules or subjects are too large for the RBAC index.',
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.set(read?.().tooLarge ?? 0);
     },
   });
   new Gauge({
@@ -95,28 +111,5 @@ function createIndexGauges(registers: Registry[]): Telemetry['indexInForce'] {
   });
   return (source) => {
     read = source;
-  };
-}
-
-function createSuspensionGauge(registers: Registry[]): Telemetry['suspensionsInForce'] {
-  let read: (() => Suspensions) | undefined;
-  new Gauge({
-    name: 'stonegate_access_suspended',
-    help: 'Users and tenants whose filtered responses are off; all: 1 if they are off for all.',
-    labelNames: ['scope'],
-    aggregator: 'max',
-    registers,
-    collect() {
-      const { users, tenants, all } = read?.() ?? { users: 0, tenants: 0, all: false };
-      this.set({ scope: 'user' }, users);
-      this.set({ scope: 'tenant' }, tenants);
-      this.set({ scope: 'all' }, all ? 1 : 0);
-    },
-  });
-  return (source) => {
-    read = source;
-    return () => {
-      if (read === source) read = undefined;
-    };
   };
 }

@@ -4,16 +4,17 @@
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
-import { type RBACUser, type Scope, type SubjectByNamespace, subjectIn } from './attributes.ts';
+import type { Scope } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
-import { type BoundedOwner, BoundedOwners, type IndexBounds } from './index-bounds.ts';
-import { inNamespace } from './sorted-bindings.ts';
-import { keysOfUser } from './subject-key.ts';
+import { IndexBound } from './index-bound.ts';
+import { sizeOf } from './object-size.ts';
 import { TenantObjects } from './tenant-objects.ts';
 
 export interface IndexListener {
   /** After each change. It must not throw. */
   changed?(change: Change): void;
+  /** All that was known of the tenant counts no more: its index is off, or on again. It must not throw. */
+  reset?(tenant: string): void;
   /** The API server's storage was restored from a backup: revisions are counted again from this one. */
   restored?(revision: number): void;
   /** The index is complete through a higher revision. Called after the changes up to it. */
@@ -23,16 +24,16 @@ export interface IndexListener {
 export interface RBACIndexOptions {
   /** Without one, Arktos' own name of it. */
   readonly systemTenant?: string;
-  /** Of each tenant, or, if the API server has none, of each namespace; without it there is none. */
-  readonly bounds?: IndexBounds;
-  /** The first time that an object is left out: the owner has more than its bound. */
-  readonly onLeftOut?: (owner: BoundedOwner) => void;
+  /** Bytes that all objects may take, as they are estimated; without it there is no bound. */
+  readonly maxBytes?: number;
 }
 
-const UNBOUNDED: IndexBounds = { objects: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
-
-/** A few milliseconds of work. */
-const OBJECTS_PER_STEP = 500;
+/** A list of one resource that is being read: pages are taken one by one, and none has to stay in memory. */
+export interface ResourceList {
+  take(objects: Iterable<StoredObject>): void;
+  /** All pages have been taken: what was in none of them is gone. */
+  end(): void;
+}
 
 export class RBACIndex {
   /** Arktos' tenant whose users may act in every tenant. */
@@ -41,57 +42,42 @@ export class RBACIndex {
   readonly #revisions = new Map<IndexedResource, number>();
   readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
-  readonly #owners: BoundedOwners;
-  readonly #onLeftOut: RBACIndexOptions['onLeftOut'];
+  readonly #bound: IndexBound;
+  /** Resources whose storage was restored, and whose list since then has not ended. */
+  readonly #restored = new Set<IndexedResource>();
   #revision = 0;
 
-  constructor({ systemTenant = 'system', bounds = UNBOUNDED, onLeftOut }: RBACIndexOptions = {}) {
+  constructor({ systemTenant = 'system', maxBytes = Number.POSITIVE_INFINITY }: RBACIndexOptions = {}) {
     this.systemTenant = systemTenant;
-    this.#owners = new BoundedOwners(bounds, systemTenant);
-    this.#onLeftOut = onLeftOut;
+    this.#bound = new IndexBound(maxBytes);
   }
 
-  /** Of how many tenants, or namespaces, objects are left out. */
-  get partialOwners(): number {
-    return this.#owners.partial.size;
+  /** Of all objects, in bytes, as they are estimated. */
+  get size(): number {
+    return this.#bound.used;
   }
 
-  /** Whether objects of the user's tenant are left out; without tenants at the API server, never. */
-  isPartialFor({ cluster: { tenant } }: SubjectByNamespace): boolean {
-    return this.#owners.isPartial({ tenant, namespace: '' });
+  /** How many tenants have no index, since their objects do not fit; 1 if the API server has no tenants. */
+  get tenantsOff(): number {
+    return this.#bound.tenantsOff;
   }
 
-  /**
-   * Whether the user may have rights in the namespace that the index does not know: objects of it are left
-   * out, and a binding there names the user. If the API server has tenants, never.
-   */
-  isUndecided(user: RBACUser, namespace: string): boolean {
-    const owner = { tenant: user.tenant, namespace };
-    if (namespace === '' || !this.#owners.isPartial(owner)) return false;
-    const keys = keysOfUser(user);
-    if (this.#owners.leavesOut(owner, keys)) return true;
-    const objects = this.objectsOf(user.tenant);
-    for (const key of keys)
-      if (inNamespace(objects.bindingsOfSubject(key), namespace).length > 0) return true;
-    return false;
+  /** Whether nothing is known of the tenant, since its objects do not fit. */
+  isOff(tenant: string): boolean {
+    return this.#bound.isOff(tenant);
   }
 
-  /** The namespaces in which that is so, sorted. */
-  undecidedNamespaces(subject: SubjectByNamespace): readonly string[] {
-    const { tenant } = subject.cluster;
-    const names: string[] = [];
-    for (const { tenant: ofOwner, namespace } of this.#owners.partial.values())
-      if (ofOwner === tenant && this.isUndecided(subjectIn(subject, namespace), namespace))
-        names.push(namespace);
-    return names.sort();
+  /** Roles and bindings that are too large, whose rules or subjects are not known. */
+  get tooLarge(): number {
+    let count = 0;
+    for (const objects of this.#tenants.values()) count += objects.tooLarge.size;
+    return count;
   }
 
-  /** Whether objects are left out that may count in the scope, for any user. */
-  isPartialIn(tenant: string, scope: Scope): boolean {
-    for (const owner of this.#owners.partial.values()) {
-      if (owner.tenant !== tenant) continue;
-      if (owner.namespace === '' || scope === 'all' || scope.namespace === owner.namespace) return true;
-    }
+  /** Whether one of them may count in the scope. */
+  hasTooLarge(tenant: string, scope: Scope): boolean {
+    for (const { namespace } of this.objectsOf(tenant).tooLarge)
+      if (scope === 'all' || namespace === '' || namespace === scope.namespace) return true;
     return false;
   }
 
@@ -120,10 +106,11 @@ export class RBACIndex {
   }
 
   /**
-   * Of an unknown tenant: no objects. To be read again for each use: a tenant without objects is forgotten.
+   * Of an unknown tenant, and while its index is off: no objects. To be read again for each use: a tenant
+   * without objects is forgotten.
    */
   objectsOf(tenant: string): TenantObjects {
-    return this.#tenants.get(tenant) ?? new TenantObjects();
+    return (this.isOff(tenant) ? undefined : this.#tenants.get(tenant)) ?? new TenantObjects();
   }
 
   /** @returns a function that ends the subscription */
@@ -132,61 +119,42 @@ export class RBACIndex {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * A complete list of one resource, as current as the API server's storage. Listeners are told the
-   * differences. A revision below the known one means that the storage was restored from a backup.
-   *
-   * @param revision of the list
-   */
+  /** A complete list of one resource in one step. @param revision of the list */
   replace(resource: IndexedResource, objects: Iterable<StoredObject>, revision: number): void {
-    const steps = this.replaceInSteps(resource, objects, revision);
-    while (steps.next().done !== true);
+    const list = this.beginList(resource, revision);
+    list.take(objects);
+    list.end();
   }
 
   /**
-   * As `replace`, in steps between which the process can do other work. Until the last one the resource is
-   * complete through its earlier revision only, and must not be changed otherwise.
+   * Begins a complete list of one resource, as current as the API server's storage. Listeners are told the
+   * differences. Until its end the resource is complete through its earlier revision only, and must not be
+   * changed otherwise; one that does not end is to be followed by another. A revision below the known one
+   * means that the storage was restored from a backup.
    */
-  *replaceInSteps(
-    resource: IndexedResource,
-    objects: Iterable<StoredObject>,
-    revision: number,
-  ): Generator<void, void> {
+  beginList(resource: IndexedResource, revision: number): ResourceList {
     const isFirst = !this.#revisions.has(resource);
-    const isRestored = revision < (this.#revisions.get(resource) ?? 0);
-    if (isRestored) this.#goBack(resource, revision);
-    this.#owners.listBegins(resource);
-    const gone = new Set<StoredObject>();
-    const crowded: StoredObject[] = [];
-    let handled = 0;
-    for (const object of this.#all(resource)) {
-      gone.add(object);
-      handled += 1;
-      if (handled % OBJECTS_PER_STEP === 0) yield;
-    }
-    for (const object of objects) {
-      const known = this.#tenants.get(object.tenant)?.find(object);
-      if (known !== undefined) gone.delete(known);
-      // After a restore the same revision may be that of another change.
-      const isChanged = isRestored || known?.uid !== object.uid || known.revision !== object.revision;
-      // What is gone may leave room for it.
-      if (isChanged && !this.#owners.hasRoomFor(known, object)) crowded.push(object);
-      else if (isChanged) this.#store(known, object, isFirst);
-      handled += 1;
-      if (handled % OBJECTS_PER_STEP === 0) yield;
-    }
-    for (const object of gone) {
-      this.#delete(object, revision);
-      handled += 1;
-      if (handled % OBJECTS_PER_STEP === 0) yield;
-    }
-    for (const object of crowded) {
-      this.#put(this.#tenants.get(object.tenant)?.find(object), object, isFirst);
-      handled += 1;
-      if (handled % OBJECTS_PER_STEP === 0) yield;
-    }
-    this.#owners.listEnds(resource);
-    this.progress(resource, revision);
+    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
+    // After a restore the same revision may be that of another change.
+    const isRestored = this.#restored.has(resource);
+    this.#bound.listBegins(resource);
+    const gone = new Set(this.#all(resource));
+    return {
+      take: (objects) => {
+        for (const object of objects) {
+          const known = this.#find(object);
+          if (known !== undefined) gone.delete(known);
+          if (isRestored || known?.uid !== object.uid || known.revision !== object.revision)
+            this.#put(known, object, isFirst);
+        }
+      },
+      end: () => {
+        for (const object of gone) if (this.#find(object) === object) this.#delete(object, revision);
+        this.#restored.delete(resource);
+        for (const tenant of this.#bound.listEnds(resource)) this.#tellReset(tenant);
+        this.progress(resource, revision);
+      },
+    };
   }
 
   /** How many objects of the resource there are, of all tenants. */
@@ -197,7 +165,7 @@ export class RBACIndex {
   /** A watch event ADDED or MODIFIED. */
   put(object: StoredObject): void {
     if (!this.#isNew(object)) return;
-    this.#put(this.#tenants.get(object.tenant)?.find(object), object, false);
+    this.#put(this.#find(object), object, false);
     this.progress(object.resource, object.revision);
   }
 
@@ -208,7 +176,7 @@ export class RBACIndex {
    */
   delete(object: StoredObject): void {
     if (!this.#isNew(object)) return;
-    const known = this.#tenants.get(object.tenant)?.find(object);
+    const known = this.#find(object);
     if (known !== undefined) this.#delete(known, object.revision);
     this.progress(object.resource, object.revision);
   }
@@ -231,6 +199,7 @@ export class RBACIndex {
 
   /** Revisions are counted again from here. */
   #goBack(resource: IndexedResource, revision: number): void {
+    this.#restored.add(resource);
     this.#revisions.set(resource, revision);
     this.#revision = Math.min(this.#revision, revision);
     for (const listener of this.#listeners) listener.restored?.(revision);
@@ -240,12 +209,15 @@ export class RBACIndex {
     for (const objects of this.#tenants.values()) yield* objects.all(resource);
   }
 
+  #find(object: StoredObject): StoredObject | undefined {
+    return this.#tenants.get(object.tenant)?.find(object);
+  }
+
   #put(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
-    if (!this.#owners.hasRoomFor(known, object)) {
-      this.#leaveOut(known, object);
-      return;
-    }
-    this.#store(known, object, isFirst);
+    if (!this.#bound.takes(object)) return;
+    const more = sizeOf(object) - (known === undefined ? 0 : sizeOf(known));
+    if (this.#bound.hasRoomFor(object.tenant, more)) this.#store(known, object, isFirst);
+    else this.#turnOff(object.tenant);
   }
 
   /** An object for which there is room. */
@@ -260,8 +232,7 @@ export class RBACIndex {
     const before = known?.uid === object.uid ? known : undefined;
     // A namespace that was deleted in between may have removed the last object of the tenant.
     this.#tenants.set(object.tenant, objects);
-    if (before !== undefined) this.#owners.remove(before);
-    this.#owners.add(object);
+    this.#bound.add(object.tenant, sizeOf(object) - (before === undefined ? 0 : sizeOf(before)));
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
     // Nothing is told of a first list that has no listener.
@@ -273,20 +244,21 @@ export class RBACIndex {
     const objects = this.#tenants.get(known.tenant);
     if (objects === undefined) return;
     objects.delete(known);
-    this.#owners.remove(known);
+    this.#bound.add(known.tenant, -sizeOf(known));
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
     this.#tell(changeBetween(known, undefined, revision, objects));
   }
 
-  /** Without an object the index knows of fewer rights, never of more. */
-  #leaveOut(known: StoredObject | undefined, object: StoredObject): void {
-    if (known !== undefined) this.#delete(known, object.revision);
-    const owner = this.#owners.leaveOut(object);
-    if (owner !== undefined) this.#onLeftOut?.(owner);
-    // What its subjects may do is not known any more.
-    if (this.#listeners.size > 0)
-      this.#tell(changeBetween(undefined, object, object.revision, this.objectsOf(object.tenant)));
+  /** Without objects the index knows of fewer rights, never of more. */
+  #turnOff(tenant: string): void {
+    const objects = this.#tenants.get(tenant);
+    this.#tenants.delete(tenant);
+    for (const resource of objects === undefined ? [] : INDEXED_RESOURCES)
+      for (const _ of objects?.all(resource) ?? []) this.#count(resource, -1);
+    const wasOff = this.isOff(tenant);
+    this.#bound.turnOff(tenant);
+    if (!wasOff) this.#tellReset(tenant);
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {
@@ -294,7 +266,11 @@ export class RBACIndex {
   }
 
   #tell(change: Change | undefined): void {
-    if (change === undefined) return;
+    if (change === undefined || this.isOff(change.tenant)) return;
     for (const listener of this.#listeners) listener.changed?.(change);
+  }
+
+  #tellReset(tenant: string): void {
+    for (const listener of this.#listeners) listener.reset?.(tenant);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Whether the rules of a role allow a request. A tenant may write a role with tens of thousands of rules and
- * bind all users to it: what such a role covers is computed once for each kind of request.
+ * bind all users to it: what such a role covers is stored for the last kind of request.
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredRole } from '../api/rbac-v1.ts';
@@ -16,8 +16,6 @@ export type Covered = 'all' | ReadonlySet<string>;
 
 /** Texts of all rules together that are compared each time. */
 const FEW = 64;
-/** Actions that are stored for one role. */
-const MAX_ACTIONS = 4;
 
 /** Must not change: another version of a role is another object. */
 type RoleRules = Pick<StoredRole, 'rules'>;
@@ -31,13 +29,11 @@ export function roleAllows(role: RoleRules, question: Question): boolean {
 
 export function coveredByRole(role: RoleRules, action: Action): Covered {
   if (textsIn(role) <= FEW) return coverage(role.rules, action);
-  const stored = actionsOf(role);
   const asked = textOfAction(action);
-  const known = stored.get(asked);
-  if (known !== undefined) return known;
+  const known = lastOf.get(role);
+  if (known?.asked === asked) return known.covered;
   const covered = coverage(role.rules, action);
-  if (stored.size >= MAX_ACTIONS) stored.clear();
-  stored.set(asked, covered);
+  lastOf.set(role, { asked, covered });
   return covered;
 }
 
@@ -46,7 +42,8 @@ export function textOfAction({ verb, apiGroup, resource, subresource }: Action):
   return JSON.stringify([verb, apiGroup, resource, subresource]);
 }
 
-const actionsOf = memoizeByReference((_role: RoleRules) => new Map<string, Covered>());
+/** Of one action, since it may take as much memory as the role. */
+const lastOf = new WeakMap<RoleRules, { readonly asked: string; readonly covered: Covered }>();
 
 const textsIn = memoizeByReference(({ rules }: RoleRules): number =>
   rules.reduce(

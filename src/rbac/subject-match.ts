@@ -1,16 +1,12 @@
 /**
  * Whether a subject of a binding is a user, without making keys: a namespace's bindings are compared one by
- * one. A binding with many subjects is indexed when it is first asked about.
+ * one.
  */
 
 import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
-import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
-import { groupKey, keyOfSubject, keysOfUser, type SubjectKey } from './subject-key.ts';
-
-/** Subjects that are compared one by one. */
-const FEW = 32;
+import { groupKey, keysOfUser } from './subject-key.ts';
 
 export function matches(
   { kind, name, namespace }: StoredSubject,
@@ -43,19 +39,5 @@ function isServiceAccount(username: string, namespace: string, name: string): bo
 
 /** The first subject that is the user. */
 export function firstSubjectOf(binding: StoredBinding, user: RBACUser): StoredSubject | undefined {
-  const { subjects } = binding;
-  if (subjects.length <= FEW) return subjects.find((subject) => matches(subject, binding, user));
-  const positions = positionsIn(binding);
-  let first = Number.POSITIVE_INFINITY;
-  for (const key of keysOfUser(user)) first = Math.min(first, positions.get(key) ?? first);
-  return subjects[first];
+  return binding.subjects.find((subject) => matches(subject, binding, user));
 }
-
-const positionsIn = memoizeByReference((binding: StoredBinding): ReadonlyMap<SubjectKey, number> => {
-  const positions = new Map<SubjectKey, number>();
-  for (const [at, subject] of binding.subjects.entries()) {
-    const key = keyOfSubject(subject, binding.namespace);
-    if (key !== undefined && !positions.has(key)) positions.set(key, at);
-  }
-  return positions;
-});

@@ -26,6 +26,7 @@ export class TenantObjects {
   readonly #bySubject = new Map<SubjectKey, StoredBinding | StoredBinding[]>();
   /** Namespace → name of the role → its bindings; a ClusterRole's namespace is empty. */
   readonly #byRole = new NestedMap<StoredBinding[]>();
+  readonly #tooLarge = new Set<StoredRole | StoredBinding>();
   #version = 0;
 
   /** Another number after each change of a role or binding. */
@@ -43,6 +44,11 @@ export class TenantObjects {
 
   namespace(name: string): StoredNamespace | undefined {
     return this.#namespaces.get(name);
+  }
+
+  /** Those whose rules or subjects are not known. */
+  get tooLarge(): ReadonlySet<StoredRole | StoredBinding> {
+    return this.#tooLarge;
   }
 
   /** Roles and ClusterRoles, in no order. */
@@ -102,20 +108,32 @@ export class TenantObjects {
   }
 
   put(object: StoredObject): void {
-    if (object.resource !== 'namespaces') this.#version += 1;
-    if (object.resource === 'namespaces') this.#namespaces.set(object.name, object);
-    else if (isBinding(object)) this.#putBinding(object);
-    else this.#roles.put(object.namespace, object.name, object);
+    if (object.resource === 'namespaces') {
+      this.#namespaces.set(object.name, object);
+      return;
+    }
+    this.#version += 1;
+    const known = isBinding(object)
+      ? this.#putBinding(object)
+      : this.#roles.put(object.namespace, object.name, object);
+    if (known !== undefined) this.#tooLarge.delete(known);
+    if (object.isTooLarge) this.#tooLarge.add(object);
   }
 
+  /** @param object that was found here */
   delete(object: StoredObject): void {
-    if (object.resource !== 'namespaces') this.#version += 1;
-    if (object.resource === 'namespaces') this.#namespaces.delete(object.name);
-    else if (isBinding(object)) this.#deleteBinding(object);
+    if (object.resource === 'namespaces') {
+      this.#namespaces.delete(object.name);
+      return;
+    }
+    this.#version += 1;
+    this.#tooLarge.delete(object);
+    if (isBinding(object)) this.#deleteBinding(object);
     else this.#roles.delete(object.namespace, object.name);
   }
 
-  #putBinding(binding: StoredBinding): void {
+  /** @returns the binding that it replaces */
+  #putBinding(binding: StoredBinding): StoredBinding | undefined {
     const known = this.#bindings.put(binding.namespace, binding.name, binding);
     if (known !== undefined) this.#unlink(known);
     forEachKey(binding, (key) => {
@@ -125,10 +143,11 @@ export class TenantObjects {
       else insertBinding(bindings, binding);
     });
     const namespace = roleNamespaceOf(binding);
-    if (namespace === undefined) return;
+    if (namespace === undefined) return known;
     const bound = this.#byRole.get(namespace, binding.roleRef.name);
     if (bound === undefined) this.#byRole.put(namespace, binding.roleRef.name, [binding]);
     else insertBinding(bound, binding);
+    return known;
   }
 
   #deleteBinding({ namespace, name }: StoredBinding): void {

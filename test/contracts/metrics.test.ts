@@ -23,11 +23,12 @@ t.test('names, types and labels', async (t) => {
   metrics.indexFailed('roles', 'silent');
   metrics.indexInForce(() => ({
     synced: true,
-    leftOut: 0,
+    bytes: 500,
+    tenantsOff: 0,
+    tooLarge: 0,
     revision: 1,
     resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
   }));
-  metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
   metrics.listening('api', () => 1);
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');

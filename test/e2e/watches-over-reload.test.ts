@@ -12,7 +12,7 @@ const CONFIG_MAPS = '/api/v1/configmaps';
 const RULES = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
 /** Another bound of the index builds it anew. */
-const OTHER_INDEX = { ...ACCESS, indexLimits: { perNamespace: { objects: 10_000 } } };
+const OTHER_INDEX = { ...ACCESS, maxIndexBytes: 50_000_000 };
 
 interface Watched {
   /** As `ADDED web`, or `ERROR 410`. */

@@ -2,10 +2,9 @@
 
 import { STALE_AFTER, TrackedIndex } from '../../src/access/index-state.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
-import type { IndexBounds } from '../../src/rbac/index-bounds.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
-import { indexOf, nextRevision } from './rbac-objects.ts';
+import { indexOf, listInto, nextRevision } from './rbac-objects.ts';
 
 export interface AccessIndexSite {
   readonly access: TrackedIndex;
@@ -23,17 +22,10 @@ export function accessIndexOf(...objects: readonly StoredObject[]): AccessIndexS
   return siteOf(indexOf(...objects));
 }
 
-/** The same, of which what is beyond the bounds is left out. */
-export function boundedAccessIndexOf(
-  bounds: IndexBounds,
-  ...objects: readonly StoredObject[]
-): AccessIndexSite {
-  const index = new RBACIndex({ bounds });
-  const revision = nextRevision();
-  for (const resource of INDEXED_RESOURCES) {
-    const listed = objects.filter((object) => object.resource === resource);
-    index.replace(resource, listed, revision);
-  }
+/** The same, with a bound in bytes. */
+export function boundedAccessIndexOf(maxBytes: number, ...objects: readonly StoredObject[]): AccessIndexSite {
+  const index = new RBACIndex({ maxBytes });
+  listInto(index, objects);
   return siteOf(index);
 }
 

@@ -1,35 +1,61 @@
 /**
  * Continue tokens of lists that Stonegate answers. As the API server's they say where the list goes on, and
- * prove nothing: whatever a token says, a page shows what the user may see.
+ * prove nothing: whatever a token says, a page shows what its user may see. A checksum tells a token of
+ * another list, or a changed one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
+import { createHash } from 'node:crypto';
 import { StatusError } from '../../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import type { ListOptions } from './list-options.ts';
+
+/** Whose token it is, and of which list. */
+export interface ContinueScope {
+  readonly tenant: string;
+  readonly user: { readonly username: string; readonly uid: string };
+  /** As the client sent it, without query. */
+  readonly path: string;
+  readonly options: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
+}
 
 /** The API server's own token within it has some hundred characters. */
 const MAX_LENGTH = 8_192;
+const CHECKSUM_LENGTH = 22;
 
-export function continueToken(position: object): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
+export function continueToken(scope: ContinueScope, position: object): string {
+  const text = JSON.stringify(position);
+  return `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
 }
 
 /** @throws StatusError RequestMalformed */
-export function readContinueToken(token: string): JSONObject {
-  const position = token.length > MAX_LENGTH ? undefined : parsed(Buffer.from(token, 'base64url'));
+export function readContinueToken(scope: ContinueScope, token: string): JSONObject {
+  if (token.length > MAX_LENGTH) throw invalidContinue();
+  const text = Buffer.from(token.slice(CHECKSUM_LENGTH), 'base64url').toString('utf8');
+  // Of several spellings of the same bytes only one is a token.
+  const expected = `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
+  const position: unknown = token === expected ? parsed(text) : undefined;
   if (!isJSONObject(position)) throw invalidContinue();
   return position;
 }
 
-function parsed(bytes: Buffer): unknown {
+function checksum({ tenant, user, path, options }: ContinueScope, text: string): string {
+  const { labelSelector, fieldSelector } = options;
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, user.username, user.uid, path, labelSelector, fieldSelector, text]))
+    .digest('base64url')
+    .slice(0, CHECKSUM_LENGTH);
+}
+
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
 export function invalidContinue(): StatusError {
-  return new StatusError('RequestMalformed', 'continue key is not valid');
+  return new StatusError('RequestMalformed', 'continue key is not valid: it is of no list of yours');
 }
 
 /** What the user may see has changed since the list began. In the API server's words. */

@@ -122,7 +122,7 @@ export class VisibleNamespaces implements AccessFollower {
     return this.#due.size > 0 && this.isWatched;
   }
 
-  restored(): void {
+  reset(): void {
     this.#first = this.position + 1;
     this.#history = [];
     this.#historyBytes = 0;

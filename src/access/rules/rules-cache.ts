@@ -82,7 +82,10 @@ export class RulesCache {
   constructor(options: RulesCacheOptions) {
     this.#options = options;
     this.#maxBytes = options.maxBytes ?? MAX_BYTES;
-    this.#unsubscribe = options.index.subscribe({ changed: (change) => this.#changed(change) });
+    this.#unsubscribe = options.index.subscribe({
+      changed: (change) => this.#changed(change),
+      reset: (tenant) => this.#reset(tenant),
+    });
   }
 
   get size(): number {
@@ -243,6 +246,11 @@ export class RulesCache {
     const keys = change.kind === 'access' ? change.subjects : this.#keysWithNamespace(change);
     for (const entry of this.#entriesBy.concernedBy({ tenant, keys })) this.#remove(entry);
     for (const { listener } of this.#watchesBy.concernedBy({ tenant, keys })) listener();
+  }
+
+  #reset(tenant: string): void {
+    for (const entry of this.#entriesBy.ofTenant(tenant)) this.#remove(entry);
+    for (const { listener } of this.#watchesBy.ofTenant(tenant)) listener();
   }
 
   /** Of the users in whose named sets a namespace comes or goes: those whom it allows the sets' verbs. */

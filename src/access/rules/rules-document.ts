@@ -52,8 +52,7 @@ export interface RulesDocuments {
 export interface RulesDocumentsOptions {
   readonly access: AccessIndex;
   readonly cache: RulesCache;
-  /** Tells whether the index and the API server disagree about a user. */
-  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleOne'>;
+  readonly verifier: Pick<Verifier, 'sampleOne'>;
   /** As the operator states them. */
   readonly authorizers: readonly AuthorizationMode[];
   readonly clock: Clock;
@@ -66,20 +65,19 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
     access,
     cache,
     async documentOf({ subject, selection, expiresAt, signal }) {
-      if (access.state() === 'notSynced')
+      const { tenant } = subject.cluster;
+      const { namespace } = selection;
+      const scope = namespace === undefined ? 'all' : { namespace };
+      const doubt = doubtAbout(tenant, scope, options);
+      if (access.state(tenant) === 'notSynced')
         throw new StatusError(
           'AccessIndexUnavailable',
-          `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
+          `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
         );
       const { compiled, isChanging } = await evaluations.rulesOf(subject, selection, signal);
       const { rules, sets, digest } = compiled;
       verifier.sampleOne((draw) => sampledRule(access.index, subject, rules, selection, draw));
-      const reason =
-        access.incompleteReason() ??
-        (isChanging ? CHANGING : undefined) ??
-        truncation(compiled) ??
-        doubtAbout(subject, options);
-      const { tenant } = subject.cluster;
+      const reason = (isChanging ? CHANGING : undefined) ?? truncation(compiled) ?? doubt;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
         status: {

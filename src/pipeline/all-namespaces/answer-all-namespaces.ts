@@ -59,7 +59,9 @@ export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllN
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options) : undefined;
+      const { access, mode } = options;
+      const isCurrent = access.state(mode.reviewTenant(outgoing.tenant) ?? '') === 'current';
+      return isCurrent ? answer(outgoing, info, options) : undefined;
     },
   };
 }
@@ -106,7 +108,7 @@ async function select(
   const { access, subjects, mode } = options;
   const { index } = access;
   const subject = await subjects.subjectOf(outgoing);
-  if (access.state() !== 'current' || index.isPartialFor(subject)) return undefined;
+  if (access.state(subject.cluster.tenant) !== 'current') return undefined;
   const { verb, apiGroup, resource } = info;
   const tenant = info.tenant === '' ? (mode.reviewTenant(outgoing.tenant) ?? '') : info.tenant;
   const question = { apiGroup, resource, tenant };
@@ -154,9 +156,9 @@ async function wouldMerge(
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
 ): Promise<boolean | StatusError> {
-  const { access, maxNamespaces, mode, discovered } = options;
+  const { maxNamespaces, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
-  if (access.state() !== 'current' || !info.isResourceRequest) return false;
+  if (!info.isResourceRequest) return false;
   const isNamed = version !== '' && version !== '*';
   const apiVersion = isNamed
     ? version

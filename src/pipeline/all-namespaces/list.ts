@@ -12,6 +12,7 @@ import {
 } from '../../access/all-namespaces/collect-page.ts';
 import { mergeParts, readListPart } from '../../access/all-namespaces/list-part.ts';
 import {
+  type ContinueScope,
   continueToken,
   expiredContinue,
   invalidContinue,
@@ -58,7 +59,7 @@ export async function mergedList(
       if (from !== undefined) throw expiredContinue();
       return undefined;
     }
-    const more = page.next && { continue: continueToken({ ...page.next, digits }) };
+    const more = page.next && { continue: continueToken(scopeOf(request), { ...page.next, digits }) };
     const resourceVersion = withDigits(page.revision ?? first.revision, digits);
     const metadata = { resourceVersion, ...more };
     const body = mergeParts([first, ...others], metadata);
@@ -81,15 +82,20 @@ export async function mergedList(
   }
 }
 
+function scopeOf({ outgoing: { tenant, user }, info, options }: AllNamespacesRequest): ContinueScope {
+  return { tenant, user, path: info.rawPath, options };
+}
+
 /** @returns undefined for the first page */
-function startOf({ options, permitted, revision: asked }: AllNamespacesRequest): MergedPosition | undefined {
+function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
+  const { options, permitted, revision: asked } = request;
   const { continue: token, resourceVersion, resourceVersionMatch } = options;
   if (token === '') {
     const isOther = asked !== resourceVersion && digitsIn(resourceVersion) !== permitted.digits;
     if (resourceVersionMatch === 'Exact' && isOther) throw expiredContinue();
     return undefined;
   }
-  const { digits, namespace, revision, more } = readContinueToken(token);
+  const { digits, namespace, revision, more } = readContinueToken(scopeOf(request), token);
   if (typeof namespace !== 'string' || typeof revision !== 'string') throw invalidContinue();
   if (!/^[0-9]{1,20}$/.test(revision) || (more !== undefined && typeof more !== 'string'))
     throw invalidContinue();

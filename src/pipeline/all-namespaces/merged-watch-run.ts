@@ -109,7 +109,7 @@ export class MergedWatchRun implements AccessFollower {
     return this.#isUndecided;
   }
 
-  restored(): void {
+  reset(): void {
     this.#expire();
   }
 

@@ -2,21 +2,19 @@
  * What an explanation warns of beside the stages: a resource or namespace that does not exist, since RBAC
  * decides about such requests too, and an index that does not count at the moment.
  */
-import { doubtAboutIndex, type RulesTrust } from '../../access/incomplete-rules.ts';
+import type { AccessIndex } from '../../access/ports.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
-import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 
 export interface WarningsOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
   readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
-  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
   /** Absent without the RBAC index. */
-  readonly trust?: Omit<RulesTrust, 'authorizers'> | undefined;
+  readonly access?: AccessIndex | undefined;
 }
 
 /** @returns sentences without a full stop; none if a backend cannot be asked */
@@ -29,7 +27,7 @@ export function createWarnings(options: WarningsOptions): WarningsOn {
     const found = [
       await unknownResource(outgoing, info, options),
       missingNamespace(outgoing, info, options),
-      await unusedIndex(outgoing, info, options),
+      unusedIndex(outgoing, info, options),
     ];
     return found.filter((warning) => warning !== undefined);
   };
@@ -58,27 +56,28 @@ async function unknownResource(
 function missingNamespace(
   outgoing: Outgoing,
   { namespace, tenant: named }: ResourceRequest,
-  { mode, trust }: WarningsOptions,
+  { mode, access }: WarningsOptions,
 ): string | undefined {
-  if (namespace === '' || trust?.access.state() !== 'current') return undefined;
-  const { index } = trust.access;
   const inTenant = named === '' ? (mode.reviewTenant(actingTenant(outgoing)) ?? '') : named;
-  if (index.partialOwners > 0 || index.objectsOf(inTenant).namespaces.has(namespace)) return undefined;
+  if (namespace === '' || access?.state(inTenant) !== 'current') return undefined;
+  if (access.index.objectsOf(inTenant).namespaces.has(namespace)) return undefined;
   return `there is no namespace ${JSON.stringify(namespace)}`;
 }
 
 /** Of lists and watches that are filtered if the API server refuses them. */
-async function unusedIndex(
+function unusedIndex(
   outgoing: Outgoing,
   { verb, apiGroup, resource, namespace, subresource }: ResourceRequest,
-  { mode, subjects, trust }: WarningsOptions,
-): Promise<string | undefined> {
+  { mode, access }: WarningsOptions,
+): string | undefined {
   // Nothing is filtered for guests.
   if (outgoing.crossing !== undefined) return undefined;
-  if (trust === undefined || mode.isSystem(outgoing.tenant)) return undefined;
+  if (access === undefined || mode.isSystem(outgoing.tenant)) return undefined;
   if ((verb !== 'list' && verb !== 'watch') || subresource !== '') return undefined;
   const isNamespaces = apiGroup === '' && resource === 'namespaces';
   if (!isNamespaces && namespace !== '') return undefined;
-  const doubt = doubtAboutIndex(await subjects.subjectOf(outgoing), trust);
+  const tenant = mode.reviewTenant(outgoing.tenant) ?? '';
+  if (access.state(tenant) === 'current') return undefined;
+  const doubt = access.incompleteReason(tenant, 'all');
   return doubt && `nothing is filtered at the moment, since the RBAC index does not count: ${doubt}`;
 }

@@ -48,7 +48,8 @@ export function createNamespacesAnswerer(options: FilteredNamespacesOptions): Na
       const subject = await subjects.subjectOf(outgoing);
       const tenant = mode.reviewTenant(outgoing.tenant) ?? '';
       return (
-        isUsable(options, subject) && !mayHaveAll(access, subject, { namespace: '', name: '', tenant }).both
+        access.state(subject.cluster.tenant) === 'current' &&
+        !mayHaveAll(access, subject, { namespace: '', name: '', tenant }).both
       );
     },
   };
@@ -70,16 +71,8 @@ function isEligible(
     exchange.method === 'GET' &&
     exchange.upgrade === undefined &&
     !mode.isSystem(tenant) &&
-    access.state() === 'current'
+    access.state(mode.reviewTenant(tenant) ?? '') === 'current'
   );
-}
-
-/** Whether the index knows all of the user's rights. */
-function isUsable(
-  { access }: Pick<FilteredNamespacesOptions, 'access'>,
-  subject: SubjectByNamespace,
-): boolean {
-  return access.state() === 'current' && !access.index.isPartialFor(subject);
 }
 
 async function answer(
@@ -91,7 +84,7 @@ async function answer(
   const tenant = tenantOf(outgoing, info, options);
   await waitForCreated(outgoing, tenant, options);
   const subject = await subjects.subjectOf(outgoing);
-  if (!isUsable(options, subject)) return undefined;
+  if (access.state(subject.cluster.tenant) !== 'current') return undefined;
   const revision = firstParameter(info.rawQuery, 'resourceVersion') ?? '';
   const isFromFiltered = hasDigits(revision, access.index.highestRevision);
   const may = mayHaveAll(access, subject, { ...info, tenant });

@@ -3,6 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
 import {
+  type ContinueScope,
   continueToken,
   expiredContinue,
   invalidContinue,
@@ -49,7 +50,7 @@ export async function listVisible(
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
     resourceVersion,
-    ...(page.hasMore && { continue: continueToken({ after: last, resourceVersion }) }),
+    ...(page.hasMore && { continue: continueToken(scopeOf(request), { after: last, resourceVersion }) }),
   };
   const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
   const text = listText(page.namespaces, metadata, context);
@@ -69,14 +70,19 @@ function indented(text: string): string {
   return `${JSON.stringify(list, null, 2)}\n`;
 }
 
+function scopeOf({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
+  return { tenant, user: outgoing.user, path: info.rawPath, options };
+}
+
 function positionOf(
-  { options }: NamespacesRequest,
+  request: NamespacesRequest,
   digits: string,
   { access }: FilteredNamespacesOptions,
 ): Position {
+  const { options } = request;
   const { highestRevision } = access.index;
   if (options.continue !== '') {
-    const { after, resourceVersion } = readContinueToken(options.continue);
+    const { after, resourceVersion } = readContinueToken(scopeOf(request), options.continue);
     if (typeof after !== 'string' || typeof resourceVersion !== 'string') throw invalidContinue();
     if (!hasDigits(resourceVersion, highestRevision)) throw invalidContinue();
     if (digitsIn(resourceVersion) !== digits) throw expiredContinue();

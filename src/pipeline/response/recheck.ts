@@ -35,7 +35,7 @@ export function recheckPeriodically(
     timer = clock.after(PERIOD, () => void recheck());
   };
   const recheck = async () => {
-    if (access.state() !== 'current') end();
+    if (access.state(opened.cluster.tenant) !== 'current') end();
     else if (outgoing.proven.assignmentsOf === undefined) later();
     else if (await isSame()) later();
     else if (!isOver) expire();

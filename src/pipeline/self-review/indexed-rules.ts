@@ -4,7 +4,6 @@
  */
 import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
-import { uniformSubject } from '../../rbac/attributes.ts';
 import { rulesOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -13,7 +12,7 @@ type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 
 /**
  * The rules of a tenant's user, whom the API server does not let create reviews. They are complete unless the
- * index is doubted for the user or another authorizer may decide, since nothing outside the tenant counts. As
+ * index leaves something out or another authorizer may decide, since nothing outside the tenant counts. As
  * in kube-apiserver a role that is missing is an evaluation error, and leaves the rules complete.
  *
  * @returns undefined if the index does not know them
@@ -25,7 +24,8 @@ export function indexedRules(
   trust: RulesTrust | undefined,
 ): RulesStatus | undefined {
   const home = mode.reviewTenant(tenant);
-  if (trust?.access.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust === undefined || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust.access.state(home) !== 'current') return undefined;
   // By name it could be another user.
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
@@ -36,7 +36,7 @@ export function indexedRules(
       ? []
       : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
   );
-  const doubt = doubtAbout(uniformSubject(subject), trust);
+  const doubt = doubtAbout(home, { namespace }, trust);
   const errors = [...(doubt === undefined ? [] : [doubt]), ...missing];
   return {
     resourceRules,

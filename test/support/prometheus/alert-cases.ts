@@ -70,7 +70,6 @@ const index = (synced: string, objects: string): Series => ({
 
 const DIFFERED = 'stonegate_access_verifications_total{result="differed"}';
 const AGREED = 'stonegate_access_verifications_total{result="agreed"}';
-const SUSPENDED = (scope: string): string => `stonegate_access_suspended{scope="${scope}"}`;
 const LAST_SUCCESS = 'stonegate_bindings_last_success_timestamp_seconds';
 const UNVERIFIED = 'stonegate_streams_ended_total{kind="watch",reason="unverified"}';
 
@@ -251,15 +250,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { [DIFFERED]: '0x60', [AGREED]: GROWING },
   },
   {
-    alert: 'StonegateFilteringOff',
-    after: 5,
-    fires: { [SUSPENDED('tenant')]: '0x2 1x20', [SUSPENDED('all')]: '0x30' },
-    silent: { [SUSPENDED('user')]: '2x30', [SUSPENDED('tenant')]: '0x30', [SUSPENDED('all')]: '0x30' },
+    alert: 'StonegateIndexOff',
+    after: 10,
+    fires: { stonegate_rbac_index_off: '1x60' },
+    silent: { stonegate_rbac_index_off: '0x60' },
   },
   {
-    alert: 'StonegateIndexLeftOut',
+    alert: 'StonegateIndexTooLarge',
     after: 50,
-    fires: { stonegate_rbac_index_left_out: '1x60' },
-    silent: { stonegate_rbac_index_left_out: '0x60' },
+    fires: { stonegate_rbac_index_too_large: '1x60' },
+    silent: { stonegate_rbac_index_too_large: '0x60' },
   },
 ];

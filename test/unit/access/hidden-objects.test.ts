@@ -2,12 +2,12 @@
 import t from 'tap';
 import { createHiddenObjects } from '../../../src/access/hidden-objects.ts';
 import type { Question } from '../../../src/rbac/attributes.ts';
-import { accessIndexOf, unsyncedAccessIndex } from '../../support/access-index.ts';
+import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../support/access-index.ts';
 import { question, rbacUser, role, roleBinding, serviceAccount, user } from '../../support/rbac-objects.ts';
 
 const alice = rbacUser('alice');
 const named = (verb: string, resource: string) => question(verb, resource, 'n', { name: 'x' });
-const trusted = { isSuspended: () => false, sample() {} };
+const trusted = { sample() {} };
 
 function objects(...verbs: readonly string[]) {
   const rule = { verbs, apiGroups: [''], resources: ['configmaps'], resourceNames: ['x'] };
@@ -39,7 +39,7 @@ t.test('nothing is hidden from service accounts', async (t) => {
   t.ok(isHidden(alice, named('get', 'configmaps')));
 });
 
-t.test('nothing is hidden while the index is not synced, is stale, or is doubted for the user', async (t) => {
+t.test('nothing is hidden while the index is not synced, is stale or off', async (t) => {
   const asked = named('get', 'configmaps');
   t.notOk(createHiddenObjects(unsyncedAccessIndex().access, trusted).isHidden(alice, asked));
   const site = accessIndexOf();
@@ -47,12 +47,15 @@ t.test('nothing is hidden while the index is not synced, is stale, or is doubted
   t.ok(isHidden(alice, asked));
   site.becomeStale();
   t.notOk(isHidden(alice, asked));
-  const doubted = createHiddenObjects(accessIndexOf().access, {
-    ...trusted,
-    isSuspended: ({ cluster }) => cluster.username === 'alice',
-  });
-  t.notOk(doubted.isHidden(alice, asked));
-  t.ok(doubted.isHidden(rbacUser('bob'), asked));
+  const off = boundedAccessIndexOf(1, ...objects());
+  t.notOk(createHiddenObjects(off.access, trusted).isHidden(alice, asked));
+});
+
+t.test('nothing is hidden where a role or binding is left out of the index', async (t) => {
+  const large = { ...role('n', 'large', []), isTooLarge: true as const };
+  const { isHidden } = createHiddenObjects(accessIndexOf(large).access, trusted);
+  t.notOk(isHidden(alice, named('get', 'configmaps')));
+  t.ok(isHidden(alice, question('get', 'configmaps', 'other', { name: 'x' })));
 });
 
 t.test('that the user may not get the object is sampled', async (t) => {

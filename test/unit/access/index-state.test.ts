@@ -6,17 +6,17 @@ import { namespace, nextRevision } from '../../support/rbac-objects.ts';
 
 t.test('an index is not synced until each resource has been listed', async (t) => {
   const { access, index } = unsyncedAccessIndex();
-  t.equal(access.state(), 'notSynced');
+  t.equal(access.state(''), 'notSynced');
   t.equal(
-    access.incompleteReason(),
+    access.incompleteReason('', 'all'),
     "the API server's namespaces, roles, clusterroles, rolebindings, clusterrolebindings have not been listed yet",
   );
   for (const resource of INDEXED_RESOURCES) {
     index.replace(resource, [], nextRevision());
     access.proved(resource);
   }
-  t.equal(access.state(), 'current');
-  t.equal(access.incompleteReason(), undefined);
+  t.equal(access.state(''), 'current');
+  t.equal(access.incompleteReason('', 'all'), undefined);
 });
 
 t.test(
@@ -24,13 +24,16 @@ t.test(
   async (t) => {
     const { access, clock } = accessIndexOf();
     clock.advance(STALE_AFTER);
-    t.equal(access.state(), 'current');
+    t.equal(access.state(''), 'current');
     for (const resource of INDEXED_RESOURCES) if (resource !== 'roles') access.proved(resource);
     clock.advance(1);
-    t.equal(access.state(), 'stale');
-    t.equal(access.incompleteReason(), 'the API server has sent no news of its roles for over 5 minutes');
+    t.equal(access.state(''), 'stale');
+    t.equal(
+      access.incompleteReason('', 'all'),
+      'the API server has sent no news of its roles for over 5 minutes',
+    );
     access.proved('roles');
-    t.equal(access.state(), 'current');
+    t.equal(access.state(''), 'current');
   },
 );
 
@@ -38,7 +41,7 @@ t.test('a clock that was set back makes nothing stale', async (t) => {
   const { access, clock } = accessIndexOf();
   clock.advance(-3_600_000);
   t.equal(access.ageOf('namespaces'), 0);
-  t.equal(access.state(), 'current');
+  t.equal(access.state(''), 'current');
 });
 
 t.test('a request waits until the index is complete through its revision', async (t) => {

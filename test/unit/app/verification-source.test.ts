@@ -3,17 +3,14 @@ import t from 'tap';
 import type { Account } from '../../../src/api/upstream-request.ts';
 import { createVerificationSource } from '../../../src/app/verification-source.ts';
 import type { AccessAttributes, ReviewedStatus } from '../../../src/authorization/access-reviewer.ts';
-import { fakeFetcher } from '../../support/outgoing.ts';
 import { question, rbacUser } from '../../support/rbac-objects.ts';
 
 const { signal } = new AbortController();
 const alice = rbacUser('acme:alice', ['staff'], 'acme');
 
-function site(status: ReviewedStatus, body: unknown = {}, hasTenants = false, http = 200) {
+function site(status: ReviewedStatus, hasTenants = false) {
   const reviewed: [AccessAttributes, Account][] = [];
-  const fetcher = fakeFetcher(() => ({ status: http, body }));
   const source = createVerificationSource({
-    fetcher,
     hasTenants,
     reviewer: {
       async review(_user, attributes, account) {
@@ -22,7 +19,7 @@ function site(status: ReviewedStatus, body: unknown = {}, hasTenants = false, ht
       },
     },
   });
-  return { source, reviewed, asked: fetcher.asked };
+  return { source, reviewed };
 }
 
 t.test("a review is charged to Stonegate's own account", async (t) => {
@@ -53,27 +50,7 @@ t.test('D139: an answer is yes, no, or unknown', async (t) => {
   t.equal(await site({ allowed: false }).source.review(alice, asked, signal), 'notAllowed');
   const denied = { allowed: false, denied: true };
   t.equal(await site(denied).source.review(alice, asked, signal), 'denied');
-  t.equal(await site(denied, {}, true).source.review(alice, asked, signal), 'notAllowed');
+  t.equal(await site(denied, true).source.review(alice, asked, signal), 'notAllowed');
   const later = site({ allowed: false, unknownFields: ['conditions'] });
   t.equal(await later.source.review(alice, asked, signal), 'unknown');
-});
-
-t.test("the API server's revision is that of a list", async (t) => {
-  const list = { kind: 'NamespaceList', metadata: { resourceVersion: '4711' }, items: [] };
-  const shared = site({ allowed: true }, list);
-  t.equal(await shared.source.revision(signal), 4711);
-  const arktos = site({ allowed: true }, list, true);
-  await arktos.source.revision(signal);
-  t.match(
-    [...shared.asked, ...arktos.asked],
-    [{ target: '/api/v1/namespaces?limit=1' }, { target: '/api/v1/tenants/all/namespaces?limit=1' }],
-  );
-});
-
-t.test('anything else is no revision', async (t) => {
-  for (const body of ['', 'null', {}, { metadata: {} }, { metadata: { resourceVersion: 'x' } }])
-    await t.rejects(site({ allowed: true }, body).source.revision(signal), { code: 'UpstreamUnavailable' });
-  await t.rejects(site({ allowed: true }, {}, false, 403).source.revision(signal), {
-    code: 'UpstreamUnavailable',
-  });
 });

@@ -40,7 +40,9 @@ async function site(t: Test, { listedAtOnce = 2_500 } = {}) {
         requests.push(target);
         const body = new PassThrough();
         body.on('error', () => {});
-        signal.addEventListener('abort', () => body.destroy(new Error('ended')));
+        const end = () => body.destroy(new Error('ended'));
+        if (signal.aborted) end();
+        signal.addEventListener('abort', end);
         open.push({ target, body });
         return { status: 200, headers: [], body };
       },

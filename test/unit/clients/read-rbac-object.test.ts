@@ -138,3 +138,22 @@ t.test('whatever an API server sends, an object is read or malformed', async () 
     }),
   );
 });
+
+t.test('of a role or binding of over 64 kB only its name is read', async (t) => {
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `name-${at}`);
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: names(10_000) }];
+  const subjects = names(2_000).map((name) => ({ kind: 'User', name }));
+  const roleRef = { kind: 'Role', name: 'r' };
+  t.match(reader.read('roles', written({ metadata, rules })), { name: 'x', rules: [], isTooLarge: true });
+  t.match(reader.read('rolebindings', written({ metadata, roleRef, subjects })), {
+    ...{ roleRef, subjects: [], isTooLarge: true },
+  });
+  const few = { metadata, roleRef, subjects: subjects.slice(0, 1_000) };
+  t.match(reader.read('rolebindings', written(few)), { isTooLarge: undefined });
+  const own = { metadata: { ...metadata, tenant: 'acme' }, rules };
+  t.match(arktos.read('clusterroles', written(own)), { rules: [], isTooLarge: true });
+  t.match(reader.read('clusterroles', written({ metadata, rules })), {
+    rules,
+    isTooLarge: undefined,
+  });
+});

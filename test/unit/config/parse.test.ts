@@ -173,7 +173,7 @@ webhook:
   configMapInterval: 23s
 access:
   index: true
-  indexLimits: { perTenant: { objects: 31, bytes: 32 }, perNamespace: { objects: 33, bytes: 34 } }
+  maxIndexBytes: 31
   authorizers: [Node, RBAC]
   verifyOneIn: 7
   selfReviews: all
@@ -189,7 +189,7 @@ log: { level: debug }
   t.same(configuration, {
     access: {
       index: true,
-      indexLimits: { perTenant: { objects: 31, bytes: 32 }, perNamespace: { objects: 33, bytes: 34 } },
+      maxIndexBytes: 31,
       authorizers: ['Node', 'RBAC'],
       verifyOneIn: 7,
       selfReviews: 'all',

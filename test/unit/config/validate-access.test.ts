@@ -21,10 +21,7 @@ t.test('the index is off by default, and what is answered from it has defaults',
   t.match(read('').configuration, {
     access: {
       index: false,
-      indexLimits: {
-        perTenant: { objects: 200_000, bytes: 128 * 1024 * 1024 },
-        perNamespace: { objects: 20_000, bytes: 16 * 1024 * 1024 },
-      },
+      maxIndexBytes: 96 * 1024 * 1024,
       authorizers: [],
       verifyOneIn: 1_000,
       selfReviews: 'namespaces',
@@ -51,12 +48,10 @@ t.test('everything that needs the index is refused without it', async (t) => {
   selfReviews: all
   maxNamespaces: { list: 10, watch: 5 }
   namedSets: [{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }]
-  indexLimits: { perTenant: { objects: 1, bytes: 2 }, perNamespace: { objects: 3 } }
+  maxIndexBytes: 1
 authorization: { hideForbidden: true }`),
     [
-      'access.indexLimits.perTenant.objects (line 13)',
-      'access.indexLimits.perTenant.bytes (line 13)',
-      'access.indexLimits.perNamespace.objects (line 13)',
+      'access.maxIndexBytes (line 13)',
       'access.authorizers (line 8)',
       'access.verifyOneIn (line 9)',
       'access.selfReviews (line 10)',
@@ -107,10 +102,8 @@ t.test('limits are whole numbers within what an API server bears', async (t) => 
   const access = (text: string) => problemsOf(`access: { index: true, ${text} }`);
   t.match(access('maxNamespaces: { list: 0 }'), [/expected at least 1/]);
   t.match(access('maxNamespaces: { watch: 501 }'), [/expected at most 500/]);
-  t.match(access('indexLimits: { perTenant: { objects: 0 } }'), [/expected at least 1/]);
-  t.match(access('indexLimits: { perUser: { objects: 1 } }'), [
-    /access\.indexLimits\.perUser .*is no known key/,
-  ]);
+  t.match(access('maxIndexBytes: 0'), [/expected at least 1/]);
+  t.match(access('indexLimits: {}'), [/access\.indexLimits .*is no known key/]);
   t.match(access('verifyOneIn: -1'), [/expected at least 0/]);
   t.match(access('verify: 10'), [/access\.verify .*is no known key/]);
 });

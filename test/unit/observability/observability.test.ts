@@ -57,8 +57,8 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.indexListed('roles', 'start');
   metrics.indexFailed('roles', 'silent');
   const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
-  metrics.indexInForce(() => ({ synced: true, leftOut: 0, revision: 7, resources }));
-  metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
+  const held = { bytes: 500, tenantsOff: 1, tooLarge: 2 };
+  metrics.indexInForce(() => ({ synced: true, ...held, revision: 7, resources }));
   metrics.policySourceFailed('tenants', 'unreachable');
   metrics.policiesProvisioned({ result: 'ok', changes });
   const inForce = { abac: 1, tenant: 2, administration: 3 };
@@ -127,21 +127,6 @@ t.test('a failed reload shows until one succeeds', async (t) => {
   t.equal(await inUse(), '0');
   metrics.reload('ok');
   t.equal(await inUse(), '1');
-});
-
-t.test('a verification that is out of force does not hide the one in force', async (t) => {
-  const metrics = createMetrics(() => 0);
-  const suspended = async () =>
-    [...(await metrics.text()).matchAll(/^stonegate_access_suspended\{scope="(\w+)"\} (\d+)$/gm)].map(
-      ([, scope, count]) => `${scope} ${count}`,
-    );
-  t.same(await suspended(), ['user 0', 'tenant 0', 'all 0']);
-  const hideFirst = metrics.suspensionsInForce(() => ({ users: 1, tenants: 0, all: true }));
-  const hideNext = metrics.suspensionsInForce(() => ({ users: 2, tenants: 1, all: false }));
-  hideFirst();
-  t.same(await suspended(), ['user 2', 'tenant 1', 'all 0']);
-  hideNext();
-  t.same(await suspended(), ['user 0', 'tenant 0', 'all 0']);
 });
 
 t.test('certificates that are not configured any more are not shown', async (t) => {

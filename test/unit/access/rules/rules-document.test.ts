@@ -9,7 +9,7 @@ import {
 } from '../../../../src/access/rules/rules-document.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
-import { clusterRole, namespace, rbacUser, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
 
 const alice = uniformSubject(rbacUser('alice'));
 const { signal } = new AbortController();
@@ -30,7 +30,7 @@ function documentsOf(site: AccessIndexSite, options: Partial<RulesDocumentsOptio
   const documents = createRulesDocuments({
     access,
     cache: new RulesCache({ index, clock, namedSets }),
-    verifier: { isSuspended: () => false, sampleOne() {} },
+    verifier: { sampleOne() {} },
     authorizers: ['Node', 'RBAC'],
     clock,
     ...options,
@@ -93,8 +93,9 @@ t.test('a document that may lack something says why', async (t) => {
   t.match(await reasonOf(stale), /has sent no news/);
   t.match(await reasonOf(siteOf(), { authorizers: [] }), /access\.authorizers/);
   t.match(await reasonOf(siteOf(), { authorizers: ['Node', 'RBAC', 'Webhook'] }), /Webhook/);
-  const suspended = { isSuspended: () => true, sampleOne() {} };
-  t.match(await reasonOf(siteOf(), { verifier: suspended }), /disagree about the user/);
+  const large = siteOf();
+  large.put({ ...role('a', 'large', []), isTooLarge: true as const });
+  t.match(await reasonOf(large), /leaves out roles and bindings/);
 });
 
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
@@ -114,7 +115,6 @@ t.test('the digest is that of what a client acts on: not of the revision or the 
 t.test('what a document says is sampled for the comparison with the API server', async (t) => {
   const samples: unknown[] = [];
   const verifier: RulesDocumentsOptions['verifier'] = {
-    isSuspended: () => false,
     sampleOne: (sample) => samples.push(sample((from) => from.at(-1))),
   };
   await documentsOf(siteOf(), { verifier })();

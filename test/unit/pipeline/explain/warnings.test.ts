@@ -2,7 +2,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createWarnings } from '../../../../src/pipeline/explain/warnings.ts';
-import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import { namespace } from '../../../support/rbac-objects.ts';
@@ -12,13 +11,12 @@ const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 interface Site {
   /** What discovery says of the resource. */
   readonly found?: { readonly namespaced: boolean } | StatusError | undefined;
-  readonly isSuspended?: boolean;
   readonly isStale?: boolean;
   readonly hasIndex?: boolean;
 }
 
 async function warningsOn(target: string, site: Site = {}) {
-  const { isSuspended = false, isStale = false, hasIndex = true } = site;
+  const { isStale = false, hasIndex = true } = site;
   const found = 'found' in site ? site.found : { namespaced: true };
   const namespaces = namespacesSite([namespace('web')]);
   if (isStale) namespaces.becomeStale();
@@ -30,10 +28,7 @@ async function warningsOn(target: string, site: Site = {}) {
         return found && { name: 'pods', kind: 'Pod', ...found };
       },
     },
-    subjects: {
-      subjectOf: async ({ user: { username, groups } }) => uniformSubject({ tenant: '', username, groups }),
-    },
-    trust: hasIndex ? { access: namespaces.access, verifier: { isSuspended: () => isSuspended } } : undefined,
+    access: hasIndex ? namespaces.access : undefined,
   });
   return warnings(namespaces.outgoing('alice', target));
 }
@@ -60,7 +55,6 @@ t.test('a namespace that does not exist is named, if a current index knows it', 
 t.test('of lists that would be filtered it says that they are not, and why', async (t) => {
   for (const target of ['/api/v1/namespaces', '/api/v1/pods', '/api/v1/namespaces?watch=true']) {
     t.match(await warningsOn(target, { isStale: true }), [/^nothing is filtered at the moment.*no news/]);
-    t.match(await warningsOn(target, { isSuspended: true }), [/the RBAC index and the API server disagree/]);
   }
   t.same(await warningsOn('/api/v1/namespaces/web/pods', { isStale: true }), []);
 });

@@ -48,13 +48,13 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
   });
   const cache = new RulesCache({ index, clock, namedSets: [] });
   const real = createAccessSubjects(pipeline);
-  const subjects = { fails: false, suspended: false, isBroken: false };
+  const subjects = { fails: false, isBroken: false };
   const documents = createRulesDocuments({
     access: access.access,
     cache,
     authorizers,
     clock,
-    verifier: { isSuspended: () => subjects.suspended, sampleOne() {} },
+    verifier: { sampleOne() {} },
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
@@ -159,7 +159,7 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
     cache,
     authorizers: STATED,
     clock,
-    verifier: { isSuspended: () => false, sampleOne() {} },
+    verifier: { sampleOne() {} },
   });
   const answerer = createSelfAccessRulesAnswerer({
     responseMemory: new ResponseMemory(),
@@ -218,12 +218,6 @@ t.test(
       });
   },
 );
-
-t.test('if the index and the API server disagree about the user, the document is incomplete', async (t) => {
-  const site = siteOf();
-  site.subjects.suspended = true;
-  t.match((await site.get()).json(), { status: { incomplete: true, incompleteReason: /disagree/ } });
-});
 
 const TABLE = ['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'] as const;
 

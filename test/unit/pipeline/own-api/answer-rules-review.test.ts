@@ -95,7 +95,7 @@ async function review(
     access,
     cache: new RulesCache({ index, clock, namedSets: [] }),
     authorizers: ['Node', 'RBAC'],
-    verifier: { isSuspended: () => false, sampleOne() {} },
+    verifier: { sampleOne() {} },
     clock,
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
@@ -246,7 +246,7 @@ t.test('a user whose roles are looked up has the rules of each namespace', async
   const { subject } = await findSubject({ token: 'x' }, caller);
   const cache = new RulesCache({ index, clock, namedSets: [] });
   t.match(cache.rulesOf(subject, { verb: 'list' }).rules.namespaces, [{ names: ['web'] }]);
-  t.equal(access.state(), 'current');
+  t.equal(access.state('acme'), 'current');
 });
 
 t.test('a body that is no review is refused, and nothing of it is repeated', async (t) => {

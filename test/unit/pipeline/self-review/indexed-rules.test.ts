@@ -1,10 +1,8 @@
 /** `kubectl auth can-i --list` of a tenant's user on Arktos says whether the list is complete. */
 import t from 'tap';
-import { LEFT_OUT } from '../../../../src/access/index-state.ts';
 import type { AuthorizationMode } from '../../../../src/api/authorization-mode.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { indexedRules } from '../../../../src/pipeline/self-review/indexed-rules.ts';
-import { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
@@ -28,46 +26,29 @@ const OBJECTS = [
 
 interface Told {
   readonly objects?: readonly StoredObject[];
-  readonly isSuspended?: boolean;
   readonly authorizers?: readonly AuthorizationMode[];
 }
 
-function rulesOf({ objects = OBJECTS, isSuspended = false, authorizers = ['Node', 'RBAC'] }: Told) {
+function rulesOf({ objects = OBJECTS, authorizers = ['Node', 'RBAC'] }: Told) {
   const { access } = accessIndexOf(...objects);
   const outgoing = outgoingOf(arktos, alice, { method: 'POST', target: REVIEWS });
-  const doubted: object[] = [];
-  const verifier = {
-    isSuspended(asked: object) {
-      doubted.push(asked);
-      return isSuspended;
-    },
-  };
-  return { status: indexedRules(outgoing, 'a', arktos, { access, verifier, authorizers }), doubted };
+  return { status: indexedRules(outgoing, 'a', arktos, { access, authorizers }) };
 }
 
 t.test('the rules in the namespace are complete if the index is trusted', async (t) => {
-  const { status, doubted } = rulesOf({});
+  const { status } = rulesOf({});
   t.strictSame(status, { resourceRules: [RULE], nonResourceRules: [], incomplete: false });
-  t.match(doubted, [{ cluster: { tenant: 'acme', username: 'acme:alice', home: 'acme' } }]);
 });
 
-t.test('a list of a user about whom the API server disagrees is incomplete, and says so', async (t) => {
-  const { status } = rulesOf({ isSuspended: true });
-  t.match(status, { resourceRules: [RULE], incomplete: true, evaluationError: /disagree about the user/ });
-});
+/** Larger than what the index takes of one object. */
+const LARGE = { ...toAlice('large', 'view'), isTooLarge: true as const };
 
-t.test('so is one from an index that leaves objects of the tenant out', async (t) => {
-  const index = new RBACIndex({ bounds: { objects: 2, bytes: 1_000_000 }, onLeftOut() {} });
-  for (const object of OBJECTS) index.put(object);
-  const outgoing = outgoingOf(arktos, alice, { method: 'POST', target: REVIEWS });
-  const { access } = accessIndexOf();
-  const partial = { index, stopped: access.stopped, state: () => 'current' as const };
-  const status = indexedRules(outgoing, 'a', arktos, {
-    access: { ...partial, waitFor: async () => true, incompleteReason: () => undefined },
-    verifier: { isSuspended: (user) => index.isPartialFor(user) },
-    authorizers: ['RBAC'],
+t.test('a list is incomplete if a binding of the namespace is left out of the index', async (t) => {
+  t.match(rulesOf({ objects: [...OBJECTS, LARGE] }).status, {
+    resourceRules: [RULE],
+    incomplete: true,
+    evaluationError: /leaves out roles and bindings/,
   });
-  t.match(status, { incomplete: true, evaluationError: LEFT_OUT });
 });
 
 t.test('so is one of a cluster in which another authorizer may decide', async (t) => {
@@ -91,19 +72,15 @@ t.test('a role that is missing is told, as the API server tells it', async (t) =
   });
   const both = [...OBJECTS, toAlice('gone', 'gone'), toAlice('lost', 'lost')];
   t.equal(rulesOf({ objects: both }).status?.evaluationError, `[${gone}, ${lost}]`);
-  t.match(rulesOf({ objects: both, isSuspended: true }).status, {
+  t.match(rulesOf({ objects: [...both, LARGE] }).status, {
     incomplete: true,
-    evaluationError: new RegExp(`^\\[the RBAC index .* disagree about the user, ${gone}, ${lost}\\]$`),
+    evaluationError: new RegExp(`^\\[the RBAC index leaves out .*, ${gone}, ${lost}\\]$`),
   });
 });
 
 t.test('the index is not asked if it may not know them', async (t) => {
   const site = accessIndexOf(...OBJECTS);
-  const trust = {
-    access: site.access,
-    verifier: { isSuspended: () => false },
-    authorizers: ['RBAC'] as const,
-  };
+  const trust = { access: site.access, authorizers: ['RBAC'] as const };
   const reviewBy = (identity: typeof alice, mode = arktos) =>
     outgoingOf(mode, identity, { method: 'POST', target: REVIEWS });
   t.ok(indexedRules(reviewBy(alice), 'a', arktos, trust));

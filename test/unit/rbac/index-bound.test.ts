@@ -1,0 +1,199 @@
+/** A tenant must not fill the memory of the index: beyond the bound the index is off for the tenant. */
+import fc from 'fast-check';
+import t from 'tap';
+import { INDEXED_RESOURCES, type StoredObject } from '../../../src/api/rbac-v1.ts';
+import { decide } from '../../../src/rbac/decide.ts';
+import { sizeOf } from '../../../src/rbac/object-size.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  listInto,
+  namespace,
+  nextRevision,
+  question,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../support/rbac-objects.ts';
+
+const RULE = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
+const SIZE = sizeOf(role('n', 'a', [RULE], 'acme'));
+
+/** @param roles for how many of which there is room */
+function bounded(roles: number, ...objects: readonly StoredObject[]) {
+  const index = new RBACIndex({ maxBytes: roles * SIZE });
+  listInto(index, objects);
+  const resets: string[] = [];
+  const changed: string[] = [];
+  index.subscribe({ reset: (tenant) => resets.push(tenant), changed: ({ tenant }) => changed.push(tenant) });
+  return { index, resets, changed };
+}
+
+const roles = (tenant: string, ...names: readonly string[]) =>
+  names.map((name) => role('n', name, [RULE], tenant));
+
+t.test('a tenant beyond a quarter of the bound has no index; others keep theirs', async (t) => {
+  const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'), ...roles('globex', 'a'));
+  t.notOk(index.isOff('acme'));
+  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
+  t.ok(index.isOff('acme'));
+  t.equal(index.tenantsOff, 1);
+  t.strictSame([...index.objectsOf('acme').roles], []);
+  t.notOk(index.isOff('globex'));
+  t.equal(index.countOf('roles'), 1);
+  t.equal(index.size, SIZE, 'what does not fit takes no memory');
+  t.strictSame(resets, ['acme']);
+  t.strictSame(changed, [], 'no object is told to be gone');
+});
+
+t.test('all tenants together have the whole bound', async (t) => {
+  const tenants = ['a', 'b', 'c', 'd', 'e'];
+  const { index } = bounded(4, ...tenants.flatMap((tenant) => roles(tenant, 'x')));
+  t.strictSame(
+    tenants.filter((tenant) => index.isOff(tenant)),
+    ['e'],
+  );
+});
+
+t.test('if the API server has no tenants, the whole index is off', async (t) => {
+  const { index } = bounded(4, ...roles('', 'a', 'b', 'c', 'd'));
+  t.notOk(index.isOff(''));
+  index.put({ ...role('n', 'e', [RULE]), revision: nextRevision() });
+  t.ok(index.isOff(''));
+  t.ok(index.isSynced);
+  t.equal(index.size, 0);
+});
+
+t.test('the index is on again when all resources have been listed since and everything fits', async (t) => {
+  const few = roles('acme', 'a');
+  const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'));
+  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
+  index.put({ ...role('n', 'd', [RULE], 'acme'), revision: nextRevision() });
+  t.equal(index.size, 0, 'an event alone does not tell what there is');
+  for (const resource of INDEXED_RESOURCES) {
+    t.ok(index.isOff('acme'));
+    t.strictSame([...index.objectsOf('acme').roles], []);
+    index.replace(resource, resource === 'roles' ? few : [], nextRevision());
+  }
+  t.notOk(index.isOff('acme'));
+  t.strictSame(
+    [...index.objectsOf('acme').roles].map(({ name }) => name),
+    ['a'],
+  );
+  t.strictSame(resets, ['acme', 'acme']);
+  t.strictSame(changed, []);
+  index.put({ ...role('n', 'b', [RULE], 'acme'), revision: nextRevision() });
+  t.equal(index.countOf('roles'), 2, 'it is followed again');
+});
+
+t.test('if it still does not fit, it stays off until the next lists', async (t) => {
+  const much = roles('acme', 'a', 'b', 'c');
+  const { index, resets } = bounded(8, ...much);
+  listInto(index, much);
+  t.ok(index.isOff('acme'));
+  listInto(index, much.slice(1));
+  t.notOk(index.isOff('acme'));
+  t.strictSame(resets, ['acme'], 'only the last change of it is told');
+});
+
+t.test('a list is taken page by page, and what does not fit is not stored before its end', async (t) => {
+  const { index } = bounded(4);
+  const list = index.beginList('roles', nextRevision());
+  for (let at = 0; at < 100; at += 1) {
+    list.take(roles('', `${at}`));
+    t.ok(index.size <= 4 * SIZE);
+  }
+  list.end();
+  t.ok(index.isOff(''));
+});
+
+t.test('a list that was broken off is followed by another, which counts', async (t) => {
+  const [first, second] = [roles('', 'a'), roles('', 'b')];
+  const { index } = bounded(4, ...first);
+  index.beginList('roles', nextRevision()).take(second);
+  index.replace('roles', first, nextRevision());
+  t.strictSame(
+    [...index.objectsOf('').roles].map(({ name }) => name),
+    ['a'],
+  );
+});
+
+t.test('what is too large counts until it is smaller or gone, where it may grant something', async (t) => {
+  const large = { ...roleBinding('a', 'x', 'ClusterRole/view', []), isTooLarge: true as const };
+  const { index } = bounded(100, large);
+  t.equal(index.tooLarge, 1);
+  t.ok(index.hasTooLarge('', { namespace: 'a' }));
+  t.ok(index.hasTooLarge('', 'all'));
+  t.notOk(index.hasTooLarge('', { namespace: 'b' }));
+  t.notOk(index.hasTooLarge('acme', 'all'));
+  const { isTooLarge: _, ...small } = { ...large, subjects: [user('alice')], revision: nextRevision() };
+  index.put(small);
+  t.equal(index.tooLarge, 0);
+  index.put({ ...clusterRole('view', []), isTooLarge: true });
+  t.ok(index.hasTooLarge('', { namespace: 'b' }), 'a ClusterRole may be bound anywhere');
+  index.delete({ ...clusterRole('view', []), revision: nextRevision() });
+  t.notOk(index.hasTooLarge('', 'all'));
+});
+
+t.test('without an index nothing is allowed', async (t) => {
+  const binding = clusterRoleBinding('x', 'ClusterRole/view', [user('alice')], 'acme');
+  const view = clusterRole('view', [RULE], { tenant: 'acme' });
+  const index = new RBACIndex({ maxBytes: 4 * (sizeOf(view) + sizeOf(binding)) });
+  listInto(index, [view, binding]);
+  const may = () =>
+    decide(index, rbacUser('alice', [], 'acme'), question('get', 'pods', '', { tenant: 'acme' })).decision;
+  t.equal(may(), 'allow');
+  index.put({ ...view, rules: [RULE, RULE], revision: nextRevision() });
+  t.equal(may(), 'noOpinion');
+  listInto(index, [view, binding]);
+  t.equal(may(), 'allow');
+});
+
+t.test('whatever comes and goes, the index holds what exists, or nothing', async () => {
+  const step = fc.record({
+    tenant: fc.constantFrom('acme', 'globex'),
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+    isPut: fc.boolean(),
+    rules: fc.integer({ min: 0, max: 6 }),
+    listed: fc.integer({ min: 0, max: 9 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const maxBytes = 4 * 6_000;
+      const index = new RBACIndex({ maxBytes });
+      listInto(index, []);
+      const existing = new Map<string, StoredObject>();
+      for (const { tenant, name, isPut, rules, listed } of steps) {
+        const rule = Array.from({ length: rules }, () => RULE);
+        const object = isPut ? role('n', name, rule, tenant) : namespace(name, { tenant });
+        const key = `${tenant} ${name}`;
+        const known = existing.get(key);
+        if (known !== undefined) index.delete({ ...known, revision: nextRevision() });
+        existing.set(key, { ...object, revision: nextRevision() });
+        if (listed < 2) listInto(index, [...existing.values()]);
+        else index.put({ ...object, revision: nextRevision() });
+        let size = 0;
+        for (const each of ['acme', 'globex']) {
+          const objects = index.objectsOf(each);
+          const held = [...objects.all('roles'), ...objects.all('namespaces')];
+          const wanted = [...existing.values()].filter((one) => one.tenant === each);
+          const bytes = held.reduce((sum, one) => sum + sizeOf(one), 0);
+          if (bytes > maxBytes / 4 || held.length !== (index.isOff(each) ? 0 : wanted.length)) return false;
+          if (held.some(({ uid }) => wanted.every((one) => one.uid !== uid))) return false;
+          size += bytes;
+        }
+        if (index.tenantsOff === 0 && index.size !== size) return false;
+      }
+      return true;
+    }),
+  );
+});
+
+t.test('the names of objects and roles count, which the API server does not bound', async (t) => {
+  const name = 'x'.repeat(100_000);
+  t.ok(sizeOf(role('a', name, [])) > name.length);
+  t.ok(sizeOf(roleBinding('a', name, 'Role/x', [])) > name.length);
+  t.ok(sizeOf(roleBinding('a', 'x', `Role/${name}`, [])) > name.length);
+});
