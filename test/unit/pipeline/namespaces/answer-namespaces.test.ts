@@ -6,6 +6,7 @@ import t from 'tap';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
 import { namespacesSite, namespacesSiteOf } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,

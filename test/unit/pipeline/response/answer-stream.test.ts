@@ -1,13 +1,11 @@
 /** Stonegate's own streams: what a client that does not read costs, and how each of them ends. */
 import t from 'tap';
-import { OpenStream, StreamCredential } from '../../../../src/flowcontrol/open-stream.ts';
 import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { type AnswerStream, writeStream } from '../../../../src/pipeline/response/answer-stream.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import { streamFacts } from '../../../support/stream-facts.ts';
 
 const KIB = 1_024;
 const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
