@@ -9,7 +9,6 @@ import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { HeaderList } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
@@ -27,9 +26,9 @@ import type {
 import type { ForbiddenHiding, ForbiddenHook } from './rbac/hide-forbidden.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
-import { writeAccounted } from './request/write-body.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import { type StreamedAnswer, writeStream } from './response/answer-stream.ts';
+import { writeResponse } from './response/write-response.ts';
 import type { Stages } from './stages.ts';
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
@@ -171,32 +170,6 @@ async function forwardFirst(
   const response = await insteadOfForbidden();
   if (response === undefined) return send(outgoing, pipeline, undecided, hooks);
   return write(outgoing, response, pipeline.responseMemory, undecided, hooks);
-}
-
-/** @throws StatusError TenantRateExceeded, ListTooLarge if the body's memory is not accounted for yet */
-function writeResponse(
-  { exchange, auditID, tenant }: Outgoing,
-  answered: UpstreamResponse,
-  memory: ResponseMemory,
-): RelayResult {
-  const { status, headers, body, annotations } = answered;
-  const release = answered.release ?? memory.charged(tenant, answered).release;
-  const { response } = exchange;
-  const result = { status, ...(annotations && { annotations }) };
-  if (response.closed) {
-    release();
-    return { ...result, aborted: true };
-  }
-  // In a 304 it would be the length of what is not sent.
-  const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
-  try {
-    response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
-  } catch (error) {
-    release();
-    throw error;
-  }
-  writeAccounted(exchange, body, release);
-  return { ...result, aborted: false };
 }
 
 async function sendInspected(

@@ -1,6 +1,6 @@
 /**
- * client-go informers at a real kube-apiserver and two replicas of Stonegate: while rights and objects change,
- * connections break and replicas change, each store becomes what the API server would allow, and stays so.
+ * client-go informers at a real kube-apiserver and two replicas of Stonegate: while rights and objects
+ * change, connections break and replicas change, each store becomes what the API server would allow.
  */
 import { writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Filtered lists in front of a real kube-apiserver in the cases in which the RBAC index alone does not decide:
- * another authorizer allows more than RBAC, or there are more roles and bindings than the index holds.
+ * Filtered lists in front of a real kube-apiserver in the cases in which the RBAC index alone does not
+ * decide: another authorizer allows more than RBAC, or there are more roles and bindings than it holds.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:https';

@@ -1,6 +1,6 @@
 /**
- * Filtered namespaces, whatever changes: pages are the list, and a client can watch from its list. Selectors of
- * clients are read as they are meant.
+ * Filtered namespaces, whatever changes: pages are the list, and a client can watch from its list. Selectors
+ * of clients are read as they are meant.
  */
 import fc from 'fast-check';
 import t from 'tap';

@@ -31,8 +31,8 @@ export function permittedNamespaces(
 }
 
 /**
- * Whether the user may watch in all of the namespaces. If not, the API server refuses the watch: what a client
- * has of the others would be out of date for ever.
+ * Whether the user may watch in all of the namespaces. If not, the API server refuses the watch: what a
+ * client has of the others would be out of date for ever.
  */
 export function mayWatchIn(
   index: RBACIndex,

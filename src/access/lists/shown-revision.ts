@@ -1,7 +1,7 @@
 /**
  * Revisions of filtered lists, bookmarks and continue tokens: the API server's revision, followed by eight
  * digits, which are a hash of what the user may see. A client that brings them back says what it has, so
- * nothing is remembered of clients.
+ * nothing is stored of clients.
  */
 
 const DIGITS = 8;

@@ -22,7 +22,7 @@ export class CreatedNamespaces {
     return this.#revisions.get(keyOf(tenant, username)) ?? 0;
   }
 
-  /** The user has been shown the namespace, or was kept waiting for it. */
+  /** The user's list has the namespace, or has waited for it in vain. */
   shown(tenant: string, username: string, revision: number): void {
     const key = keyOf(tenant, username);
     if (this.#revisions.get(key) === revision) this.#revisions.delete(key);
