@@ -46,14 +46,6 @@ export interface FollowedIndex {
   proved(resource: IndexedResource): void;
 }
 
-/** Seals what a client brings back, so that the client can neither read nor change it. */
-export interface TokenSealer {
-  /** @param context the text opens only under the same */
-  seal(text: string, context: readonly string[]): Buffer;
-  /** @returns undefined if it was not sealed by this key under this context */
-  open(sealed: Buffer, context: readonly string[]): string | undefined;
-}
-
 /**
  * `denied`: an authorizer has denied it, which RBAC never does; `unknown`: the API server has answered
  * something that this release does not know, and did not allow.

@@ -83,10 +83,7 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
 }
 
 /** The values of the keys, without duplicates. */
-export function valuesOf<T>(
-  byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>,
-  keys: ReadonlySet<SubjectKey>,
-): Set<T> {
+function valuesOf<T>(byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>, keys: ReadonlySet<SubjectKey>): Set<T> {
   const values = new Set<T>();
   if (byKey.size < keys.size) {
     for (const [key, some] of byKey) if (keys.has(key)) for (const value of some) values.add(value);

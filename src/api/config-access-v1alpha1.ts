@@ -24,6 +24,8 @@ export interface AccessConfiguration {
   readonly maxIndexBytes: number;
   /** Empty if the operator states nothing. */
   readonly authorizers: readonly AuthorizationMode[];
+  /** Whether the other authorizers may allow what RBAC does not, and deny nothing. */
+  readonly othersNeverDeny: boolean;
   /** One decision in this number is compared with a review; 0: none. */
   readonly verifyOneIn: number;
   readonly selfReviews: 'none' | 'namespaces' | 'all';

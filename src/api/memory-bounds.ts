@@ -36,10 +36,8 @@ export const INSPECTED_BODIES: SharedBound = { total: 32 * MEBIBYTE, perKey: 8 *
 export const TENANT_DISCOVERY: SharedBound = { total: 32 * MEBIBYTE, perKey: 16 * MEBIBYTE };
 /** Discovery documents of the system tenant. */
 export const SYSTEM_DISCOVERY_BYTES = 16 * MEBIBYTE;
-/** Names that open watches of namespaces show. */
-export const WATCHED_NAMES: SharedBound = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
-/** Visible namespaces of users without a watch. */
-export const IDLE_NAMES_BYTES = 16 * MEBIBYTE;
+/** Names of namespaces that users may see, and their last changes. */
+export const VISIBLE_NAMES_BYTES = 64 * MEBIBYTE;
 /** Compiled access rules of users. */
 export const ACCESS_RULES_BYTES = 32 * MEBIBYTE;
 /** Audit lines that are not written yet. */

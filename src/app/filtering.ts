@@ -2,6 +2,7 @@
  * What filters responses by the RBAC index: lists and watches of namespaces, those of all namespaces, and the
  * self reviews that agree with both.
  */
+import { filteringMode } from '../api/authorization-mode.ts';
 import type { AllNamespacesAnswerer } from '../pipeline/all-namespaces/answer-all-namespaces.ts';
 import type { NamespacesAnswerer } from '../pipeline/namespaces/answer-namespaces.ts';
 import {
@@ -14,9 +15,14 @@ import { type ConfiguredAllNamespacesOptions, createConfiguredAllNamespaces } fr
 import type { Build } from './build.ts';
 import { createConfiguredNamespaces } from './namespaces.ts';
 
-export interface Filtering {
+export interface FilteredLists {
   readonly namespaces: NamespacesAnswerer;
   readonly allNamespaces: AllNamespacesAnswerer;
+}
+
+export interface Filtering {
+  /** Undefined if it is not known who decides. */
+  readonly lists: FilteredLists | undefined;
   /** Whether a response would be filtered, and how. */
   readonly reason: FilteredReason;
   /** The same for self reviews, as far as they are configured. */
@@ -24,11 +30,18 @@ export interface Filtering {
 }
 
 export function createFiltering(build: Build, options: ConfiguredAllNamespacesOptions): Filtering {
-  const namespaces = createConfiguredNamespaces(build, options);
-  const allNamespaces = createConfiguredAllNamespaces(build, options);
-  const { selfReviews: extent } = build.loaded.configuration.access;
-  const { wouldMerge } = allNamespaces;
-  const reason = createFilteredReason({ mode: options.mode, namespaces, wouldMerge });
-  const review = createFilteredReview({ extent, filteredReason: reason });
-  return { namespaces, allNamespaces, reason, review };
+  const { access } = build.loaded.configuration;
+  const lists =
+    filteringMode(access) === 'off'
+      ? undefined
+      : {
+          namespaces: createConfiguredNamespaces(build, options),
+          allNamespaces: createConfiguredAllNamespaces(build, options),
+        };
+  const reason = createFilteredReason({
+    mode: options.mode,
+    ...(lists && { namespaces: lists.namespaces, wouldMerge: lists.allNamespaces.wouldMerge }),
+  });
+  const review = createFilteredReview({ extent: access.selfReviews, filteredReason: reason });
+  return { lists, reason, review };
 }

@@ -1,20 +1,21 @@
 /**
  * What answers lists and watches of namespaces, for a configuration with the RBAC index.
  */
+import { AccessChanges } from '../access/access-changes.ts';
+import { CreatedNamespaces } from '../access/namespaces/created-namespaces.ts';
+import { VisibleNamespacesCache } from '../access/namespaces/visible-namespaces-cache.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
-import { isRBACAlone } from '../api/authorization-mode.ts';
-import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import { filteringMode } from '../api/authorization-mode.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import {
   createNamespacesAnswerer,
   type NamespacesAnswerer,
 } from '../pipeline/namespaces/answer-namespaces.ts';
-import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces/request.ts';
+import type { NamespacesMemory } from '../pipeline/namespaces/request.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { WatchLifetimes } from '../pipeline/response/watch-lifetimes.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { createTokenSealer } from './all-namespaces.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { fingerprintOfIndex } from './rbac-index.ts';
@@ -26,26 +27,32 @@ export interface ConfiguredNamespacesOptions {
   readonly subjects: AccessSubjects;
   readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
   readonly mode: TenancyMode;
-  readonly reviewer: AccessReviewer;
   readonly responseMemory: ResponseMemory;
   readonly lifetimes: WatchLifetimes;
 }
 
 export function createConfiguredNamespaces(
   build: Build,
-  { reviewer, ...options }: ConfiguredNamespacesOptions,
+  options: ConfiguredNamespacesOptions,
 ): NamespacesAnswerer {
-  const { generation, loaded, runtime } = build;
+  const { loaded, runtime } = build;
   const { access } = loaded.configuration;
   return createNamespacesAnswerer({
     ...runtime,
     ...options,
-    // As long as the index.
-    memory: generation.component(MEMORY, {
-      fingerprint: fingerprintOfIndex(build),
-      create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
-    }),
-    reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,
-    sealer: createTokenSealer(build),
+    memory: namespacesMemory(build, options.access),
+    othersMayAllow: filteringMode(access) === 'othersMayAllow',
+  });
+}
+
+/** It lives as long as the index. */
+export function namespacesMemory(build: Build, { index }: Pick<AccessIndex, 'index'>): NamespacesMemory {
+  return build.generation.component(MEMORY, {
+    fingerprint: fingerprintOfIndex(build),
+    create() {
+      const changes = new AccessChanges(index, build.runtime.clock);
+      const views = new VisibleNamespacesCache(index, changes);
+      return { changes, views, created: new CreatedNamespaces() };
+    },
   });
 }

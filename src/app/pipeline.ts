@@ -157,6 +157,7 @@ function assemble(
   adapters: Adapters,
 ): Pipeline {
   const { stages, upstream, reviewer, discovery, features } = adapters;
+  const lists = features?.filtering.lists;
   return {
     ...stages,
     observer,
@@ -171,7 +172,7 @@ function assemble(
       bodyTimeout: build.loaded.configuration.server.timeouts.body,
     }),
     ...(features?.hiding && { hiding: features.hiding }),
-    ...(features && { creations: features.filtering.namespaces }),
+    ...(lists && { creations: lists.namespaces }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: build.generation.inFlight,
@@ -217,7 +218,7 @@ function answerers(
       : []),
     selfIdentityAnswerer,
     createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
-    ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
+    ...(filtering?.lists ? [filtering.lists.namespaces, filtering.lists.allNamespaces] : []),
     ...(features?.answerers ?? []),
   ];
 }

@@ -4,6 +4,7 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { MembershipLog } from '../audit/membership-log.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
+import { accessWarnings } from '../config/validate-access.ts';
 import type { Drops } from '../flowcontrol/ports.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
@@ -87,7 +88,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
     upstream: createOwnUpstream(build),
     syncRules: webhook?.syncRules,
     drops: createShared(build).drops,
-    warnings: warningsOf(configuration, webhook !== undefined),
+    warnings: [...accessWarnings(configuration), ...warningsOf(configuration, webhook !== undefined)],
   };
 }
 

@@ -1,6 +1,8 @@
 /**
  * The tenancy mode of a configuration.
  */
+
+import { filteringMode } from '../api/authorization-mode.ts';
 import type { StonegateConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
 import {
@@ -21,7 +23,7 @@ export function createTenancyMode({ tenancy, authentication, access }: Stonegate
       return createSharedMode({
         domains: tenancy.domains,
         looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
-        filtersResponses: access.index && access.selfReviews !== 'none',
+        filtersResponses: access.index && access.selfReviews !== 'none' && filteringMode(access) !== 'off',
         reservedNamePrefixes: usernamePrefixesOf(authentication),
       });
   }

@@ -11,13 +11,14 @@ import {
   systemSources,
 } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
+import { accessWarnings } from '../config/validate-access.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
 Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
-the same, such as a certificate that has expired, is printed as a warning. So is what the API server does not let
+the same, such as a certificate that has expired, or an index by which no list is filtered, is printed as a warning. So is what the API server does not let
 Stonegate impersonate, list and watch; and in arktos mode, if policies lack their definitions or their webhook, and
 (with bindings.credential) each role binding of the system tenant that counts in every tenant; in shared mode (with
 access.index) each of a tenant's group in kube-system and stonegate, where the admission webhook judges nothing.
@@ -52,7 +53,8 @@ export function check(
         ...certificatesOutOfPeriod(result.loaded, clock.now()),
         ...certificatesOfOtherTenants(result.loaded),
       ];
-      const warnings = [...certificates.map(formatProblem), ...asked];
+      const { configuration } = result.loaded;
+      const warnings = [...certificates.map(formatProblem), ...accessWarnings(configuration), ...asked];
       for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
       const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
       io.stdout(`${config} is good${but}\n`);

@@ -80,7 +80,13 @@ export const accessSchema = z.strictObject({
     .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
     .default([])
     .describe(
-      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees; otherwise each name is confirmed by a SubjectAccessReview, and `authorization.hideForbidden` is refused.",
+      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees. With others lists are filtered only with `othersNeverDeny`, and `authorization.hideForbidden` is refused.",
+    ),
+  othersNeverDeny: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Your statement that the other authorizers of the API server may allow what RBAC does not, and deny nothing. Lists and watches are then forwarded first, and only a 403 is replaced by the filtered response.',
     ),
   verifyOneIn: z
     .int()

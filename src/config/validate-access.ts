@@ -3,7 +3,7 @@
  * names of their own.
  */
 
-import { isRBACAlone } from '../api/authorization-mode.ts';
+import { filteringMode, isRBACAlone } from '../api/authorization-mode.ts';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { INDEX_BYTES } from '../api/memory-bounds.ts';
 import type { Finding, Path } from './problem.ts';
@@ -25,6 +25,7 @@ function needsIndex({ access, authorization }: StonegateConfiguration): Finding[
   const fields: readonly (readonly [path: Path, isSet: boolean])[] = [
     [['access', 'maxIndexBytes'], maxIndexBytes !== INDEX_BYTES],
     [['access', 'authorizers'], authorizers.length > 0],
+    [['access', 'othersNeverDeny'], access.othersNeverDeny],
     [['access', 'verifyOneIn'], verifyOneIn !== DEFAULT_VERIFY_ONE_IN],
     [['access', 'selfReviews'], selfReviews !== DEFAULT_SELF_REVIEWS],
     [['access', 'maxNamespaces', 'list'], maxNamespaces.list !== DEFAULT_MAX_NAMESPACES.list],
@@ -49,6 +50,14 @@ function validateAuthorizers({ access: { authorizers } }: StonegateConfiguration
 }
 
 /** The index cannot tell that a user may not read an object if another authorizer may allow it. */
+/** What the index is not used for, since it is not known who decides. */
+export function accessWarnings({ access }: Pick<StonegateConfiguration, 'access'>): string[] {
+  if (!access.index || filteringMode(access) !== 'off') return [];
+  return [
+    'access.authorizers: lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+  ];
+}
+
 function validateHiding({ access, authorization }: StonegateConfiguration): Finding[] {
   if (!access.index || !authorization.hideForbidden || isRBACAlone(access.authorizers)) return [];
   return [

@@ -9,7 +9,6 @@ import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { HeaderList } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
@@ -27,13 +26,23 @@ import type {
 import type { ForbiddenHiding, ForbiddenHook } from './rbac/hide-forbidden.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
-import { writeAccounted } from './request/write-body.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import { type StreamedAnswer, writeStream } from './response/answer-stream.ts';
+import { writeResponse } from './response/write-response.ts';
 import type { Stages } from './stages.ts';
 
+type Answer = UpstreamResponse | StreamedAnswer | undefined;
+
+/** The request is forwarded; only a 403 of the API server is replaced. */
+export interface ForwardFirst {
+  /** @returns undefined for the 403 after all */
+  insteadOfForbidden(): Promise<Answer>;
+}
+
+export type Answered = Answer | ForwardFirst;
+
 /** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
-export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {
+export interface Answerer<A = Answered> {
   /** Absent if guests of other tenants are not answered: most answers show what only a tenant's users see. */
   readonly servesGuests?: true;
   /**
@@ -117,38 +126,50 @@ function answer(
           answer(outgoing, pipeline, undecided, hooks, at + 1) ??
           forward(outgoing, pipeline, undecided, hooks)
         );
-      if ('body' in response) return writeResponse(outgoing, response, responseMemory);
-      undecided.release();
-      return writeStream(outgoing, response, responseMemory, hooks);
+      if ('insteadOfForbidden' in response)
+        return forwardFirst(outgoing, pipeline, undecided, hooks, response);
+      return write(outgoing, response, responseMemory, undecided, hooks);
     });
   }
   return undefined;
 }
 
-/** @throws StatusError TenantRateExceeded, ListTooLarge if the body's memory is not accounted for yet */
-function writeResponse(
-  { exchange, auditID, tenant }: Outgoing,
-  answered: UpstreamResponse,
+function write(
+  outgoing: Outgoing,
+  response: UpstreamResponse | StreamedAnswer,
   memory: ResponseMemory,
-): RelayResult {
-  const { status, headers, body, annotations } = answered;
-  const release = answered.release ?? memory.charged(tenant, answered).release;
-  const { response } = exchange;
-  const result = { status, ...(annotations && { annotations }) };
-  if (response.closed) {
-    release();
-    return { ...result, aborted: true };
-  }
-  // In a 304 it would be the length of what is not sent.
-  const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
-  try {
-    response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
-  } catch (error) {
-    release();
-    throw error;
-  }
-  writeAccounted(exchange, body, release);
-  return { ...result, aborted: false };
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): RelayResult | Promise<RelayResult> {
+  if ('body' in response) return writeResponse(outgoing, response, memory);
+  undecided.release();
+  return writeStream(outgoing, response, memory, hooks);
+}
+
+/** It needs what decided the request until the API server's response has begun. */
+async function forwardFirst(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks = NO_HOOKS,
+  { insteadOfForbidden }: ForwardFirst,
+): Promise<RelayResult> {
+  let isForbidden = false;
+  const onForbidden = () => {
+    isForbidden = true;
+    return 'withheld' as const;
+  };
+  const onHead = (status: number) => {
+    undecided.release();
+    hooks.onHead(status);
+  };
+  const request = { ...upstreamRequest(outgoing, pipeline, undefined, undefined), onForbidden };
+  setImpersonationSent(outgoing);
+  const relayed = await pipeline.forwarder.forward(request, outgoing.exchange, { onHead });
+  if (!isForbidden) return relayed;
+  const response = await insteadOfForbidden();
+  if (response === undefined) return send(outgoing, pipeline, undecided, hooks);
+  return write(outgoing, response, pipeline.responseMemory, undecided, hooks);
 }
 
 async function sendInspected(

@@ -114,11 +114,11 @@ export interface UpstreamRequest {
   readonly body?: Buffer;
   /**
    * Called for a 403 of the API server, unless it is about Stonegate's own rights: what the client receives
-   * instead; undefined for the 403 itself.
+   * instead; `withheld` if nothing is sent to the client; undefined for the 403 itself.
    *
    * @param body of the response; empty if it is not a small one in JSON
    */
-  readonly onForbidden?: (body: Buffer) => Replacement | undefined;
+  readonly onForbidden?: (body: Buffer) => Replacement | 'withheld' | undefined;
   /**
    * Called for a 201 of the API server, before the client has all of it; not if the body is large or
    * compressed. It must not throw.

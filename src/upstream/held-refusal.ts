@@ -3,7 +3,7 @@
  * Stonegate's own rights, or hide an object from the user.
  */
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
-import type { RelayHooks, Replacement, ResponseWriter } from '../pipeline/ports.ts';
+import type { RelayHooks, Replacement, ResponseWriter, UpstreamRequest } from '../pipeline/ports.ts';
 import { MAX_REFUSAL_BYTES } from './impersonation-refusal.ts';
 
 export interface HeldRefusalOptions<Refusal> {
@@ -12,7 +12,7 @@ export interface HeldRefusalOptions<Refusal> {
   /** @returns what is not passed on at all; undefined for any other response */
   readonly read: (body: Buffer) => Refusal | undefined;
   /** As `onForbidden` of a request. */
-  readonly replace?: ((body: Buffer) => Replacement | undefined) | undefined;
+  readonly replace?: UpstreamRequest['onForbidden'] | undefined;
 }
 
 const NOT_READ = Buffer.alloc(0);
@@ -98,7 +98,8 @@ export class HeldRefusal<Refusal> implements ResponseWriter {
     this.#chunks = [];
     const replacement = status === 403 ? this.#options.replace?.(body) : undefined;
     if (replacement !== undefined) {
-      this.#replace(headers, replacement);
+      this.#isReplaced = true;
+      if (replacement !== 'withheld') this.#replace(headers, replacement);
       return true;
     }
     this.#response.writeHead(status, headers);
@@ -108,7 +109,6 @@ export class HeldRefusal<Refusal> implements ResponseWriter {
 
   #replace(received: HeaderList, { status, headers, body }: Replacement): void {
     const passed = received.filter(([name]) => !OF_THE_REFUSAL.has(name.toLowerCase()));
-    this.#isReplaced = true;
     this.#response.writeHead(status, [...passed, ...headers]);
     this.#options.hooks.onHead(status);
     this.#response.end(body);

@@ -1,6 +1,6 @@
 /**
- * Filtered namespaces in front of a real kube-apiserver in the cases in which the RBAC index alone does not
- * decide: another authorizer refuses what RBAC allows, or a namespace has more bindings than the index holds.
+ * Filtered lists in front of a real kube-apiserver in the cases in which the RBAC index alone does not
+ * decide: another authorizer allows more than RBAC, or there are more roles and bindings than it holds.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -20,18 +20,17 @@ const apiGroup = 'rbac.authorization.k8s.io';
 interface Review {
   readonly kind: string;
   readonly apiVersion: string;
-  readonly spec: { readonly user?: string; readonly resourceAttributes?: { readonly name?: string } };
+  readonly spec: { readonly user?: string };
 }
 
-/** An authorizer of the API server that refuses some names to all users, and has no opinion on the rest. */
+/** An authorizer of the API server that allows some users everything, and has no opinion on the rest. */
 async function startAuthorizer(t: Test) {
   const authority = await createAuthority('authorizer CA');
-  const refused = new Set<string>();
+  const allowed = new Set<string>();
   const server = createServer(await authority.server('authorizer'), async (request, response) => {
     const { kind, apiVersion, spec }: Review = JSON.parse(await text(request));
-    const denied = refused.has(spec.resourceAttributes?.name ?? '');
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ kind, apiVersion, status: { allowed: false, denied } }));
+    response.end(JSON.stringify({ kind, apiVersion, status: { allowed: allowed.has(spec.user ?? '') } }));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.teardown(async () => {
@@ -40,7 +39,7 @@ async function startAuthorizer(t: Test) {
   });
   const { port }: AddressInfo = Object(server.address());
   const kubeconfig = kubeconfigOf({ url: `https://127.0.0.1:${port}/`, ca: authority.cert }, {});
-  return { refused, kubeconfig };
+  return { allowed, kubeconfig };
 }
 
 async function grant({ kubernetes }: KubernetesSite, namespace: string, names: readonly string[]) {
@@ -54,7 +53,10 @@ async function grant({ kubernetes }: KubernetesSite, namespace: string, names: r
 
 async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
   for (const name of ['a', 'b']) await kubernetes.create(NAMESPACES, { metadata: { name } });
-  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+  const rules = [
+    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] },
+  ];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
 }
 
@@ -62,12 +64,16 @@ async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
 async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
   const { status, body } = await stonegate.ask(token, NAMESPACES);
   if (status !== 200) return String(status);
+  return namesIn(body);
+}
+
+function namesIn(body: string): string {
   const { items }: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return items.map(({ metadata }) => metadata.name).join();
 }
 
-t.test('what another authorizer refuses is not listed', { skip: missingKubernetes() }, async (t) => {
-  const { refused, kubeconfig } = await startAuthorizer(t);
+t.test('what another authorizer allows is not filtered', { skip: missingKubernetes() }, async (t) => {
+  const { allowed, kubeconfig } = await startAuthorizer(t);
   const site = await startKubernetesSite(t, {
     files: { 'authorizer.kubeconfig': kubeconfig },
     flags: (file) => [
@@ -77,14 +83,45 @@ t.test('what another authorizer refuses is not listed', { skip: missingKubernete
       '--authorization-webhook-cache-authorized-ttl=1ns',
       '--authorization-webhook-cache-unauthorized-ttl=1ns',
     ],
-    configuration: { access: { index: true } },
+    configuration: {
+      access: { index: true, authorizers: ['Node', 'Webhook', 'RBAC'], othersNeverDeny: true },
+    },
   });
+  const { stonegate, kubernetes } = site;
   await prepare(site);
-  for (const name of ['a', 'b']) await grant(site, name, ['alice']);
-  refused.add('b');
-  const alice = site.stonegate.keystoneToken('alice');
+  await grant(site, 'a', ['alice']);
+  allowed.add('acme:bob');
+  const alice = stonegate.keystoneToken('alice');
+  const bob = site.newcomer('bob');
   await eventually(async () => (await seenBy(site, alice)) === 'a');
-  t.equal((await site.stonegate.ask(alice, `${NAMESPACES}/b`)).status, 403, 'as for the object itself');
+  const all = await kubernetes.ask(kubernetes.admin, NAMESPACES);
+  t.equal(await seenBy(site, bob), namesIn(all.body));
+  for (const [token, isFiltered] of [
+    [alice, true],
+    [bob, false],
+  ] as const) {
+    const list = await stonegate.ask(token, NAMESPACES);
+    t.equal(list.headers['stonegate-filtered'], isFiltered ? 'rbac' : undefined);
+    const { metadata }: { metadata: { resourceVersion: string } } = JSON.parse(list.body);
+    const from = `watch=1&timeoutSeconds=1&resourceVersion=${metadata.resourceVersion}`;
+    const watch = await stonegate.ask(token, `${NAMESPACES}?${from}`);
+    t.equal(watch.status, 200);
+    t.equal(watch.headers['stonegate-filtered'], isFiltered ? 'rbac' : undefined);
+    t.notMatch(watch.body, /ERROR/);
+    const begun = await stonegate.ask(token, `${NAMESPACES}?watch=1&timeoutSeconds=1`);
+    t.equal(begun.body.match(/ADDED/g)?.length, namesIn(list.body).split(',').length);
+    const everywhere = await stonegate.ask(token, '/api/v1/configmaps');
+    t.equal(everywhere.status, 200);
+    t.equal(everywhere.headers['stonegate-filtered'], isFiltered ? 'rbac' : undefined);
+  }
+});
+
+t.test('without a statement of who decides nothing is filtered', { skip: missingKubernetes() }, async (t) => {
+  const site = await startKubernetesSite(t, { configuration: { access: { index: true } } });
+  await prepare(site);
+  await grant(site, 'a', ['alice']);
+  t.equal(await seenBy(site, site.stonegate.keystoneToken('alice')), '403');
+  t.match(site.stonegate.logged.join('\n'), /lists of namespaces, and of all namespaces, are not filtered/);
 });
 
 t.test(

@@ -1,9 +1,8 @@
 /** Requests to all namespaces, in front of an API server that lists and watches single namespaces. */
-import type { TokenSealer } from '../../src/access/ports.ts';
+import { AccessChanges } from '../../src/access/access-changes.ts';
 import type { Identity } from '../../src/api/identity.ts';
 import type { StoredObject } from '../../src/api/rbac-v1.ts';
 import type { RoleLookup } from '../../src/bindings/role-lookup.ts';
-import { createSealingKey } from '../../src/cache/sealing-key.ts';
 import { ByteBudget } from '../../src/lib/byte-budget.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { firstParameter } from '../../src/lib/query.ts';
@@ -52,7 +51,6 @@ interface SiteOptions {
   readonly mode?: TenancyMode;
   readonly identity?: Identity;
   readonly roles?: RoleLookup;
-  readonly sealer?: TokenSealer;
   readonly changes?: Partial<AllNamespacesOptions>;
 }
 
@@ -63,7 +61,6 @@ export function allNamespacesSite({
   mode = sharedMode,
   identity = ALICE,
   roles,
-  sealer = createSealingKey(Buffer.alloc(32, 1), systemRandom),
   changes = {},
 }: SiteOptions) {
   const replaced = new AbortController();
@@ -88,8 +85,8 @@ export function allNamespacesSite({
       },
     },
     fetcher: { fetch: async (request) => answerOf(request) },
-    sealer,
-    reviewer: undefined,
+    changes: new AccessChanges(index.index, index.clock),
+    othersMayAllow: false,
     verifier: { sampleNamespaces() {} },
     maxNamespaces: { list: 200, watch: 20 },
     streams: { widen() {} },
@@ -139,7 +136,7 @@ export function allNamespacesSite({
       outgoingOf(mode, identity, { target, headers: [['Accept', accept]] }),
     async get(target = '/api/v1/pods', accept?: string): Promise<UpstreamResponse | undefined> {
       const answered = await answerer.answer(this.outgoing(target, accept));
-      if (answered !== undefined && !('body' in answered)) throw new Error('a stream');
+      if (answered !== undefined && !('body' in answered)) throw new Error('no response');
       return answered;
     },
     answerer,

@@ -1,14 +1,8 @@
 /** Random changes of namespaces and of what a user may see, and replicas that learn of them. */
 import fc from 'fast-check';
-import type { VisibleNamespaces } from '../../src/access/namespaces/visible-namespaces.ts';
-import { VisibleNamespacesCache } from '../../src/access/namespaces/visible-namespaces-cache.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
-import { systemRandom } from '../../src/lib/random.ts';
-import { TurnQueue } from '../../src/lib/turn-queue.ts';
-import { createNamespacesMemory } from '../../src/pipeline/namespaces/request.ts';
-import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { unsyncedAccessIndex } from './access-index.ts';
-import { type NamespacesSite, namespacesSiteOf } from './namespaces-site.ts';
+import { type NamespacesSite, namespacesMemory, namespacesSiteOf } from './namespaces-site.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -79,37 +73,16 @@ const FIRST = nextRevision();
 /**
  * A replica that has seen nothing yet.
  *
- * @param nextTurn if decisions for watches are made one in each turn
+ * @param nextTurn in which decisions for watches are made
  */
 export function replica(nextTurn?: (action: () => void) => void): NamespacesSite {
-  const site = unsyncedAccessIndex(confirm);
+  const site = unsyncedAccessIndex();
   for (const resource of INDEXED_RESOURCES)
     site.index.replace(resource, resource === 'clusterroles' ? [VIEWER, NAMED] : [], FIRST);
-  if (nextTurn === undefined) return namespacesSiteOf(site);
-  const { index, clock } = site;
-  const run = (view: VisibleNamespaces) => view.decide();
-  const decisions = new TurnQueue({ stepsPerTurn: 1, run, nextTurn });
-  const memory = {
-    ...createNamespacesMemory(site.access, clock, systemRandom),
-    views: new VisibleNamespacesCache({ index, clock, decisions }),
-  };
-  return namespacesSiteOf(site, { memory });
-}
-
-/** The API server confirms that all is seen up to an event that the replica knows, and nothing beyond. */
-function confirm(index: RBACIndex, revision: number): void {
-  const known = Math.max(...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
-  if (revision > known) return;
-  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+  return namespacesSiteOf(site, { memory: namespacesMemory(site, nextTurn) });
 }
 
 export function see({ index }: NamespacesSite, { type, object }: Event): void {
   if (type === 'put') index.put(object);
   else index.delete(object);
-}
-
-/** As a bookmark of each resource. */
-export function catchUp({ index }: NamespacesSite): void {
-  const revision = nextRevision();
-  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
 }

@@ -14,6 +14,8 @@ export interface OpenWatch {
 export interface WatchEvent {
   readonly type: string;
   readonly object: {
+    readonly kind?: string;
+    readonly apiVersion?: string;
     readonly metadata?: {
       readonly name?: string;
       readonly namespace?: string;
@@ -25,13 +27,18 @@ export interface WatchEvent {
   };
 }
 
+const POD = { kind: 'Pod', apiVersion: 'v1' };
+
 export function event(type: string, namespace: string, name: string, revision: number): WatchEvent {
-  return { type, object: { metadata: { name, namespace, resourceVersion: String(revision) } } };
+  return { type, object: { ...POD, metadata: { name, namespace, resourceVersion: String(revision) } } };
 }
 
 export function bookmark(revision: number, isInitialEnd = false): WatchEvent {
   const annotations = isInitialEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-  return { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(revision), ...annotations } } };
+  return {
+    type: 'BOOKMARK',
+    object: { ...POD, metadata: { resourceVersion: String(revision), ...annotations } },
+  };
 }
 
 export function createWatches() {

@@ -1,18 +1,16 @@
 /** Filtered namespaces as a user sees them, from an RBAC index that the test fills. */
+import { AccessChanges } from '../../src/access/access-changes.ts';
+import { CreatedNamespaces } from '../../src/access/namespaces/created-namespaces.ts';
+import { VisibleNamespacesCache } from '../../src/access/namespaces/visible-namespaces-cache.ts';
 import type { Identity } from '../../src/api/identity.ts';
 import type { StoredObject } from '../../src/api/rbac-v1.ts';
-import { createSealingKey } from '../../src/cache/sealing-key.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { toStatus } from '../../src/errors/to-status.ts';
 import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createNamespacesAnswerer } from '../../src/pipeline/namespaces/answer-namespaces.ts';
-import {
-  createNamespacesMemory,
-  type FilteredNamespacesOptions,
-} from '../../src/pipeline/namespaces/request.ts';
+import type { FilteredNamespacesOptions, NamespacesMemory } from '../../src/pipeline/namespaces/request.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
 import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
@@ -72,33 +70,38 @@ export interface NamespacesSite extends AccessIndexSite {
 
 export interface NamespacesSiteOptions extends Partial<FilteredNamespacesOptions> {
   readonly tenancy?: TenancyMode;
-  /** A sealing key in common with other sites. */
-  readonly secret?: Buffer;
+}
+
+/** @param nextTurn in which decisions for watches are made */
+export function namespacesMemory(
+  { index, clock }: AccessIndexSite,
+  nextTurn?: (action: () => void) => void,
+): NamespacesMemory {
+  const changes = new AccessChanges(index, clock, nextTurn);
+  return { changes, views: new VisibleNamespacesCache(index, changes), created: new CreatedNamespaces() };
 }
 
 export function namespacesSite(
   objects: readonly StoredObject[],
-  { tenancy = sharedMode, secret = Buffer.alloc(32, 7), ...options }: NamespacesSiteOptions = {},
+  options: NamespacesSiteOptions = {},
 ): NamespacesSite {
-  return namespacesSiteOf(accessIndexOf(...objects), { tenancy, secret, ...options });
+  return namespacesSiteOf(accessIndexOf(...objects), options);
 }
 
 export function namespacesSiteOf(
   site: AccessIndexSite,
-  { tenancy = sharedMode, secret = Buffer.alloc(32, 7), ...options }: NamespacesSiteOptions = {},
+  { tenancy = sharedMode, ...options }: NamespacesSiteOptions = {},
 ): NamespacesSite {
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
   const answerer = createNamespacesAnswerer({
     access: site.access,
-    memory: createNamespacesMemory(site.access, site.clock, systemRandom),
+    memory: namespacesMemory(site),
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
     mode: tenancy,
-    reviewer: undefined,
+    othersMayAllow: false,
     verifier: { sampleNamespaces() {} },
-    sealer: createSealingKey(secret, systemRandom),
     responseMemory: new ResponseMemory(),
     clock: site.clock,
-    logger: silentLogger,
     lifetimes: new WatchLifetimes({
       clock: site.clock,
       random: systemRandom,
@@ -124,7 +127,7 @@ export function namespacesSiteOf(
       try {
         const answer = await ask(user, query, headers);
         if (answer === undefined) return undefined;
-        if (!('body' in answer)) throw new TypeError('it is a watch');
+        if (!('body' in answer)) throw new TypeError('it is no list');
         return replyOf(answer.status, answer.headers, answer.body.toString());
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
@@ -134,7 +137,7 @@ export function namespacesSiteOf(
     },
     async watch(user, query = '', headers = [], reading = undefined) {
       const answer = await ask(user, `watch=1&${query}`, headers);
-      if (answer === undefined || 'body' in answer) throw new TypeError('it is no watch');
+      if (answer === undefined || !('start' in answer)) throw new TypeError('it is no watch');
       return openWatch(answer, reading);
     },
   };

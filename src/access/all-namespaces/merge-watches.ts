@@ -1,24 +1,25 @@
 /**
  * One watch made of the watches of single namespaces: events pass unchanged in each namespace's order.
- * Bookmarks are merged, since a client may resume from one: it passes only when all namespaces have passed
- * its revision. Pure: lines in, lines out.
+ * Bookmarks are Stonegate's own: each has the lowest revision that all namespaces have passed, so a client
+ * that resumes from one lacks nothing. Pure: lines in, lines out.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
  */
 import { MalformedJSON, stringAt } from '../../lib/json-scan.ts';
-import { isBelow } from './list-part.ts';
-
-export type BookmarkHandling =
-  /** The client has asked for bookmarks. */
-  | 'pass'
-  /** The client has not: they only tell how far a namespace is. */
-  | 'drop'
-  /** They say nothing that can be relied on. */
-  | 'ignore';
+import { withDigits } from '../lists/shown-revision.ts';
+import { isBelow, lowest } from './list-part.ts';
 
 export interface MergedWatchOptions {
-  readonly bookmarks: BookmarkHandling;
-  /** The client has asked for the objects there are (`sendInitialEvents`), and a bookmark behind them. */
-  readonly sendsInitialEvents: boolean;
+  readonly namespaces: Iterable<string>;
+  /** From which all are watched; undefined if they begin with the objects that there are. */
+  readonly revision: string | undefined;
+  /** Of the permitted namespaces. */
+  readonly digits: string;
+  /** The client has asked for bookmarks. */
+  readonly allowsBookmarks: boolean;
+  /** The client has asked for a bookmark behind the objects that there are (`sendInitialEvents`). */
+  readonly marksInitialEvents: boolean;
+  /** Whether the API server's bookmarks say something about the watch that they are in. */
+  readonly countsBookmarks: boolean;
 }
 
 export interface Step {
@@ -29,16 +30,16 @@ export interface Step {
 }
 
 interface Part {
-  /** The highest revision of an event or bookmark; undefined before the first. */
+  /** Through which the client has all changes of the namespace; undefined until that is known. */
   revision: string | undefined;
-  bookmark: Bookmark | undefined;
-  /** That says that all objects were sent. */
-  initialEnd: Bookmark | undefined;
+  /** A bookmark has said that all objects were sent. */
+  hasEnded: boolean;
 }
 
-interface Bookmark {
-  readonly line: Buffer;
-  readonly revision: string;
+/** As the client's objects are: the bookmark of a client that decodes one kind has that kind. */
+interface Kind {
+  readonly kind: string;
+  readonly apiVersion: string;
 }
 
 const INITIAL_END = ['object', 'metadata', 'annotations', 'k8s.io/initial-events-end'];
@@ -48,18 +49,17 @@ const NOTHING: Step = { lines: [], isOver: false };
 export class MergedWatch {
   readonly #options: MergedWatchOptions;
   readonly #parts = new Map<string, Part>();
-  #sendsInitialEvents: boolean;
-  /** Revision of the last bookmark that was passed. */
+  #marksEnd: boolean;
+  #kind: Kind | undefined;
+  /** Revision of the last bookmark. */
   #passed: string | undefined;
-  #isReduced = false;
-  /** Undefined while all events pass. */
-  #ceiling: string | undefined;
+  #hasEvents = false;
 
-  constructor(namespaces: Iterable<string>, options: MergedWatchOptions) {
+  constructor(options: MergedWatchOptions) {
+    const { namespaces, revision, marksInitialEvents } = options;
     this.#options = options;
-    this.#sendsInitialEvents = options.sendsInitialEvents;
-    for (const name of namespaces)
-      this.#parts.set(name, { revision: undefined, bookmark: undefined, initialEnd: undefined });
+    this.#marksEnd = marksInitialEvents;
+    for (const name of namespaces) this.#parts.set(name, { revision, hasEnded: false });
   }
 
   /**
@@ -73,9 +73,14 @@ export class MergedWatch {
       case 'ADDED':
       case 'MODIFIED':
       case 'DELETED':
-        return this.#takeEvent(part, line);
+        this.#kind = kindOf(line) ?? this.#kind;
+        this.#hasEvents = true;
+        // The objects that there are come in any order.
+        if (part.revision !== undefined) advance(part, stringAt(line, REVISION));
+        return { lines: [line], isOver: false };
       case 'BOOKMARK':
-        return this.#options.bookmarks === 'ignore' ? NOTHING : this.#takeBookmark(part, line);
+        if (this.#options.countsBookmarks) this.#takeBookmark(part, line);
+        return NOTHING;
       case 'ERROR':
         return { lines: [line], isOver: true };
       default:
@@ -83,84 +88,51 @@ export class MergedWatch {
     }
   }
 
-  /**
-   * From now on only events up to the highest revision that has passed: a client that resumes from there must
-   * not lack an older one of another namespace. No bookmarks pass.
-   */
-  finish(): void {
-    this.#ceiling = '';
-    for (const { revision = '' } of this.#parts.values())
-      if (isBelow(this.#ceiling, revision)) this.#ceiling = revision;
+  /** @returns the bookmark that is due after what was taken; undefined if none is */
+  bookmark(): Buffer | undefined {
+    const { allowsBookmarks, digits } = this.#options;
+    const revision = this.#lowest();
+    if (!allowsBookmarks || revision === undefined || this.#kind === undefined) return undefined;
+    if (this.#marksEnd && [...this.#parts.values()].some(({ hasEnded }) => !hasEnded)) return undefined;
+    const isDue = this.#marksEnd || this.#hasEvents || this.#passed !== revision;
+    if (!isDue) return undefined;
+    const metadata = {
+      resourceVersion: withDigits(revision, digits),
+      ...(this.#marksEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    };
+    this.#marksEnd = false;
+    this.#hasEvents = false;
+    this.#passed = revision;
+    const table = this.#kind.kind === 'Table' && { columnDefinitions: null, rows: [] };
+    return Buffer.from(JSON.stringify({ type: 'BOOKMARK', object: { ...this.#kind, metadata, ...table } }));
   }
 
-  /** Nothing more of the namespace passes, and no bookmark: the client is about to begin anew. */
-  remove(namespace: string): void {
-    this.#parts.delete(namespace);
-    this.#isReduced = true;
-  }
-
-  /** Whether events of the namespace pass. */
-  has(namespace: string): boolean {
-    return this.#parts.has(namespace);
-  }
-
-  /**
-   * From where the watch of a namespace goes on after its end.
-   *
-   * @returns `start` if it has sent nothing; undefined if it has ended before all objects were sent
-   */
-  resumeFrom(namespace: string): { readonly revision: string } | 'start' | undefined {
-    const part = this.#parts.get(namespace);
-    if (part === undefined) return undefined;
-    if (this.#options.sendsInitialEvents && part.initialEnd === undefined) return undefined;
-    return part.revision === undefined ? 'start' : { revision: part.revision };
-  }
-
-  #takeEvent(part: Part, line: Buffer): Step {
-    const revision = stringAt(line, REVISION);
-    const isLate = revision !== undefined && this.#ceiling !== undefined && isBelow(this.#ceiling, revision);
-    if (isLate) return NOTHING;
-    advance(part, revision);
-    return { lines: [line], isOver: false };
-  }
-
-  #takeBookmark(part: Part, line: Buffer): Step {
+  #takeBookmark(part: Part, line: Buffer): void {
     const revision = stringAt(line, REVISION);
     if (revision === undefined) throw new MalformedJSON('a bookmark has no revision');
+    this.#kind ??= kindOf(line);
+    if (stringAt(line, INITIAL_END) === 'true') part.hasEnded = true;
     advance(part, revision);
-    part.bookmark = { line, revision };
-    if (stringAt(line, INITIAL_END) === 'true') part.initialEnd ??= part.bookmark;
-    const passing = this.#isReduced || this.#ceiling !== undefined ? undefined : this.#passing();
-    if (passing === undefined || this.#options.bookmarks !== 'pass') return NOTHING;
-    this.#passed = passing.revision;
-    return { lines: [passing.line], isOver: false };
   }
 
-  /** The bookmark that all namespaces have reached; undefined if it is not new. */
-  #passing(): Bookmark | undefined {
-    const parts = [...this.#parts.values()];
-    if (this.#sendsInitialEvents) {
-      const end = lowestOf(parts.map(({ initialEnd }) => initialEnd));
-      if (end !== undefined) this.#sendsInitialEvents = false;
-      return end;
+  /** @returns undefined if one is not known */
+  #lowest(): string | undefined {
+    let found: string | undefined;
+    for (const { revision } of this.#parts.values()) {
+      if (revision === undefined) return undefined;
+      found = lowest(found, revision);
     }
-    const lowest = lowestOf(parts.map(({ bookmark }) => bookmark));
-    const isNew = lowest && (this.#passed === undefined || isBelow(this.#passed, lowest.revision));
-    return isNew ? lowest : undefined;
+    return found;
   }
+}
+
+function kindOf(line: Buffer): Kind | undefined {
+  const kind = stringAt(line, ['object', 'kind']);
+  const apiVersion = stringAt(line, ['object', 'apiVersion']);
+  return kind === undefined || apiVersion === undefined ? undefined : { kind, apiVersion };
 }
 
 function advance(part: Part, revision: string | undefined): void {
   if (revision === undefined) return;
   if (part.revision === undefined || isBelow(part.revision, revision)) part.revision = revision;
-}
-
-/** @returns undefined if one is missing */
-function lowestOf(bookmarks: readonly (Bookmark | undefined)[]): Bookmark | undefined {
-  let lowest: Bookmark | undefined;
-  for (const bookmark of bookmarks) {
-    if (bookmark === undefined) return undefined;
-    if (lowest === undefined || isBelow(bookmark.revision, lowest.revision)) lowest = bookmark;
-  }
-  return lowest;
 }

@@ -1,48 +1,67 @@
 /**
- * Continue tokens of lists that Stonegate answers: sealed, so that a client can neither read nor change them,
- * and bound to what they continue. A token opens only for the same user, path and selectors.
+ * Continue tokens of lists that Stonegate answers. As the API server's they say where the list goes on, and
+ * prove nothing: whatever a token says, a page shows what its user may see. A checksum tells a token of
+ * another list, or a changed one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
+import { createHash } from 'node:crypto';
 import { StatusError } from '../../errors/status-error.ts';
-import type { TokenSealer } from '../ports.ts';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import type { ListOptions } from './list-options.ts';
 
-/** What a token belongs to. */
+/** Whose token it is, and of which list. */
 export interface ContinueScope {
-  /** The kind of list; a token of one kind is none of another. */
-  readonly kind: string;
-  /** Of the user whose list it is: equal for the same user. */
-  readonly user: string;
+  readonly tenant: string;
+  readonly user: { readonly username: string; readonly uid: string };
   /** As the client sent it, without query. */
   readonly path: string;
-  /** All parameters that select objects, in one order. */
-  readonly selection: readonly string[];
+  readonly options: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
 }
 
 /** The API server's own token within it has some hundred characters. */
 const MAX_LENGTH = 8_192;
+const CHECKSUM_LENGTH = 22;
 
-export function sealContinue(sealer: TokenSealer, scope: ContinueScope, payload: object): string {
-  return sealer.seal(JSON.stringify(payload), contextOf(scope)).toString('base64url');
+export function continueToken(scope: ContinueScope, position: object): string {
+  const text = JSON.stringify(position);
+  return `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
 }
 
-/**
- * @returns what was sealed
- * @throws StatusError RequestMalformed for a token that was not sealed for this scope
- */
-export function openContinue(sealer: TokenSealer, scope: ContinueScope, token: string): unknown {
-  const sealed = Buffer.from(token.slice(0, MAX_LENGTH), 'base64url');
+/** @throws StatusError RequestMalformed */
+export function readContinueToken(scope: ContinueScope, token: string): JSONObject {
+  if (token.length > MAX_LENGTH) throw invalidContinue();
+  const text = Buffer.from(token.slice(CHECKSUM_LENGTH), 'base64url').toString('utf8');
   // Of several spellings of the same bytes only one is a token.
-  const isToken = sealed.toString('base64url') === token;
-  const text = isToken ? sealer.open(sealed, contextOf(scope)) : undefined;
-  if (text === undefined) throw invalidContinue();
-  const payload: unknown = JSON.parse(text);
-  return payload;
+  const expected = `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
+  const position: unknown = token === expected ? parsed(text) : undefined;
+  if (!isJSONObject(position)) throw invalidContinue();
+  return position;
+}
+
+function checksum({ tenant, user, path, options }: ContinueScope, text: string): string {
+  const { labelSelector, fieldSelector } = options;
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, user.username, user.uid, path, labelSelector, fieldSelector, text]))
+    .digest('base64url')
+    .slice(0, CHECKSUM_LENGTH);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function invalidContinue(): StatusError {
   return new StatusError('RequestMalformed', 'continue key is not valid: it is of no list of yours');
 }
 
-function contextOf({ kind, user, path, selection }: ContinueScope): string[] {
-  return ['continue', kind, user, path, ...selection];
+/** What the user may see has changed since the list began. In the API server's words. */
+export function expiredContinue(): StatusError {
+  return new StatusError(
+    'ResourceExpired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+  );
 }

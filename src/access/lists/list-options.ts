@@ -15,8 +15,8 @@ export interface ListOptions {
   readonly limit: number;
   /** Empty on a first page. */
   readonly continue: string;
-  /** Undefined if none was sent. */
-  readonly resourceVersion: number | undefined;
+  /** A decimal number without leading zeros; `0` if none was sent. */
+  readonly resourceVersion: string;
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly timeoutSeconds: number | undefined;
   readonly allowWatchBookmarks: boolean;
@@ -58,7 +58,7 @@ export function readListOptions(query: string, verb: 'list' | 'watch'): ListOpti
     fieldSelector: text('fieldSelector'),
     limit: Math.min(Math.max(0, limit), Number.MAX_SAFE_INTEGER),
     continue: resumed,
-    resourceVersion: version === '' ? undefined : revisionOf(version),
+    resourceVersion: version === '' ? '0' : revisionOf(version),
     resourceVersionMatch: match === 'Exact' || match === 'NotOlderThan' ? match : '',
     timeoutSeconds,
     allowWatchBookmarks: isSet(only(query, 'allowWatchBookmarks')),
@@ -79,13 +79,16 @@ function number(query: string, name: string): number | undefined {
   throw malformed(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-function revisionOf(text: string): number {
+/** `ParseUint` of 64 bits. */
+const MAX_REVISION = 2n ** 64n - 1n;
+
+function revisionOf(text: string): string {
   const why = !/^[0-9]+$/.test(text)
     ? 'invalid syntax'
-    : !Number.isSafeInteger(Number(text))
+    : BigInt(text) > MAX_REVISION
       ? 'value out of range'
       : undefined;
-  if (why === undefined) return Number(text);
+  if (why === undefined) return String(BigInt(text));
   const quoted = JSON.stringify(text);
   throw malformed(
     `invalid resource version: resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${why}`,

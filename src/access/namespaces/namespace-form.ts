@@ -129,15 +129,30 @@ function tableText(version: string, meta: string, columns: string, rows: string)
  * @param isFirst the columns of a table are described in the first event only
  */
 export function eventText(
-  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK',
+  type: 'ADDED' | 'MODIFIED' | 'DELETED',
   namespace: StoredNamespace,
   isFirst: boolean,
   context: FormContext,
 ): string {
-  return `{"type":"${type}","object":${eventObject(namespace, isFirst, context)}}\n`;
+  return eventLine(type, namespace, String(namespace.revision), isFirst, context);
 }
 
-function eventObject(namespace: StoredNamespace, isFirst: boolean, context: FormContext): string {
+function eventLine(
+  type: string,
+  namespace: StoredNamespace,
+  resourceVersion: string,
+  isFirst: boolean,
+  context: FormContext,
+): string {
+  return `{"type":"${type}","object":${eventObject(namespace, resourceVersion, isFirst, context)}}\n`;
+}
+
+function eventObject(
+  namespace: StoredNamespace,
+  resourceVersion: string,
+  isFirst: boolean,
+  context: FormContext,
+): string {
   const { form, hasTenants } = context;
   switch (form.kind) {
     case 'objects':
@@ -145,65 +160,35 @@ function eventObject(namespace: StoredNamespace, isFirst: boolean, context: Form
     case 'metadata':
       return partialText(namespace, form.version);
     case 'table': {
-      const meta = goJSON({ resourceVersion: String(namespace.revision) });
+      const meta = goJSON({ resourceVersion });
       const columns = isFirst ? columnDefinitions(hasTenants) : 'null';
       return tableText(form.version, meta, columns, rowText(namespace, form, context));
     }
   }
 }
 
-interface AtRevision {
-  readonly revision: number;
-  /** Weak: it is needed until the watches have written it, the namespace perhaps as long as the process. */
-  readonly made: WeakRef<StoredNamespace>;
-}
-
-const atRevisions = new WeakMap<StoredNamespace, AtRevision>();
-
-/**
- * The namespace with another `resourceVersion`: of a deletion, or of the end of the user's access. It is made
- * once for all watches that tell the change.
- */
-export function atRevision(namespace: StoredNamespace, revision: number): StoredNamespace {
-  const last = atRevisions.get(namespace);
-  const known = last?.revision === revision ? last.made.deref() : undefined;
-  if (known !== undefined) return known;
-  const object = parsed(namespace.json);
-  const metadata = isJSONObject(object.metadata) ? object.metadata : {};
-  const json = JSON.stringify({
-    ...object,
-    metadata: { ...metadata, resourceVersion: String(revision) },
-  });
-  const made = { ...namespace, revision, json };
-  atRevisions.set(namespace, { revision, made: new WeakRef(made) });
-  return made;
-}
-
-/** Of a namespace only that it is gone: nothing but its name may be told. */
-export function goneNamespace(name: string, tenant: string, revision: number): StoredNamespace {
-  const metadata = { name, ...(tenant !== '' && { tenant }), resourceVersion: String(revision) };
-  return bareNamespace(name, tenant, revision, metadata);
-}
-
 /** What the API server sends as a bookmark. @param isEndOfInitialEvents of a WatchList */
-export function bookmarkObject(revision: number, isEndOfInitialEvents: boolean): StoredNamespace {
-  return bareNamespace('', '', revision, {
-    resourceVersion: String(revision),
+export function bookmarkText(
+  resourceVersion: string,
+  isEndOfInitialEvents: boolean,
+  isFirst: boolean,
+  context: FormContext,
+): string {
+  const metadata = {
+    resourceVersion,
     ...(isEndOfInitialEvents && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
-  });
-}
-
-function bareNamespace(name: string, tenant: string, revision: number, metadata: object): StoredNamespace {
+  };
   const object = { kind: 'Namespace', apiVersion: 'v1', metadata, spec: {}, status: {} };
-  return {
+  const bare: StoredNamespace = {
     resource: 'namespaces',
-    tenant,
-    name,
+    tenant: '',
+    name: '',
     uid: '',
-    revision,
+    revision: 0,
     labels: {},
     phase: '',
     creationTimestamp: '',
     json: JSON.stringify(object),
   };
+  return eventLine('BOOKMARK', bare, resourceVersion, isFirst, context);
 }

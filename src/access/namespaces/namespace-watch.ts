@@ -1,299 +1,153 @@
 /**
- * A watch of the namespaces that a user sees: a grant is ADDED, a revocation DELETED, a changed object
- * MODIFIED. After an event whose revision is above the one through which it is known what the user sees, a
- * bookmark takes the client back to that one, so that it misses nothing if it watches on from there.
+ * A watch of the namespaces that a user sees: a grant is ADDED, a revocation DELETED with the last state that
+ * the user saw. It is made as fast as the client reads; after changes a bookmark says what the client has.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
-import type { Timer } from '../../lib/clock.ts';
-import type { LoggedChange } from './change-log.ts';
-import { atRevision, bookmarkObject, eventText, goneNamespace } from './namespace-form.ts';
-import type { EventStream, NamespaceWatchOptions } from './namespace-watch-options.ts';
-import { touchedBy } from './replay.ts';
-import { ShownNames } from './shown-names.ts';
-import type { VisibleChange } from './visible-namespaces.ts';
-import { InitialNames, type Waiting, WaitingEvents } from './waiting-events.ts';
+import { withDigits } from '../lists/shown-revision.ts';
+import { bookmarkText, eventText, type FormContext } from './namespace-form.ts';
+import type { NamespaceSelection } from './namespace-page.ts';
+import type { VisibleChange, VisibleNamespaces } from './visible-namespaces.ts';
 
-/** Milliseconds between bookmarks. */
-const BOOKMARK_PERIOD = 60_000;
+/** The client's end. */
+export interface EventStream {
+  readonly closed: boolean;
+  /** False while the client has not taken what was written. */
+  readonly isWritable: boolean;
+  write(text: string): void;
+  /** Calls back once, when the client has taken everything. */
+  onDrain(callback: () => void): void;
+}
+
+export interface NamespaceWatchOptions {
+  readonly view: VisibleNamespaces;
+  readonly selection: NamespaceSelection;
+  readonly context: () => FormContext;
+  /** The index's. */
+  readonly revision: () => number;
+  /** With what it begins: all objects, or the changes from a position on. */
+  readonly start: 'all' | number;
+  /** The initial objects end with a bookmark that says so. */
+  readonly marksInitialEvents: boolean;
+  readonly allowsBookmarks: boolean;
+  /** Called if the client reads so slowly that changes are not known any more: it has to list again. */
+  readonly expire: () => void;
+}
+
 /** Characters that are written together: the client takes them before more events are made. */
 const PIECE = 64 * 1_024;
 
-/** @returns ends the watch */
-export function startNamespaceWatch(stream: EventStream, options: NamespaceWatchOptions): () => void {
-  const watch = new NamespaceWatch(stream, options);
-  watch.start();
-  return () => watch.stop();
-}
-
-class NamespaceWatch {
+export class NamespaceWatch {
   readonly #stream: EventStream;
   readonly #options: NamespaceWatchOptions;
-  readonly #initial: InitialNames;
-  readonly #waiting = new WaitingEvents();
-  /** Undefined if the client has all that it may see. */
-  readonly #shown: ShownNames | undefined;
-  readonly #ends: (() => void)[] = [];
-  #timer: Timer | undefined;
-  #pending = '';
+  #initial: readonly StoredNamespace[];
+  #initialAt = 0;
+  /** In the history of the view. */
+  #position: number;
   #isFirst = true;
-  #awaitsDrain = false;
-  /** The highest revision that the client was shown. */
-  #shownRevision = 0;
-  #hasEvents = false;
-  #needsBookmark = false;
   #marksEnd: boolean;
-  #bookmarked = 0;
+  #needsBookmark: boolean;
+  #awaitsDrain = false;
 
   constructor(stream: EventStream, options: NamespaceWatchOptions) {
-    const { start, view, confirmation, marksInitialEvents } = options;
+    const { view, start, marksInitialEvents } = options;
     this.#stream = stream;
     this.#options = options;
-    this.#initial = new InitialNames(start === 'all' ? view.names : []);
-    this.#shown = confirmation && new ShownNames(confirmation);
+    this.#initial = start === 'all' ? view.sorted : [];
+    this.#position = start === 'all' ? view.position : start;
     this.#marksEnd = marksInitialEvents;
-    this.#needsBookmark = start === 'all' && !marksInitialEvents;
+    this.#needsBookmark = start === 'all';
   }
 
-  start(): void {
-    const { access, view, start } = this.#options;
-    view.decide();
-    if (start !== 'all') this.#replay(start);
-    const end = () => this.#stream.end();
-    access.stopped.addEventListener('abort', end);
-    this.#ends.push(
-      view.subscribe({
-        changed: (change) => this.#changed(change),
-        decided: () => this.#progressed(view.revision),
-      }),
-      access.index.subscribe({ progressed: () => this.#progressed(view.revision) }),
-      this.#shown?.follow(
-        (name, isAllowed) => this.#reviewed(name, isAllowed),
-        (error) => this.#stream.fail(error),
-      ) ?? (() => {}),
-      () => access.stopped.removeEventListener('abort', end),
-      () => this.#timer?.cancel(),
-    );
-    this.#advance();
-    this.#tick();
-    if (access.stopped.aborted) end();
-  }
-
-  stop(): void {
-    for (const end of this.#ends.splice(0)) end();
-  }
-
-  /** Makes the events that wait, as far as the client takes them. */
-  #advance(): void {
-    this.#flush();
-    while (!this.#stream.closed && this.#stream.isWritable && this.#makeNext())
-      if (this.#pending.length >= PIECE) this.#flush();
-    this.#flush();
-    if (!this.#hasMore) this.#stream.holds(0);
-    else this.#advanceLater();
-  }
-
-  #advanceLater(): void {
+  /** Writes what the client lacks, as far as it reads. To be called after each change. */
+  advance(): void {
+    while (!this.#stream.closed && this.#stream.isWritable) {
+      const text = this.#next();
+      if (text === undefined) this.#options.expire();
+      if (text === undefined || text === '') return;
+      this.#stream.write(text);
+    }
     if (this.#awaitsDrain || this.#stream.closed) return;
     this.#awaitsDrain = true;
     this.#stream.onDrain(() => {
       this.#awaitsDrain = false;
-      this.#advance();
+      this.advance();
     });
   }
 
-  get #hasMore(): boolean {
-    return !this.#initial.isDone || !this.#waiting.isEmpty;
-  }
-
-  /** @returns whether more may wait */
-  #makeNext(): boolean {
-    const name = this.#initial.next();
-    const waiting = name === undefined ? this.#waiting.take() : undefined;
-    if (name !== undefined) this.#showInitial(name);
-    else if (waiting !== undefined) this.#showWaiting(waiting);
-    else if (this.#marksEnd && !this.#shown?.isConfirming) {
-      this.#marksEnd = false;
-      this.#bookmark(true);
-    } else return false;
-    return true;
-  }
-
-  #showInitial(name: string): void {
-    const { selection } = this.#options;
-    const namespace = this.#confirmed(name);
-    if (namespace === undefined) this.#addUnreviewed(name);
-    else if (selection.matches(namespace)) this.#show('ADDED', namespace);
-  }
-
-  #showWaiting({ name, isShown, gone }: Waiting): void {
-    const { view, selection } = this.#options;
-    if (gone !== undefined) this.#hide(gone);
-    const namespace = view.told(name);
-    if (namespace === undefined || !selection.matches(namespace)) return;
-    if (isShown && gone === undefined) this.#show('MODIFIED', namespace);
-    else this.#add(namespace);
-  }
-
-  #confirmed(name: string): StoredNamespace | undefined {
-    return this.#shown?.allowed.has(name) === false ? undefined : this.#options.view.told(name);
-  }
-
-  /** A name that became visible after the reviews. */
-  #addUnreviewed(name: string): void {
-    const namespace = this.#options.view.told(name);
-    if (namespace !== undefined && this.#shown?.isUnreviewed(name)) this.#add(namespace);
-  }
-
-  /** What the changes concern is told as it is now; all else the client knows. */
-  #replay(changes: readonly LoggedChange[]): void {
-    const { view, selection } = this.#options;
-    for (const name of this.#shown?.allowed ?? []) {
-      const namespace = view.told(name);
-      if (namespace !== undefined && selection.matches(namespace)) this.#shown?.add(name);
-    }
-    for (const name of this.#shown?.revoked ?? []) this.#revoke(name);
-    for (const [name, touched] of touchedBy(changes, view)) {
-      if (!selection.mayMatch(name)) continue;
-      const namespace = this.#confirmed(name);
-      if (namespace !== undefined && selection.matches(namespace))
-        this.#show(touched.isNew ? 'ADDED' : 'MODIFIED', namespace);
-      else if (namespace !== undefined) this.#hide(namespace);
-      // Visible by the index, but not confirmed: its name is not told.
-      else if (view.told(name) !== undefined) this.#addUnreviewed(name);
-      else if (view.hasSeen(name) || view.covers(name))
-        this.#hide(goneNamespace(name, view.tenant, touched.revision));
-      if (touched.byAccess) this.#needsBookmark = true;
-    }
-  }
-
-  /** The API server refuses a name that it has allowed before. */
-  #revoke(name: string): void {
-    const { view, selection, access } = this.#options;
-    if (!selection.mayMatch(name)) return;
-    this.#needsBookmark = true;
-    this.#hide(goneNamespace(name, view.tenant, access.index.revision));
-  }
-
-  /** The API server comes to refuse a name, or to allow it. */
-  #reviewed(name: string, isAllowed: boolean): void {
-    const { view, selection, access } = this.#options;
-    const isShown = this.#shown?.has(name) === true;
-    const namespace = view.told(name);
-    // It is told as it will be then.
-    if (isAllowed === isShown || this.#initial.isPending(name)) return;
-    if (isAllowed && (namespace === undefined || !selection.matches(namespace))) return;
-    this.#needsBookmark = true;
-    const gone = goneNamespace(name, view.tenant, access.index.revision);
-    if (this.#isBehind) this.#wait(name, isShown, isAllowed ? undefined : gone);
-    else if (!isAllowed) this.#hide(gone);
-    else if (namespace !== undefined) this.#show('ADDED', namespace);
-  }
-
-  #changed(change: VisibleChange): void {
-    const { type, namespace, before, revision, cause } = change;
-    // It is told as it will be then.
-    if (this.#initial.isPending(namespace.name)) return;
-    if (cause === 'access') this.#needsBookmark = true;
-    const isShown = this.#isShown(change);
-    const isGone = type === 'DELETED' || !this.#options.selection.matches(namespace);
-    const gone = isGone && isShown ? atRevision(before ?? namespace, revision) : undefined;
-    if (this.#isBehind) this.#wait(namespace.name, isShown, gone);
-    else if (gone !== undefined) this.#hide(gone);
-    else if (!isGone && isShown) this.#show('MODIFIED', namespace);
-    else if (!isGone) this.#add(namespace);
-  }
-
-  get #isBehind(): boolean {
-    return !this.#stream.isWritable || !this.#waiting.isEmpty || this.#pending.length >= PIECE;
-  }
-
-  #isShown({ type, namespace, before }: VisibleChange): boolean {
-    if (this.#shown !== undefined) return this.#shown.has(namespace.name);
-    return type !== 'ADDED' && this.#options.selection.matches(before ?? namespace);
-  }
-
-  /** @param gone undefined if the client is to have it */
-  #wait(name: string, isShown: boolean, gone: StoredNamespace | undefined): void {
-    this.#waiting.add(name, isShown, gone);
-    this.#stream.holds(this.#waiting.bytes);
-    if (this.#pending === '') this.#advanceLater();
-  }
-
-  #add(namespace: StoredNamespace): void {
-    const { view, selection } = this.#options;
-    if (this.#shown === undefined) {
-      this.#show('ADDED', namespace);
-      return;
-    }
-    const { name } = namespace;
-    this.#shown.confirm(name).then(
-      (isConfirmed) => {
-        const current = isConfirmed && !this.#shown?.has(name) ? view.told(name) : undefined;
-        if (current !== undefined) this.#needsBookmark = true;
-        if (current !== undefined && selection.matches(current)) this.#show('ADDED', current);
-        this.#advance();
-      },
-      (error: unknown) => this.#stream.fail(error),
-    );
-  }
-
-  #show(type: 'ADDED' | 'MODIFIED', namespace: StoredNamespace): void {
-    this.#shown?.add(namespace.name);
-    this.#event(type, namespace);
-  }
-
-  #hide(namespace: StoredNamespace): void {
-    this.#shown?.delete(namespace.name);
-    this.#event('DELETED', namespace);
-  }
-
-  #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', namespace: StoredNamespace): void {
-    this.#hasEvents = true;
-    this.#shownRevision = Math.max(this.#shownRevision, namespace.revision);
-    this.#enqueue(type, namespace);
-  }
-
-  #enqueue(type: Parameters<typeof eventText>[0], namespace: StoredNamespace): void {
-    const { form, hasTenants, clock } = this.#options;
-    if (this.#stream.closed) return;
-    // Together with what comes from the same chunk of the index's watch, and one bookmark behind it.
-    if (this.#pending === '') queueMicrotask(() => this.#advance());
-    this.#pending += eventText(type, namespace, this.#isFirst, { form, hasTenants, now: clock.now() });
-    this.#isFirst = false;
-  }
-
-  #flush(): void {
-    const isEarly = this.#shownRevision > this.#options.view.revision;
-    if (!this.#hasMore && this.#hasEvents && (this.#needsBookmark || isEarly)) this.#bookmark();
-    const text = this.#pending;
-    this.#pending = '';
-    if (text !== '') this.#stream.write(text);
-  }
-
-  /** Not while something waits: a client that resumes from there would never learn it. */
-  #bookmark(isEndOfInitialEvents = false): void {
+  /** A bookmark with which the client can go on later; empty if the client lacks something. */
+  lastBookmark(): string {
     const { view, allowsBookmarks } = this.#options;
-    if (!allowsBookmarks || this.#hasMore || this.#shown?.isConfirming) return;
-    this.#hasEvents = false;
+    const isComplete = this.#initialAt >= this.#initial.length && this.#position === view.position;
+    return isComplete && !this.#marksEnd && allowsBookmarks ? this.#bookmark(false) : '';
+  }
+
+  /** @returns empty if the client has everything; undefined if what it lacks is not known any more */
+  #next(): string | undefined {
+    const { view } = this.#options;
+    let text = this.#initialPiece();
+    while (
+      text.length < PIECE &&
+      this.#initialAt >= this.#initial.length &&
+      this.#position !== view.position
+    ) {
+      const changes = view.changesAt(this.#position);
+      if (changes === undefined) return undefined;
+      this.#position += 1;
+      for (const change of changes) text += this.#eventOf(change);
+      this.#needsBookmark = true;
+    }
+    return text === '' ? this.#dueBookmark() : text;
+  }
+
+  #initialPiece(): string {
+    const { selection } = this.#options;
+    let text = '';
+    while (text.length < PIECE && this.#initialAt < this.#initial.length) {
+      const namespace = this.#initial[this.#initialAt];
+      this.#initialAt += 1;
+      if (namespace !== undefined && selection.matches(namespace)) text += this.#event('ADDED', namespace);
+    }
+    if (this.#initialAt >= this.#initial.length) {
+      this.#initial = [];
+      this.#initialAt = 0;
+    }
+    return text;
+  }
+
+  /** In the terms of the selection: what begins or ceases to match comes or goes. */
+  #eventOf({ before, after }: VisibleChange): string {
+    const { selection } = this.#options;
+    const isSame = before?.uid === after?.uid;
+    const had = before !== undefined && selection.matches(before) ? before : undefined;
+    const has = after !== undefined && selection.matches(after) ? after : undefined;
+    if (had !== undefined && has !== undefined && isSame) return this.#event('MODIFIED', has);
+    const gone = had === undefined ? '' : this.#event('DELETED', had);
+    return has === undefined ? gone : `${gone}${this.#event('ADDED', has)}`;
+  }
+
+  #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', namespace: StoredNamespace): string {
+    const text = eventText(type, namespace, this.#isFirst, this.#options.context());
+    this.#isFirst = false;
+    return text;
+  }
+
+  #dueBookmark(): string {
+    const isDue = this.#options.allowsBookmarks && (this.#marksEnd || this.#needsBookmark);
+    return isDue ? this.#bookmark(this.#marksEnd) : '';
+  }
+
+  #bookmark(isEndOfInitialEvents: boolean): string {
+    const { view, revision, context } = this.#options;
+    this.#marksEnd = false;
     this.#needsBookmark = false;
-    this.#bookmarked = view.revision;
-    this.#enqueue('BOOKMARK', bookmarkObject(this.#bookmarked, isEndOfInitialEvents));
-  }
-
-  /** The client may forget the changes that it was told too early to count. */
-  #progressed(revision: number): void {
-    const isTold = this.#shownRevision <= this.#bookmarked || this.#pending !== '';
-    if (!isTold && revision >= this.#shownRevision) this.#bookmark();
-  }
-
-  #tick(): void {
-    const { access, clock, view } = this.#options;
-    this.#timer = clock.after(BOOKMARK_PERIOD, () => {
-      if (access.state(view.subject.cluster.tenant) === 'current') {
-        if (this.#stream.isWritable) this.#bookmark();
-        this.#tick();
-      } else this.#stream.end();
-    });
+    const text = bookmarkText(
+      withDigits(revision(), view.digits),
+      isEndOfInitialEvents,
+      this.#isFirst,
+      context(),
+    );
+    this.#isFirst = false;
+    return text;
   }
 }

@@ -1,12 +1,10 @@
 /**
- * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
- * concern the user. Decisions are due then, and made at the next use, or when `decide` is called for a watch.
- * Requests and watches share it.
+ * The namespaces that one identity may `get`, in the order of their names, and a short history of what has
+ * changed. Requests and watches of the identity share it: a watch is a position in the history.
  */
-import { createHash } from 'node:crypto';
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
-import type { AccessChange, Change, NamespaceChange } from '../../rbac/change.ts';
+import type { Change } from '../../rbac/change.ts';
 import {
   allowedNamespaces,
   isAllowedIn,
@@ -14,252 +12,221 @@ import {
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { intersects, type SubjectKey } from '../../rbac/subject-key.ts';
-import { fingerprintOfSubject, keysOfSubject } from '../subject-changes.ts';
-import { ALL, type Cause, DueDecisions } from './due-decisions.ts';
-import { RemovedNames } from './removed-names.ts';
+import type { AccessFollower } from '../access-changes.ts';
+import { ContentHash } from '../lists/shown-revision.ts';
+import { type Concerns, keysOfSubject } from '../subject-changes.ts';
 
-/** A difference in what the user sees. */
-export interface VisibleChange extends Cause {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** As it was last seen if it is deleted. */
-  readonly namespace: StoredNamespace;
-  /** As it was last seen if it is modified. */
-  readonly before?: StoredNamespace;
+export interface VisibleChange {
+  /** Undefined if the user did not see it. */
+  readonly before: StoredNamespace | undefined;
+  /** Undefined if the user does not see it any more. */
+  readonly after: StoredNamespace | undefined;
 }
 
-/** Of a name in the map and in both sorted arrays; of a group of the user. */
-const NAME_BYTES = 80;
+/** What was decided at once. */
+interface HistoryEntry {
+  readonly digitsBefore: string;
+  readonly changes: readonly VisibleChange[];
+  readonly bytes: number;
+}
+
+/** Of decisions that are due. Stands for all namespaces. */
+const ALL = '';
+/** Beyond it all decisions are made, which costs no more. */
+const MAX_DUE = 64;
+const MAX_HISTORY = 1_000;
+/** Of the objects in the history; a user with rights to write decides how long they are. */
+const MAX_HISTORY_BYTES = 256 * 1024;
+const NAME_BYTES = 16;
 const KEY_BYTES = 100;
+const VIEW_BYTES = 2_000;
 
-export interface VisibleListener {
-  changed(change: VisibleChange): void;
-  /** All decisions that were due are made. */
-  decided(): void;
-}
-
-export class VisibleNamespaces {
-  static #lastGeneration = 0;
+export class VisibleNamespaces implements AccessFollower {
   readonly subject: SubjectByNamespace;
-  readonly tenant: string;
-  readonly keys: ReadonlySet<SubjectKey>;
+  readonly concerns: Concerns;
+  readonly namespacesOf: string;
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
-  readonly #namespaces: Map<string, StoredNamespace>;
-  readonly #removed: RemovedNames;
-  readonly #listeners = new Set<VisibleListener>();
-  readonly #due = new DueDecisions();
-  #isAccessDue = false;
-  #sorted: readonly StoredNamespace[] | undefined;
-  #names: readonly string[] | undefined;
-  #generation = VisibleNamespaces.#nextGeneration();
-  #digest: string | undefined;
-  #identity: string | undefined;
+  readonly #hash = new ContentHash();
+  readonly #due = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+  #sorted: readonly StoredNamespace[];
+  #history: HistoryEntry[] = [];
+  /** Position of the first entry of the history. */
+  #first = 0;
+  #historyBytes = 0;
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
     this.#index = index;
     this.subject = subject;
-    this.tenant = tenant;
-    this.keys = keysOfSubject(subject);
+    this.concerns = { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
+    this.namespacesOf = tenant;
     this.#question = visibleNamespaces(tenant);
-    this.#namespaces = allowedNamespaces(index, subject, this.#question, 'visible');
-    this.#removed = new RemovedNames(index.highestRevision);
+    this.#sorted = [...this.#allowed().values()].sort(byName);
+    for (const namespace of this.#sorted) this.#hash.add(contentOf(namespace));
   }
 
+  /** Never changed: another array takes its place. */
   get sorted(): readonly StoredNamespace[] {
-    this.decide();
-    this.#sorted ??= [...this.#namespaces.keys()].sort().flatMap((name) => this.#namespaces.get(name) ?? []);
     return this.#sorted;
   }
 
-  get names(): readonly string[] {
-    this.decide();
-    this.#names ??= this.sorted.map(({ name }) => name);
-    return this.#names;
+  /** A hash of the names and revisions. */
+  get digits(): string {
+    return this.#hash.digits;
   }
 
-  /** Without the decisions that are due. */
-  get size(): number {
-    return this.#namespaces.size;
+  /** Position behind the last change. */
+  get position(): number {
+    return this.#first + this.#history.length;
   }
 
-  static #nextGeneration(): number {
-    VisibleNamespaces.#lastGeneration += 1;
-    return VisibleNamespaces.#lastGeneration;
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
   }
 
-  /** Of the names, and of whose they are: equal in all replicas that know the same. */
-  get digest(): string {
-    this.decide();
-    this.#digest ??= createHash('sha256')
-      .update(JSON.stringify([fingerprintOfSubject(this.subject), this.names]))
-      .digest('base64url');
-    return this.#digest;
-  }
-
-  /** Equal for the same user with the same groups. */
-  get identity(): string {
-    this.#identity ??= createHash('sha256').update(fingerprintOfSubject(this.subject)).digest('base64url');
-    return this.#identity;
-  }
-
-  /** Another number after each change of the user's access, and of each user, in this process. */
-  get generation(): number {
-    this.decide();
-    return this.#generation;
-  }
-
-  /** Whose memory and decisions they are: the user's tenant, as Stonegate names it. */
-  get account(): string {
-    const { home, tenant } = this.subject.cluster;
-    return home ?? tenant;
-  }
-
-  /** An estimate of the memory, in bytes. */
+  /** An estimate of the memory. */
   get bytes(): number {
-    return this.size * NAME_BYTES + this.keys.size * KEY_BYTES;
+    return (
+      VIEW_BYTES + this.#sorted.length * NAME_BYTES + this.concerns.keys.size * KEY_BYTES + this.#historyBytes
+    );
   }
 
-  /** Whether decisions are due, of which listeners are not told yet. */
-  get isDue(): boolean {
-    return !this.#due.isEmpty;
+  /** @returns the position at which the user saw what has these digits; undefined if that is not known */
+  positionOf(digits: string): number | undefined {
+    if (digits === this.digits) return this.position;
+    const at = this.#history.findLastIndex(({ digitsBefore }) => digitsBefore === digits);
+    return at === -1 ? undefined : this.#first + at;
   }
 
-  /** The revision through which listeners know what the user sees. */
-  get revision(): number {
-    return Math.min(this.#index.revision, this.#due.before);
+  /** @returns the changes that were decided at once; undefined if they are not known any more */
+  changesAt(position: number): readonly VisibleChange[] | undefined {
+    return this.#history[position - this.#first]?.changes;
   }
 
-  /** What listeners know of it: without the decisions that are due. */
-  told(name: string): StoredNamespace | undefined {
-    return this.#namespaces.get(name);
+  /** @param changed called after each change @returns ends it */
+  watch(changed: () => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
   }
 
-  /** Undefined if the user does not see it. */
-  get(name: string): StoredNamespace | undefined {
-    this.decide();
-    return this.#namespaces.get(name);
-  }
-
-  /** Whether a change of the namespace concerns the view; nothing is evaluated for it. */
-  holds(name: string): boolean {
-    return this.#namespaces.has(name);
-  }
-
-  /** Whether the user saw the namespace, and no longer sees it. */
-  hasSeen(name: string): boolean {
-    this.decide();
-    return this.#removed.has(name);
-  }
-
-  /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
-  hasSeenSince(revision: number): boolean {
-    this.decide();
-    return this.#removed.reachBack(revision);
-  }
-
-  /** Whether the user's rights cover the name, also if there is no such namespace. */
-  covers(name: string): boolean {
-    return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name, 'visible');
-  }
-
-  concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
-    return intersects(subjects, this.keys);
-  }
-
-  /** @returns a function that ends the subscription */
-  subscribe(listener: VisibleListener): () => void {
-    this.decide();
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /**
-   * To be called with every change of the tenant, after it is in the index. One change may concern all users,
-   * and a decision takes as many steps as the user has bindings: it is only noted that it is due.
-   */
-  apply(change: Change): void {
-    if (change.kind === 'namespace') this.#applyNamespace(change);
-    else if (this.concerns(change)) {
-      this.#isAccessDue = true;
-      for (const name of change.namespaces)
-        this.#due.add(name, { revision: change.revision, cause: 'access' }, this.size);
+  changed(change: Change): boolean {
+    const names = change.kind === 'namespace' ? [change.namespace.name] : change.namespaces;
+    const mayBeSeen = change.kind === 'access' || change.type === 'ADDED';
+    for (const name of names) if (mayBeSeen || this.#find(name) !== undefined) this.#due.add(name);
+    if (this.#due.size > MAX_DUE) {
+      this.#due.clear();
+      this.#due.add(ALL);
     }
+    return this.#due.size > 0 && this.isWatched;
   }
 
-  /**
-   * Makes the decisions that are due.
-   *
-   * @returns how many
-   */
-  decide(): number {
-    if (this.#due.isEmpty) return 0;
-    const due = this.#due.take();
-    if (this.#isAccessDue) this.#generation = VisibleNamespaces.#nextGeneration();
-    this.#isAccessDue = false;
-    const all = due.get(ALL);
-    const before = this.#namespaces.size;
-    if (all !== undefined) this.#evaluateAll(all.revision);
-    else for (const [name, change] of due) this.#evaluate(name, change, this.covers(name));
-    for (const listener of this.#listeners) listener.decided();
-    return all === undefined ? due.size : this.keys.size + before + this.#namespaces.size;
+  reset(): void {
+    this.#first = this.position + 1;
+    this.#history = [];
+    this.#historyBytes = 0;
+    this.#due.add(ALL);
+    this.decide();
+    this.#tell();
   }
 
-  #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
-    const { name } = namespace;
-    if (type === 'ADDED' && !this.holds(name)) {
-      this.#due.add(name, { revision, cause: 'object' }, this.size);
+  /** Makes the decisions that are due. To be called before anything is read for a request. */
+  decide(): void {
+    if (this.#due.size === 0) return;
+    const changes: VisibleChange[] = [];
+    for (const [name, after] of this.#wanted()) {
+      const before = this.#find(name);
+      if (before !== after) changes.push({ before, after });
+    }
+    this.#due.clear();
+    if (changes.length === 0) return;
+    const digitsBefore = this.digits;
+    this.#apply(changes.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)));
+    const bytes = changes.reduce((sum, { before, after }) => sum + sizeOf(before) + sizeOf(after), 0);
+    this.#history.push({ digitsBefore, changes, bytes });
+    this.#historyBytes += bytes;
+    this.#tell();
+    this.#trim();
+  }
+
+  *#wanted(): Generator<readonly [string, StoredNamespace | undefined]> {
+    if (!this.#due.has(ALL)) {
+      for (const name of this.#due) yield [name, this.#allowedAs(name)];
       return;
     }
-    const due = this.#due.of(name);
-    // The user may have lost it before.
-    if (due !== undefined && type !== 'DELETED') this.#evaluate(name, due, this.covers(name));
-    const known = this.#namespaces.get(name);
-    if (known === undefined) return;
-    if (type === 'DELETED') this.#remove(known, revision, 'object');
-    else {
-      this.#namespaces.set(name, namespace);
-      this.#sorted = undefined;
-      this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
+    const allowed = this.#allowed();
+    for (const { name } of this.#sorted) if (!allowed.has(name)) yield [name, undefined];
+    yield* allowed;
+  }
+
+  #allowed(): Map<string, StoredNamespace> {
+    return allowedNamespaces(this.#index, this.subject, this.#question, 'visible');
+  }
+
+  #allowedAs(name: string): StoredNamespace | undefined {
+    const namespace = this.#index.objectsOf(this.namespacesOf).namespaces.get(name);
+    if (namespace === undefined) return undefined;
+    const user = subjectIn(this.subject, name);
+    return isAllowedIn(this.#index, user, this.#question, name, 'visible') ? namespace : undefined;
+  }
+
+  #find(name: string): StoredNamespace | undefined {
+    const found = this.#sorted[positionIn(this.#sorted, name)];
+    return found?.name === name ? found : undefined;
+  }
+
+  #apply(changes: readonly VisibleChange[]): void {
+    const parts: (readonly StoredNamespace[])[] = [];
+    let from = 0;
+    for (const change of changes) {
+      const { before, after } = change;
+      const at = positionIn(this.#sorted, nameOf(change));
+      parts.push(this.#sorted.slice(from, at), after === undefined ? [] : [after]);
+      from = before === undefined ? at : at + 1;
+      if (before !== undefined) this.#hash.remove(contentOf(before));
+      if (after !== undefined) this.#hash.add(contentOf(after));
+    }
+    parts.push(this.#sorted.slice(from));
+    this.#sorted = parts.flat();
+  }
+
+  #trim(): void {
+    while (this.#history.length > MAX_HISTORY || this.#historyBytes > MAX_HISTORY_BYTES) {
+      this.#historyBytes -= this.#history.shift()?.bytes ?? 0;
+      this.#first += 1;
     }
   }
 
-  #evaluateAll(revision: number): void {
-    const allowed = allowedNamespaces(this.#index, this.subject, this.#question, 'visible');
-    for (const name of new Set([...this.#namespaces.keys(), ...allowed.keys()]))
-      this.#evaluate(name, { revision, cause: 'access' }, allowed.has(name));
+  #tell(): void {
+    for (const changed of [...this.#listeners]) changed();
   }
+}
 
-  #evaluate(name: string, { revision, cause }: Cause, isAllowed: boolean): void {
-    const known = this.#namespaces.get(name);
-    const namespace = this.#index.objectsOf(this.tenant).namespaces.get(name);
-    if (isAllowed && namespace !== undefined) {
-      if (known === undefined) this.#add(namespace, revision, cause);
-    } else if (known !== undefined) this.#remove(known, revision, cause);
+/** The position of the first one whose name is not before it. */
+export function positionIn(sorted: readonly StoredNamespace[], name: string): number {
+  let from = 0;
+  let to = sorted.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
+    else to = middle;
   }
+  return from;
+}
 
-  #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
-    this.#namespaces.set(namespace.name, namespace);
-    this.#removed.delete(namespace.name);
-    this.#forgetNames();
-    this.#tell({ type: 'ADDED', namespace, revision, cause });
-  }
+function contentOf({ name, revision }: StoredNamespace): string {
+  return `${name}/${revision}`;
+}
 
-  #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
-    this.#namespaces.delete(namespace.name);
-    this.#removed.add(namespace.name, this.#index.highestRevision);
-    this.#forgetNames();
-    this.#tell({ type: 'DELETED', namespace, revision, cause });
-  }
+function nameOf({ before, after }: VisibleChange): string {
+  return (after ?? before)?.name ?? '';
+}
 
-  #forgetNames(): void {
-    this.#sorted = undefined;
-    this.#names = undefined;
-    this.#digest = undefined;
-  }
+function sizeOf(namespace: StoredNamespace | undefined): number {
+  return namespace?.json.length ?? 0;
+}
 
-  #tell(change: VisibleChange): void {
-    for (const listener of this.#listeners) listener.changed(change);
-  }
+function byName(one: StoredNamespace, other: StoredNamespace): number {
+  return one.name < other.name ? -1 : 1;
 }

@@ -3,7 +3,6 @@
  * merged. See docs/access.md, "All-namespaces requests".
  */
 
-import { digestOfNamespaces } from '../../access/all-namespaces/all-namespaces.ts';
 import {
   collectPage,
   type MergedPage,
@@ -14,16 +13,16 @@ import {
 import { mergeParts, readListPart } from '../../access/all-namespaces/list-part.ts';
 import {
   type ContinueScope,
+  continueToken,
+  expiredContinue,
   invalidContinue,
-  openContinue,
-  sealContinue,
+  readContinueToken,
 } from '../../access/lists/continue-token.ts';
-import type { TokenSealer } from '../../access/ports.ts';
+import { digitsIn, withDigits } from '../../access/lists/shown-revision.ts';
 import { MAX_MERGED_LIST } from '../../api/memory-bounds.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type ByteBudget, TooLarge } from '../../lib/byte-budget.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
@@ -34,7 +33,6 @@ import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
   readonly fetcher: UpstreamFetcher;
-  readonly sealer: TokenSealer;
   /** For the parts of all lists that are being merged. */
   readonly memory: ByteBudget;
 }
@@ -48,20 +46,20 @@ export async function mergedList(
   request: AllNamespacesRequest,
   options: MergedListOptions,
 ): Promise<UpstreamResponse | undefined> {
-  const { info, namespaces } = request;
-  const access = digestOfNamespaces(namespaces);
-  const scope = scopeOf(request);
-  const from = startOf(request, scope, access, options);
+  const { info, permitted } = request;
+  const { digits } = permitted;
+  const from = startOf(request);
   const lists = new NamespaceLists(request, options);
   try {
     const page = await lists.page(from);
     const [first, ...others] = page.parts;
     if (first === undefined) {
-      if (from !== undefined) throw expired('the namespaces of this list are no longer accessible');
+      if (from !== undefined) throw expiredContinue();
       return undefined;
     }
-    const more = page.next && { continue: sealContinue(options.sealer, scope, { ...page.next, access }) };
-    const metadata = { resourceVersion: page.revision ?? first.revision, ...more };
+    const more = page.next && { continue: continueToken(scopeOf(request), { ...page.next, digits }) };
+    const resourceVersion = withDigits(page.revision ?? first.revision, digits);
+    const metadata = { resourceVersion, ...more };
     const body = mergeParts([first, ...others], metadata);
     const headers = [
       ['Content-Type', JSON_TYPE],
@@ -83,43 +81,24 @@ export async function mergedList(
 }
 
 function scopeOf({ outgoing: { tenant, user }, info, options }: AllNamespacesRequest): ContinueScope {
-  return {
-    kind: 'all-namespaces',
-    user: JSON.stringify([tenant, user.username, user.uid]),
-    path: info.rawPath,
-    selection: [options.labelSelector, options.fieldSelector],
-  };
+  return { tenant, user, path: info.rawPath, options };
 }
 
 /** @returns undefined for the first page */
-function startOf(
-  { options }: AllNamespacesRequest,
-  scope: ContinueScope,
-  access: string,
-  { sealer }: MergedListOptions,
-): MergedPosition | undefined {
-  if (options.continue === '') return undefined;
-  const payload = openContinue(sealer, scope, options.continue);
-  if (!isPosition(payload)) throw invalidContinue();
-  if (payload.access !== access)
-    throw expired(
-      'your access has changed since the list began, so it must be started again without the continue parameter',
-    );
-  return payload;
-}
-
-function isPosition(payload: unknown): payload is MergedPosition & { readonly access: string } {
-  return (
-    isJSONObject(payload) &&
-    typeof payload.namespace === 'string' &&
-    typeof payload.revision === 'string' &&
-    typeof payload.access === 'string' &&
-    (payload.more === undefined || typeof payload.more === 'string')
-  );
-}
-
-function expired(reason: string): StatusError {
-  return new StatusError('ResourceExpired', `The provided continue parameter is too old: ${reason}`);
+function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
+  const { options, permitted, revision: asked } = request;
+  const { continue: token, resourceVersion, resourceVersionMatch } = options;
+  if (token === '') {
+    const isOther = asked !== resourceVersion && digitsIn(resourceVersion) !== permitted.digits;
+    if (resourceVersionMatch === 'Exact' && isOther) throw expiredContinue();
+    return undefined;
+  }
+  const { digits, namespace, revision, more } = readContinueToken(scopeOf(request), token);
+  if (typeof namespace !== 'string' || typeof revision !== 'string') throw invalidContinue();
+  if (!/^[0-9]{1,20}$/.test(revision) || (more !== undefined && typeof more !== 'string'))
+    throw invalidContinue();
+  if (digits !== permitted.digits) throw expiredContinue();
+  return { namespace, revision, ...(more !== undefined && { more }) };
 }
 
 class NamespaceLists {
@@ -133,18 +112,18 @@ class NamespaceLists {
   }
 
   async page(from: MergedPosition | undefined): Promise<MergedPage> {
-    const { namespaces, options } = this.#request;
+    const { permitted, options } = this.#request;
     const limit = options.limit === 0 ? undefined : options.limit;
     const { listsAtRevision } = this.#options.mode;
     const attempts = from === undefined ? 2 : 1;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const page = await collectPage({ namespaces, limit, from, listsAtRevision }, (part) =>
+      const page = await collectPage({ namespaces: permitted.names, limit, from, listsAtRevision }, (part) =>
         this.#list(part),
       );
       if (page !== 'expired') return page;
       this.release();
     }
-    throw expired('the API server no longer has the revision of the list, so it must be started again');
+    throw expiredContinue();
   }
 
   /** @returns releases what is reserved, since the merged list takes as much */
@@ -163,13 +142,14 @@ class NamespaceLists {
 
   async #list({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
     const { fetcher } = this.#options;
+    const { outgoing, info, revision: asked } = this.#request;
     const parameters = {
+      ...(asked !== '0' && { resourceVersion: asked }),
       limit: limit === undefined ? undefined : String(limit),
       continue: more,
       ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
       ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
     };
-    const { outgoing, info } = this.#request;
     const request = await namespaceRequest(outgoing, info, namespace, parameters, this.#options);
     const response = await fetcher.fetch(request, outgoing.exchange.signal).catch(tooLarge);
     switch (response.status) {

@@ -3,6 +3,7 @@
  * path with the namespace in it, sent as the user that the client's own request in that namespace would have.
  */
 
+import type { PermittedNamespaces } from '../../access/all-namespaces/permitted-namespaces.ts';
 import type { ListOptions } from '../../access/lists/list-options.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';
 import type { Account, Sender } from '../../api/upstream-request.ts';
@@ -20,8 +21,9 @@ export interface AllNamespacesRequest {
   readonly outgoing: Outgoing;
   readonly info: ResourceRequest;
   readonly options: ListOptions;
-  /** In which the user may list or watch, in order; at least one. */
-  readonly namespaces: readonly string[];
+  readonly permitted: PermittedNamespaces;
+  /** The client's, without digits; `0` if it has none. */
+  readonly revision: string;
 }
 
 /**

@@ -5,7 +5,6 @@
 import type { ResourceRequest } from '../../api/request-info.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { expiredEvent } from '../response/expired-event.ts';
 
 /** The API server's response to the request for one namespace, which becomes the response to the client. */
 export class UnexpectedNamespaceResponse extends Error {
@@ -30,8 +29,3 @@ export function leftOut(names: readonly string[], { verb, resource }: ResourceRe
   const named = `${names.slice(0, MAX_NAMED).join(', ')}${others}`;
   return [['Warning', `299 stonegate "the API server refuses to ${verb} ${resource} in ${named}: left out"`]];
 }
-
-/** The last event of a watch, after which its client lists again. */
-export const EXPIRED_EVENT = expiredEvent(
-  'too old resource version: the namespaces of this watch have changed, or one of its parts broke off',
-);

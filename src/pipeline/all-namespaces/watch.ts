@@ -2,9 +2,7 @@
  * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
  * merged. It opens the watches; `merged-watch-run.ts` reads them. See docs/access.md.
  */
-
 import { CONCURRENT_PARTS } from '../../access/all-namespaces/collect-page.ts';
-import type { BookmarkHandling } from '../../access/all-namespaces/merge-watches.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import type { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
@@ -13,21 +11,21 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
 import type { StreamedAnswer } from '../response/answer-stream.ts';
 import { relayedResponse } from '../response/relayed-response.ts';
-import { MergedWatchRun, type MergedWatchRunOptions, type OpenPart } from './merged-watch-run.ts';
+import { MergedWatchRun, type MergedWatchRunOptions } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { EXPIRED_EVENT, leftOut, UnexpectedNamespaceResponse } from './response.ts';
+import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
-export interface MergedWatchOptions extends NamespaceRequestOptions {
+export interface MergedWatchOptions
+  extends NamespaceRequestOptions,
+    Pick<
+      MergedWatchRunOptions,
+      'clock' | 'random' | 'logger' | 'access' | 'subjects' | 'lifetimes' | 'changes' | 'subject' | 'question'
+    > {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
   readonly streamer: UpstreamStreamer;
   /** Each namespace counts against the streams of the user and the tenant. */
   readonly streams: Pick<StreamRegistry, 'widen'>;
 }
-
-type RunOptions = Pick<
-  MergedWatchRunOptions,
-  'clock' | 'random' | 'logger' | 'access' | 'permitted' | 'lifetimes' | 'decisions'
->;
 
 /** Of a response that is no watch. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
@@ -38,46 +36,35 @@ const MAX_REFUSAL_BYTES = 256 * 1024;
  *   TenantRateExceeded, StreamLimitExceeded
  */
 export async function mergedWatch(
-  { outgoing, info, options: wanted, namespaces }: AllNamespacesRequest,
-  options: MergedWatchOptions & RunOptions,
+  request: AllNamespacesRequest,
+  options: MergedWatchOptions,
 ): Promise<StreamedAnswer | UpstreamResponse | undefined> {
-  if (outgoing.stream) options.streams.widen(outgoing.stream, namespaces.length);
+  const { outgoing, info, permitted } = request;
+  if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
   const ending = new AbortController();
   const end = () => ending.abort();
   const client = outgoing.exchange.signal;
   client.addEventListener('abort', end, { once: true });
   if (client.aborted) end();
-  const bookmarks = bookmarksOf(options.mode, wanted.allowWatchBookmarks);
-  const open: OpenPart = async (namespace, changes) => {
-    const parameters = {
-      ...changes,
-      allowWatchBookmarks: bookmarks === 'ignore' ? undefined : 'true',
-      timeoutSeconds: undefined,
-      pretty: undefined,
-    };
-    const request = await namespaceRequest(outgoing, info, namespace, parameters, options);
-    return options.streamer.stream(request, ending.signal);
+  const close = () => {
+    client.removeEventListener('abort', end);
+    end();
   };
   try {
-    const opened = await openAll(namespaces, open);
-    const parts = new Map(
-      opened.flatMap(({ name, stream }) => (stream === undefined ? [] : [[name, stream]])),
-    );
+    const opened = await openAll(request, options, ending.signal);
+    const parts = new Map(opened.flatMap(({ name, stream }) => (stream ? [[name, stream]] : [])));
     const [first] = parts.values();
     if (first === undefined) {
-      client.removeEventListener('abort', end);
+      close();
       return undefined;
     }
     const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
     const run = new MergedWatchRun({
       ...options,
-      tenant: outgoing.tenant,
-      namespaces,
+      request,
       parts,
-      open,
-      close: end,
-      timeoutSeconds: wanted.timeoutSeconds,
-      watch: { bookmarks, sendsInitialEvents: wanted.sendInitialEvents === true },
+      close,
+      countsBookmarks: countsBookmarks(options),
     });
     return {
       status: 200,
@@ -88,25 +75,19 @@ export async function mergedWatch(
       ],
       start(stream) {
         run.start(stream);
-        return () => {
-          client.removeEventListener('abort', end);
-          run.stop();
-        };
+        return () => run.stop();
       },
-      expired: () => EXPIRED_EVENT,
     };
   } catch (error) {
-    end();
-    client.removeEventListener('abort', end);
+    close();
     if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     throw error;
   }
 }
 
 /** In Arktos a bookmark is no statement about the watch, and holds an object of any tenant. */
-function bookmarksOf({ watchEvents }: Pick<TenancyMode, 'watchEvents'>, isWanted: boolean): BookmarkHandling {
-  if (watchEvents === 'filtered') return 'ignore';
-  return isWanted ? 'pass' : 'drop';
+function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
+  return mode.watchEvents !== 'filtered';
 }
 
 interface Opened {
@@ -117,9 +98,20 @@ interface Opened {
 }
 
 /** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
-function openAll(namespaces: readonly string[], open: OpenPart): Promise<Opened[]> {
-  return mapWithConcurrency(namespaces, CONCURRENT_PARTS, async (name) => {
-    const stream = await open(name, {});
+function openAll(
+  { outgoing, info, permitted, revision }: AllNamespacesRequest,
+  options: MergedWatchOptions,
+  signal: AbortSignal,
+): Promise<Opened[]> {
+  const parameters = {
+    ...(revision !== '0' && { resourceVersion: revision }),
+    allowWatchBookmarks: countsBookmarks(options) ? 'true' : undefined,
+    timeoutSeconds: undefined,
+    pretty: undefined,
+  };
+  return mapWithConcurrency(permitted.names, CONCURRENT_PARTS, async (name) => {
+    const request = await namespaceRequest(outgoing, info, name, parameters, options);
+    const stream = await options.streamer.stream(request, signal);
     const isRefused = stream.status === 403;
     if (stream.status === 200) return { name, stream, isRefused };
     if (!isRefused && stream.status !== 404)

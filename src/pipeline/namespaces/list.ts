@@ -1,28 +1,35 @@
 /**
- * The filtered list of namespaces: which revision it has, and its pages.
+ * The filtered list of namespaces.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
-import type { ContinueScope } from '../../access/lists/continue-token.ts';
-import { isPretty, responseForm } from '../../access/lists/response-form.ts';
-import { listText } from '../../access/namespaces/namespace-form.ts';
 import {
-  type NamespacePosition,
-  openPosition,
-  sealPosition,
-  selectConfirmedPage,
-  selectPage,
-} from '../../access/namespaces/namespace-list.ts';
+  type ContinueScope,
+  continueToken,
+  expiredContinue,
+  invalidContinue,
+  readContinueToken,
+} from '../../access/lists/continue-token.ts';
+import { isPretty, responseForm } from '../../access/lists/response-form.ts';
+import { digitsIn, hasDigits, withDigits } from '../../access/lists/shown-revision.ts';
+import { listText } from '../../access/namespaces/namespace-form.ts';
+import { selectPage } from '../../access/namespaces/namespace-page.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { waitUntilWatchable } from './missed-changes.ts';
 import {
+  type FilteredNamespacesOptions,
   type NamespacesRequest,
-  type NamespacesState,
-  nameReviews,
   viewOf,
   waitForRevision,
 } from './request.ts';
+
+/** Where a page begins. */
+interface Position {
+  /** Behind this name. */
+  readonly after: string;
+  /** Of the first page, with its digits: all pages have it. */
+  readonly resourceVersion: string;
+}
 
 /**
  * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge,
@@ -30,46 +37,32 @@ import {
  */
 export async function listVisible(
   request: NamespacesRequest,
-  state: NamespacesState,
+  options: FilteredNamespacesOptions,
 ): Promise<UpstreamResponse> {
-  const { outgoing, info, options, tenant } = request;
-  const { clock } = state;
-  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'list', kind: 'Namespace' });
-  const scope = continueScope(request);
-  const { after, revision } =
-    options.continue === ''
-      ? await firstPosition(request, state)
-      : await laterPosition(request, scope, state);
-  const view = viewOf(request, state);
-  // What is read here may change while names are reviewed: the list is then older than what it shows.
-  const { generation, digest } = view;
-  const reviews = nameReviews(request, state);
-  const page =
-    reviews === undefined
-      ? selectPage(view, request.selection, after, options.limit)
-      : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
-          reviews.confirm(names),
-        );
-  state.served.listed(view, revision);
+  const { outgoing, info, tenant, selection } = request;
+  const { continue: token, limit } = request.options;
+  const { headers } = outgoing.exchange;
+  const form = responseForm(headers, info.rawQuery, { verb: 'list', kind: 'Namespace' });
+  if (token === '') await waitForRevision(request, options);
+  const { sorted, digits } = viewOf(request, options);
+  const { after, resourceVersion } = positionOf(request, digits, options);
+  const page = selectPage(sorted, selection, after, limit);
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
-    resourceVersion: String(revision),
-    ...(page.hasMore && {
-      continue: sealPosition(state, scope, { generation, digest }, { after: last, revision }),
-    }),
+    resourceVersion,
+    ...(page.hasMore && { continue: continueToken(scopeOf(request), { after: last, resourceVersion }) }),
   };
-  const context = { form, now: clock.now(), hasTenants: tenant !== '' };
+  const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
   const text = listText(page.namespaces, metadata, context);
-  // At once: many requests may have waited for the same, and each makes its list now.
   const response: UpstreamResponse = {
     status: 200,
     headers: [
       ['Content-Type', JSON_TYPE],
       ['Cache-Control', 'no-cache, private'],
     ],
-    body: Buffer.from(isPretty(outgoing.exchange.headers, info.rawQuery) ? indented(text) : text),
+    body: Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text),
   };
-  return state.responseMemory.charged(outgoing.tenant, response);
+  return options.responseMemory.charged(outgoing.tenant, response);
 }
 
 function indented(text: string): string {
@@ -77,32 +70,29 @@ function indented(text: string): string {
   return `${JSON.stringify(list, null, 2)}\n`;
 }
 
-function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
-  return {
-    kind: 'namespaces',
-    user: JSON.stringify([tenant, outgoing.user.username, outgoing.user.uid]),
-    path: info.rawPath,
-    selection: [options.labelSelector, options.fieldSelector],
-  };
+function scopeOf({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
+  return { tenant, user: outgoing.user, path: info.rawPath, options };
 }
 
-async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<NamespacePosition> {
-  const { resourceVersion = 0, resourceVersionMatch } = request.options;
-  await waitForRevision(resourceVersion, request, state);
-  if (resourceVersionMatch !== 'Exact') await waitUntilWatchable(request, state);
-  const { revision } = state.access.index;
-  if (resourceVersionMatch === 'Exact' && resourceVersion !== revision)
-    throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
-  return { after: '', revision };
-}
-
-async function laterPosition(
+function positionOf(
   request: NamespacesRequest,
-  scope: ContinueScope,
-  state: NamespacesState,
-): Promise<NamespacePosition> {
-  const open = () => openPosition(state, scope, viewOf(request, state), request.options.continue);
-  await waitForRevision(open().revision, request, state);
-  // The user's access may have changed in the meantime.
-  return open();
+  digits: string,
+  { access }: FilteredNamespacesOptions,
+): Position {
+  const { options } = request;
+  const { highestRevision } = access.index;
+  if (options.continue !== '') {
+    const { after, resourceVersion } = readContinueToken(scopeOf(request), options.continue);
+    if (typeof after !== 'string' || typeof resourceVersion !== 'string') throw invalidContinue();
+    if (!hasDigits(resourceVersion, highestRevision)) throw invalidContinue();
+    if (digitsIn(resourceVersion) !== digits) throw expiredContinue();
+    return { after, resourceVersion };
+  }
+  const { resourceVersion: asked, resourceVersionMatch } = options;
+  const isPresent = hasDigits(asked, highestRevision)
+    ? digitsIn(asked) === digits
+    : asked === String(highestRevision);
+  if (resourceVersionMatch === 'Exact' && !isPresent)
+    throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
+  return { after: '', resourceVersion: withDigits(highestRevision, digits) };
 }

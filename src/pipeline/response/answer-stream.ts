@@ -42,11 +42,6 @@ export interface StreamedAnswer {
    * @returns called once when the stream has ended, for whatever reason
    */
   start(stream: AnswerStream): () => void;
-  /**
-   * The last event if Stonegate ends the stream because the user's access has ended or may have changed: it
-   * says that the client cannot go on from what it has.
-   */
-  readonly expired?: () => string;
 }
 
 /** Bytes that may wait for a client without counting against its tenant's memory. */
@@ -75,7 +70,6 @@ export function writeStream(
 class WrittenStream implements AnswerStream {
   readonly #response: Outgoing['exchange']['response'];
   readonly #client;
-  readonly #opened: Outgoing['stream'];
   readonly #ends;
   readonly #reservation;
   readonly #over = Promise.withResolvers<boolean>();
@@ -86,12 +80,10 @@ class WrittenStream implements AnswerStream {
   #held = 0;
   #drained: (() => void)[] = [];
   #stop = () => {};
-  #expired: StreamedAnswer['expired'];
 
   constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
     const { stopping } = exchange;
     this.#response = exchange.response;
-    this.#opened = stream;
     this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
     this.#ends = [
       this.#client,
@@ -102,8 +94,7 @@ class WrittenStream implements AnswerStream {
   }
 
   /** @returns whether the client, or a lack of memory, ended it */
-  run({ start, expired }: Pick<StreamedAnswer, 'start' | 'expired'>): Promise<boolean> {
-    this.#expired = expired;
+  run({ start }: Pick<StreamedAnswer, 'start'>): Promise<boolean> {
     for (const end of this.#ends) end.onCancel(this.#onCancel);
     try {
       const stop = start(this);
@@ -168,8 +159,6 @@ class WrittenStream implements AnswerStream {
   }
 
   readonly #onCancel = (): void => {
-    const isExpired = this.#opened?.cancelled === true && !this.#client.cancelled;
-    if (isExpired && this.#expired !== undefined) this.write(this.#expired());
     this.#finish(this.#client.cancelled);
   };
 

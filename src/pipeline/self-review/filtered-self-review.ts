@@ -19,8 +19,9 @@ export type WouldMerge = (
 
 export interface FilteredReasonOptions {
   readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
-  readonly namespaces: Pick<NamespacesAnswerer, 'wouldFilter'>;
-  readonly wouldMerge: WouldMerge;
+  /** Absent if no lists are filtered. */
+  readonly namespaces?: Pick<NamespacesAnswerer, 'wouldFilter'>;
+  readonly wouldMerge?: WouldMerge;
 }
 
 /**
@@ -41,11 +42,11 @@ export function createFilteredReason(options: FilteredReasonOptions): FilteredRe
       return `the ${verb} is filtered: it has the user's own tenant`;
     if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;
     if (group === '' && resource === 'namespaces')
-      return (await namespaces.wouldFilter(outgoing, verb))
+      return (await namespaces?.wouldFilter(outgoing))
         ? `the ${verb} is filtered: it has the namespaces that the user may get`
         : undefined;
     if ((attributes.namespace ?? '') !== '') return undefined;
-    const merged = await wouldMerge(outgoing, attributes);
+    const merged = (await wouldMerge?.(outgoing, attributes)) ?? false;
     if (typeof merged !== 'boolean') return merged;
     return merged
       ? `the ${verb} is filtered: it has the namespaces in which the user may ${verb} ${resource}`

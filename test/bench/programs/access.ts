@@ -3,7 +3,7 @@
  * the work that no implementation can avoid. Started by `access.ts`.
  */
 import { listText } from '../../../src/access/namespaces/namespace-form.ts';
-import { NamespaceSelection, selectPage } from '../../../src/access/namespaces/namespace-list.ts';
+import { NamespaceSelection, selectPage } from '../../../src/access/namespaces/namespace-page.ts';
 import { VisibleNamespaces } from '../../../src/access/namespaces/visible-namespaces.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/api/rbac-v1.ts';
 import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
@@ -93,11 +93,11 @@ function memoryPerBinding(lists: ListTexts): { index: RBACIndex; bytes: number }
 function lists(index: RBACIndex) {
   const subjects = Array.from({ length: USERS }, (_, user) => uniformSubject(memberOf(user)));
   const views = subjects.map((subject) => new VisibleNamespaces(index, subject, ''));
-  const objects = views.map(({ names }) =>
-    names.map((name) => JSON.parse(index.objectsOf('').namespace(name)?.json ?? '{}')),
-  );
+  const objects = views.map(({ sorted }) => sorted.map(({ json }) => JSON.parse(json)));
   const answer = (view: VisibleNamespaces) =>
-    Buffer.from(listText(selectPage(view, EVERYTHING, '', 0).namespaces, { resourceVersion: '1' }, CONTEXT));
+    Buffer.from(
+      listText(selectPage(view.sorted, EVERYTHING, '', 0).namespaces, { resourceVersion: '1' }, CONTEXT),
+    );
   const serialize = () => {
     for (const items of objects)
       Buffer.from(JSON.stringify({ kind: 'NamespaceList', apiVersion: 'v1', metadata: {}, items }));
@@ -114,7 +114,7 @@ function lists(index: RBACIndex) {
   }, serialize);
   return {
     namespacesPerUser: quantile(
-      views.map(({ size }) => size),
+      views.map(({ sorted }) => sorted.length),
       0.5,
     ),
     first,

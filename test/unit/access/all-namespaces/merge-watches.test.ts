@@ -1,25 +1,46 @@
 /** One watch made of the watches of single namespaces. */
 import fc from 'fast-check';
 import t from 'tap';
-import { MergedWatch } from '../../../../src/access/all-namespaces/merge-watches.ts';
+import { MergedWatch, type MergedWatchOptions } from '../../../../src/access/all-namespaces/merge-watches.ts';
 import { bookmark, event, type WatchEvent } from '../../../support/namespaced-watches.ts';
 
 const line = (one: WatchEvent) => Buffer.from(JSON.stringify(one));
-const BOTH = { bookmarks: 'pass', sendsInitialEvents: false } as const;
+const DIGITS = '12345678';
 
-function passed(merged: MergedWatch, namespace: string, one: WatchEvent): string[] {
-  return merged.take(namespace, line(one)).lines.map(String);
+function merged(namespaces: readonly string[], options: Partial<MergedWatchOptions> = {}): MergedWatch {
+  return new MergedWatch({
+    namespaces,
+    revision: '5',
+    digits: DIGITS,
+    allowsBookmarks: true,
+    marksInitialEvents: false,
+    countsBookmarks: true,
+    ...options,
+  });
 }
 
-t.test('D039 a bookmark passes only when all namespaces have passed its revision', async (t) => {
-  const merged = new MergedWatch(['a', 'b', 'c'], BOTH);
-  t.same(passed(merged, 'a', bookmark(10)), []);
-  t.same(passed(merged, 'a', bookmark(20)), []);
-  t.same(passed(merged, 'b', bookmark(15)), []);
-  t.same(passed(merged, 'c', event('ADDED', 'c', 'p', 30)), [JSON.stringify(event('ADDED', 'c', 'p', 30))]);
-  t.same(passed(merged, 'c', bookmark(12)), [JSON.stringify(bookmark(12))]);
-  t.same(passed(merged, 'c', bookmark(40)), [JSON.stringify(bookmark(15))]);
-  t.same(passed(merged, 'c', bookmark(41)), [], 'not twice');
+/** What the client gets, and the revision of a bookmark behind it. */
+function passed(watch: MergedWatch, namespace: string, one: WatchEvent): (string | undefined)[] {
+  const lines = watch.take(namespace, line(one)).lines.map(String);
+  return [...lines, bookmarked(watch)].filter((text) => text !== undefined);
+}
+
+function bookmarked(watch: MergedWatch): string | undefined {
+  const text = watch.bookmark();
+  if (text === undefined) return undefined;
+  const { type, object }: WatchEvent = JSON.parse(String(text));
+  const { resourceVersion = '', annotations } = object.metadata ?? {};
+  return `${type} ${resourceVersion.replace(DIGITS, '')}${annotations === undefined ? '' : ' end'}`;
+}
+
+t.test('D039 a bookmark has the lowest revision that all namespaces have passed', async (t) => {
+  const watch = merged(['a', 'b', 'c']);
+  const added = { ...event('ADDED', 'c', 'p', 30) };
+  t.same(passed(watch, 'c', added), [JSON.stringify(added), 'BOOKMARK 5']);
+  t.same(passed(watch, 'a', bookmark(10)), []);
+  t.same(passed(watch, 'b', bookmark(15)), ['BOOKMARK 10']);
+  t.same(passed(watch, 'a', bookmark(20)), ['BOOKMARK 15']);
+  t.same(passed(watch, 'c', bookmark(40)), [], 'not twice');
 });
 
 /** Events of a namespace, with rising revisions, some of them bookmarks. */
@@ -36,7 +57,7 @@ t.test(
         fc.infiniteStream(fc.nat()),
         (histories, picks) => {
           const names = histories.map((_, at) => `ns-${at}`);
-          const merged = new MergedWatch(names, BOTH);
+          const watch = merged(names, { revision: '0' });
           const queues = histories.map((steps, at) => {
             let revision = 0;
             return steps.map(({ isBookmark, step }) => {
@@ -57,15 +78,16 @@ t.test(
             if (next === undefined) continue;
             const revision = Number(next.object.metadata?.resourceVersion);
             reached[at] = revision;
-            for (const text of passed(merged, `ns-${at}`, next)) {
-              const got: WatchEvent = JSON.parse(text);
-              if (got.type !== 'BOOKMARK') received.get(got.object.metadata?.namespace ?? '')?.push(got);
-              else {
-                const bookmarked = Number(got.object.metadata?.resourceVersion);
-                t.ok(bookmarked <= Math.min(...reached), 'not ahead');
-                t.ok(bookmarked > last, 'rising');
-                last = bookmarked;
+            for (const text of passed(watch, `ns-${at}`, next)) {
+              const [, mark] = /^BOOKMARK ([0-9]+)$/.exec(text ?? '') ?? [];
+              if (mark === undefined) {
+                const got: WatchEvent = JSON.parse(text ?? '');
+                received.get(got.object.metadata?.namespace ?? '')?.push(got);
+                continue;
               }
+              t.ok(Number(mark) <= Math.min(...reached), 'not ahead');
+              t.ok(Number(mark) >= last, 'never back');
+              last = Number(mark);
             }
           }
           t.same([...received.values()], sent);
@@ -76,57 +98,34 @@ t.test(
   },
 );
 
-t.test(
-  'the bookmark behind the initial events passes when all namespaces have sent theirs, at the lowest',
-  async (t) => {
-    const merged = new MergedWatch(['a', 'b'], { bookmarks: 'pass', sendsInitialEvents: true });
-    t.equal(passed(merged, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
-    t.equal(merged.resumeFrom('a'), undefined, 'not to be resumed before all objects were sent');
-    t.same(passed(merged, 'a', bookmark(100, true)), []);
-    t.same(passed(merged, 'a', bookmark(110)), []);
-    t.same(passed(merged, 'b', bookmark(101, true)), [JSON.stringify(bookmark(100, true))]);
-    t.same(merged.resumeFrom('a'), { revision: '110' });
-    t.same(passed(merged, 'b', bookmark(120)), [JSON.stringify(bookmark(110))]);
-  },
-);
-
-t.test('without the client’s request bookmarks only tell from where a namespace goes on', async (t) => {
-  const merged = new MergedWatch(['a'], { bookmarks: 'drop', sendsInitialEvents: false });
-  t.equal(merged.resumeFrom('a'), 'start');
-  t.same(passed(merged, 'a', bookmark(10)), []);
-  t.same(merged.resumeFrom('a'), { revision: '10' });
-  t.same(passed(merged, 'a', event('ADDED', 'a', 'p', 9)), [JSON.stringify(event('ADDED', 'a', 'p', 9))]);
-  t.same(merged.resumeFrom('a'), { revision: '10' }, 'the highest');
+t.test('the bookmark behind the initial events comes when all namespaces have sent theirs', async (t) => {
+  const watch = merged(['a', 'b'], { revision: undefined, marksInitialEvents: true });
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
+  t.same(passed(watch, 'a', bookmark(100, true)), []);
+  t.same(passed(watch, 'a', bookmark(110)), []);
+  t.same(passed(watch, 'b', bookmark(101, true)), ['BOOKMARK 101 end']);
+  t.same(passed(watch, 'b', bookmark(120)), ['BOOKMARK 110']);
 });
 
-t.test('Arktos’ bookmarks are of no use and never pass', async (t) => {
-  const merged = new MergedWatch(['a'], { bookmarks: 'ignore', sendsInitialEvents: false });
-  t.same(passed(merged, 'a', bookmark(10)), []);
-  t.equal(merged.resumeFrom('a'), 'start');
+t.test('objects that a watch begins with say nothing about how far it is', async (t) => {
+  const watch = merged(['a'], { revision: undefined });
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
+  t.same(passed(watch, 'a', bookmark(95)), ['BOOKMARK 95']);
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 97)).at(-1), 'BOOKMARK 97');
 });
 
-t.test('nothing passes of a namespace that was removed, and no bookmark any more', async (t) => {
-  const merged = new MergedWatch(['a', 'b'], BOTH);
-  passed(merged, 'a', bookmark(10));
-  merged.remove('b');
-  t.same(passed(merged, 'b', event('ADDED', 'b', 'p', 11)), []);
-  t.same(passed(merged, 'a', bookmark(12)), []);
-  t.equal(passed(merged, 'a', event('ADDED', 'a', 'p', 13)).length, 1);
-  t.equal(merged.resumeFrom('b'), undefined);
-});
-
-t.test('before a clean end only events up to the highest that was sent pass', async (t) => {
-  const merged = new MergedWatch(['a', 'b'], BOTH);
-  passed(merged, 'a', event('ADDED', 'a', 'p', 20));
-  merged.finish();
-  t.equal(passed(merged, 'b', event('ADDED', 'b', 'p', 19)).length, 1, 'the client resumes behind it');
-  t.equal(passed(merged, 'b', event('ADDED', 'b', 'p', 21)).length, 0, 'the client gets it when it resumes');
+t.test('a client that has not asked for bookmarks gets none; Arktos’ own do not count', async (t) => {
+  const silent = merged(['a'], { allowsBookmarks: false });
+  t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
+  const arktos = merged(['a'], { countsBookmarks: false });
+  t.same(passed(arktos, 'a', bookmark(10)), []);
+  t.equal(passed(arktos, 'a', event('ADDED', 'a', 'p', 8)).at(-1), 'BOOKMARK 8');
 });
 
 t.test('an error of the API server passes and ends the watch; other lines are refused', async (t) => {
-  const merged = new MergedWatch(['a'], BOTH);
+  const watch = merged(['a']);
   const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
-  t.same(merged.take('a', error), { lines: [error], isOver: true });
+  t.same(watch.take('a', error), { lines: [error], isOver: true });
   for (const text of [
     '',
     'x',
@@ -135,5 +134,5 @@ t.test('an error of the API server passes and ends the watch; other lines are re
     '{"type":"BOOKMARK","object":{}}',
     '[1]',
   ])
-    t.throws(() => merged.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
+    t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
 });

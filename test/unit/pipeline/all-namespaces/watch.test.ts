@@ -1,13 +1,12 @@
 /** Watches of all namespaces, of a user who may watch in some. */
 import { setImmediate as tick } from 'node:timers/promises';
 import t from 'tap';
-import { type DecidingWatch, WatchDecisions } from '../../../../src/access/all-namespaces/watch-decisions.ts';
+import { contentDigits } from '../../../../src/access/lists/shown-revision.ts';
 import type { StoredObject } from '../../../../src/api/rbac-v1.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { StreamRegistry } from '../../../../src/flowcontrol/stream-registry.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
-import { TurnQueue } from '../../../../src/lib/turn-queue.ts';
 import type { StreamedAnswer } from '../../../../src/pipeline/response/answer-stream.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
@@ -29,42 +28,31 @@ import {
 } from '../../../support/rbac-objects.ts';
 import { streamFacts } from '../../../support/stream-facts.ts';
 
-const PODS = '/api/v1/pods?watch=1&resourceVersion=5';
+/** From the revision of a list of these namespaces. */
+function podsOf(...names: readonly string[]): string {
+  return `/api/v1/pods?watch=1&resourceVersion=5${contentDigits(names)}`;
+}
+
+const PODS = podsOf('a', 'b', 'c');
 
 interface Options {
   readonly objects?: readonly StoredObject[];
-  /** What happens in another turn, if decisions are made one in each. */
-  readonly turns?: (() => void)[];
   readonly mode?: TenancyMode;
   readonly streams?: StreamRegistry;
 }
 
 function watchSite(options: Options = {}) {
-  const { objects = podReader(['a', 'b', 'c']), mode = sharedMode, turns, streams } = options;
+  const { objects = podReader(['a', 'b', 'c']), mode = sharedMode, streams } = options;
   const watches = createWatches();
   const index = accessIndexOf(...objects);
-  const decisions =
-    turns &&
-    new WatchDecisions(
-      index.index,
-      new TurnQueue<DecidingWatch>({
-        stepsPerTurn: 1,
-        run: (watch) => watch.decide(),
-        nextTurn: (action) => turns.push(action),
-      }),
-    );
-  const changes = {
-    streamer: watches.streamer,
-    ...(decisions && { decisions }),
-    ...(streams && { streams }),
-  };
+  const changes = { streamer: watches.streamer, ...(streams && { streams }) };
   const site = allNamespacesSite({ index, mode, changes });
   async function answer(target = PODS) {
     return site.answerer.answer(site.outgoing(target));
   }
   async function open(target = PODS): Promise<StreamedAnswer> {
     const answered = await answer(target);
-    if (answered === undefined || 'body' in answered) throw new Error(`no stream: ${answered?.status}`);
+    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
     return answered;
   }
   function binding(place: string): StoredObject {
@@ -77,14 +65,14 @@ function watchSite(options: Options = {}) {
 
 t.test('a user gets the events of the namespaces in which they may watch, each unchanged', async (t) => {
   const site = watchSite({ objects: [...podReader(['a', 'b']), namespace('c')] });
-  const answer = await site.open(`${PODS}&labelSelector=app%3Dx&timeoutSeconds=300`);
+  const answer = await site.open(`${podsOf('a', 'b')}&labelSelector=app%3Dx&timeoutSeconds=300`);
   t.equal(headerValue(answer.headers, 'stonegate-filtered'), 'rbac');
   t.equal(headerValue(answer.headers, 'content-type'), 'application/json');
   t.same(
     site.opened.map(({ target }) => target),
     ['a', 'b'].map(
       (name) =>
-        `/api/v1/namespaces/${name}/pods?watch=1&resourceVersion=5&labelSelector=app%3Dx&allowWatchBookmarks=true`,
+        `/api/v1/namespaces/${name}/pods?watch=1&labelSelector=app%3Dx&resourceVersion=5&allowWatchBookmarks=true`,
     ),
   );
   const client = readWatch(answer);
@@ -122,35 +110,61 @@ t.test('the legacy prefix /watch/ is served in the same way', async (t) => {
   client.leave();
 });
 
-t.test(
-  'D039 bookmarks pass when all namespaces have passed them, and only if the client wants them',
-  async (t) => {
-    const site = watchSite();
-    const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
-    site.send('a', bookmark(10));
-    site.send('b', bookmark(9));
-    site.send('a', event('ADDED', 'a', 'p', 11));
-    await client.until(['ADDED a/p']);
-    site.send('c', bookmark(12));
-    await client.until(['ADDED a/p', 'BOOKMARK 9']);
-    client.leave();
-    const other = watchSite({ objects: podReader(['a']) });
-    const silent = readWatch(await other.open());
-    other.send('a', bookmark(10), event('ADDED', 'a', 'p', 11));
-    await silent.until(['ADDED a/p']);
-    t.notOk(silent.ended);
-    silent.leave();
-  },
-);
+t.test('D039 a bookmark follows what passes, at the revision that all namespaces have passed', async () => {
+  const digits = contentDigits(['a', 'b', 'c']);
+  const site = watchSite();
+  const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
+  site.send('a', event('ADDED', 'a', 'p', 11));
+  await client.until(['ADDED a/p', `BOOKMARK 5${digits}`]);
+  site.send('b', bookmark(9));
+  site.send('c', bookmark(12));
+  await client.until(['ADDED a/p', `BOOKMARK 5${digits}`, `BOOKMARK 9${digits}`]);
+  client.leave();
+  const silent = readWatch(await site.open());
+  site.send('a', bookmark(10), event('ADDED', 'a', 'p', 11));
+  await silent.until(['ADDED a/p']);
+  silent.leave();
+});
 
-t.test('in arktos mode no bookmarks are requested, and none pass', async (t) => {
+t.test('in arktos mode no bookmarks are requested; Stonegate’s own follow events', async (t) => {
   const mode = createArktosMode({ systemTenant: 'system', domains: {} });
   const site = watchSite({ objects: podReader(['a'], 'acme'), mode });
-  const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
+  const client = readWatch(await site.open(`${podsOf('a')}&allowWatchBookmarks=true`));
   t.equal(site.opened[0]?.target, '/api/v1/tenants/acme/namespaces/a/pods?watch=1&resourceVersion=5');
-  site.send('a', bookmark(10), event('ADDED', 'a', 'p', 11));
-  await client.until(['ADDED a/p']);
+  site.send('a', bookmark(10));
+  site.send('a', event('ADDED', 'a', 'p', 11));
+  await client.until(['ADDED a/p', `BOOKMARK 11${contentDigits(['a'])}`]);
   client.leave();
+});
+
+t.test('a watch from a revision that is of no list of the same namespaces is 410', async (t) => {
+  const site = watchSite();
+  for (const revision of ['5', '500', `5${contentDigits(['a', 'b'])}`, `700${contentDigits(['a', 'd'])}`]) {
+    const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${revision}`));
+    t.same(client.events, ['ERROR 410'], revision);
+    t.ok(client.ended);
+  }
+  t.same(site.opened, [], 'the API server is not asked');
+  const list = JSON.parse(String((await site.get())?.body));
+  t.equal(list.metadata.resourceVersion, `500${contentDigits(['a', 'b', 'c'])}`);
+});
+
+t.test('a user who may list in a namespace and not watch gets the API server’s refusal', async (t) => {
+  const [a, b] = [namespace('a'), namespace('b')];
+  const lister = clusterRole('lister', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
+  const bound = roleBinding('b', 'lister', 'ClusterRole/lister', [user('acme:alice')]);
+  const site = watchSite({ objects: [...podReader(['a']), a, b, lister, bound] });
+  t.equal((await site.get())?.status, 200);
+  t.equal(await site.answer(podsOf('a', 'b')), undefined);
+});
+
+t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
+  const site = watchSite();
+  site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')]));
+  const listed = `${site.index.highestRevision}${contentDigits(['a', 'b', 'c'])}`;
+  const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${listed}`));
+  t.same(client.events, ['ERROR 410']);
+  t.equal(await site.answer('/api/v1/pods?watch=1&resourceVersion=500'), undefined);
 });
 
 t.test(
@@ -165,30 +179,35 @@ t.test(
     site.send('a', event('ADDED', 'a', 'p', 6), bookmark(20, true));
     await client.until(['ADDED a/p']);
     site.send('b', event('ADDED', 'b', 'q', 7), bookmark(21, true));
-    await client.until(['ADDED a/p', 'ADDED b/q', 'BOOKMARK 20 end']);
+    await client.until(['ADDED a/p', 'ADDED b/q', `BOOKMARK 20${contentDigits(['a', 'b'])} end`]);
     t.notOk(client.ended);
     client.leave();
   },
 );
 
-t.test('D040 a watch that the API server ends goes on from its last revision', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.send('b', event('ADDED', 'b', 'q', 7), bookmark(30));
-  await client.until(['ADDED b/q']);
-  await tick();
-  site.clock.advance(1_800_000);
-  site.latest('b').end();
-  await eventually(() => site.opened.length === 4);
-  t.equal(
-    site.opened[3]?.target,
-    '/api/v1/namespaces/b/pods?watch=1&resourceVersion=30&allowWatchBookmarks=true',
-  );
-  site.send('b', event('MODIFIED', 'b', 'q', 31));
-  site.send('a', event('ADDED', 'a', 'p', 32));
-  await client.until(['ADDED b/q', 'MODIFIED b/q', 'ADDED a/p']);
-  client.leave();
-});
+t.test(
+  'D040 when the watch of one namespace ends or breaks off, the client goes on from its bookmark',
+  async (t) => {
+    const ends: ((site: ReturnType<typeof watchSite>) => void)[] = [
+      (site) => site.latest('b').end(),
+      (site) => site.latest('b').destroy(new Error('broke off')),
+      (site) => site.latest('b').end('{"type":"ADDED"'),
+      (site) => site.latest('b').write('garbage\n'),
+      (site) => site.latest('b').write(Buffer.alloc(17 * 1024 * 1024, 'x')),
+    ];
+    for (const end of ends) {
+      const site = watchSite();
+      const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
+      site.send('b', event('ADDED', 'b', 'q', 7));
+      const seen = ['ADDED b/q', `BOOKMARK 5${contentDigits(['a', 'b', 'c'])}`];
+      await client.until(seen);
+      end(site);
+      await eventually(() => client.ended);
+      t.same(client.events, seen);
+      t.ok(site.areClosed());
+    }
+  },
+);
 
 t.test('D040 all watches at the API server are closed at once when the client leaves', async (t) => {
   const site = watchSite();
@@ -210,36 +229,6 @@ t.test(
   },
 );
 
-t.test('a watch that ends at once, breaks off, or cannot go on ends all with 410', async (t) => {
-  const down = new StatusError('UpstreamUnavailable', 'down');
-  const ends: ((site: ReturnType<typeof watchSite>) => void)[] = [
-    (site) => site.latest('b').end(),
-    (site) => site.latest('b').destroy(new Error('broke off')),
-    (site) => site.latest('b').end('{"type":"ADDED"'),
-    (site) => site.latest('b').write('garbage\n'),
-    (site) => site.latest('b').write(Buffer.alloc(17 * 1024 * 1024, 'x')),
-    (site) => {
-      site.clock.advance(60_000);
-      site.faults.set('b', down);
-      site.latest('b').end();
-    },
-    (site) => {
-      site.clock.advance(60_000);
-      site.faults.set('b', { status: 403 });
-      site.latest('b').end();
-    },
-  ];
-  for (const end of ends) {
-    const site = watchSite();
-    const client = readWatch(await site.open());
-    await tick();
-    end(site);
-    await client.until(['ERROR 410']);
-    t.ok(client.ended);
-    t.ok(site.areClosed());
-  }
-});
-
 t.test('an error event of one namespace passes and ends the watch', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
@@ -255,12 +244,12 @@ t.test(
     const site = watchSite();
     const client = readWatch(await site.open());
     site.delete(site.binding('b'));
-    t.ok(site.latest('b').destroyed, 'closed at once');
+    site.send('b', event('ADDED', 'b', 'q', 600));
+    await tick();
+    t.ok(site.areClosed(), 'closed at once');
     t.notOk(client.ended, 'the clients of many watches do not return at once');
-    site.send('a', event('ADDED', 'a', 'p', 600));
-    await client.until(['ADDED a/p']);
     site.clock.advance(5_000);
-    await client.until(['ADDED a/p', 'ERROR 410']);
+    await client.until(['ERROR 410']);
     t.ok(client.ended);
   },
 );
@@ -281,6 +270,7 @@ t.test(
       const site = watchSite();
       const client = readWatch(await site.open());
       change(site);
+      await tick();
       site.clock.advance(5_000);
       await client.until(['ERROR 410']);
       t.ok(client.ended);
@@ -294,6 +284,7 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   site.put(namespace('d'));
   site.put(roleBinding('d', 'of-bob', 'ClusterRole/pod-reader', [user('acme:bob')]));
   site.put(roleBinding('a', 'again', 'ClusterRole/pod-reader', [user('acme:alice')]));
+  await tick();
   site.clock.advance(10_000);
   t.same(client.events, []);
   t.notOk(client.ended);
@@ -308,9 +299,11 @@ t.test(
     site.put(namespace('d'));
     const everyone = [group('system:authenticated')];
     const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
+    await tick();
     site.clock.advance(5_000);
     await site.get();
     site.delete(binding);
+    await tick();
     site.clock.advance(5_000);
     t.same(client.events, []);
     t.notOk(client.ended);
@@ -319,7 +312,7 @@ t.test(
   },
 );
 
-t.test('many changes of other namespaces are looked at together, and only those namespaces', async (t) => {
+t.test('many changes are looked at together', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
   const { index } = site.access;
@@ -329,7 +322,7 @@ t.test('many changes of other namespaces are looked at together, and only those 
   for (let at = 0; at < 100; at += 1)
     site.put(roleBinding('d', `other-${at}`, 'ClusterRole/none', [user('acme:alice')]));
   t.equal(readings().length, 0, 'the changes cost nothing');
-  site.clock.advance(5_000);
+  await tick();
   const { length } = readings();
   t.ok(length > 0 && length < 10, `${length} readings for one decision`);
   t.notOk(client.ended);
@@ -341,38 +334,30 @@ t.test('a change while the watches are opened counts', async (t) => {
   const answer = await site.open();
   site.delete(site.binding('b'));
   const client = readWatch(answer);
-  t.ok(site.latest('b').destroyed);
+  t.ok(site.areClosed());
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
 });
 
-t.test('after a reload the watch ends with 410', async (t) => {
+t.test('a watch ends with the index that it follows, and its client resumes at another', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
   site.access.stop();
-  site.clock.advance(5_000);
-  await client.until(['ERROR 410']);
+  t.ok(client.ended);
+  t.same(client.events, []);
   t.ok(site.areClosed());
 });
 
-t.test('a watch lasts as long as the client wants, and ends cleanly with what is on its way', async (t) => {
+t.test('a watch lasts as long as the client wants, or as the API server’s', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open(`${PODS}&timeoutSeconds=60`));
-  site.send('a', event('ADDED', 'a', 'p', 20));
-  await client.until(['ADDED a/p']);
   site.clock.advance(60_000);
-  site.send('b', event('ADDED', 'b', 'q', 19), event('ADDED', 'b', 'r', 21));
-  await client.until(['ADDED a/p', 'ADDED b/q']);
-  site.clock.advance(1_000);
   t.ok(client.ended);
-  t.same(client.events, ['ADDED a/p', 'ADDED b/q']);
   const endless = watchSite();
   const other = readWatch(await endless.open());
   endless.clock.advance(2_600_000);
   t.notOk(other.ended);
   endless.clock.advance(3_600_000);
-  await tick();
-  endless.clock.advance(1_000);
   t.ok(other.ended);
 });
 
@@ -381,7 +366,7 @@ t.test(
   async (t) => {
     const site = watchSite({ objects: podReader(['a', 'b']) });
     site.faults.set('b', { status: 403 });
-    const answer = await site.open();
+    const answer = await site.open(podsOf('a', 'b'));
     t.match(
       headerValue(answer.headers, 'warning'),
       /299 stonegate "the API server refuses to watch pods in b/,
@@ -391,14 +376,14 @@ t.test(
     await client.until(['ADDED a/p']);
     client.leave();
     site.faults.set('a', { status: 403 });
-    t.equal(await site.answer(), undefined);
+    t.equal(await site.answer(podsOf('a', 'b')), undefined);
   },
 );
 
 t.test('a namespace that is gone when its watch is opened is left out', async (t) => {
   const site = watchSite({ objects: podReader(['a', 'b']) });
   site.faults.set('b', { status: 404 });
-  const answer = await site.open();
+  const answer = await site.open(podsOf('a', 'b'));
   t.equal(headerValue(answer.headers, 'warning'), undefined, 'nothing is refused');
   const client = readWatch(answer);
   site.send('a', event('ADDED', 'a', 'p', 6));
@@ -411,8 +396,8 @@ t.test('another response of one namespace is the response, and no watch stays op
   const body = '{"kind":"Status","code":422}';
   site.faults.set('b', { status: 422, body });
   const answered = await site.answer();
-  t.equal(answered?.status, 422);
-  t.ok(answered && 'body' in answered && String(answered.body) === body);
+  if (answered === undefined || !('body' in answered)) throw new Error('no response');
+  t.same([answered.status, String(answered.body)], [422, body]);
   t.ok(
     site.opened.filter(({ namespace: name }) => name !== 'b').every(({ body: { destroyed } }) => destroyed),
   );
@@ -424,7 +409,7 @@ t.test('another response of one namespace is the response, and no watch stays op
 
 t.test('more namespaces than the limit of watches are refused', async (t) => {
   const site = watchSite({ objects: podReader(Array.from({ length: 21 }, (_, at) => `ns-${at}`)) });
-  await t.rejects(site.answer(), {
+  await t.rejects(site.answer('/api/v1/pods?watch=1'), {
     code: 'TooManyNamespaces',
     message: /can watch resource "pods" in 21 namespaces, but one request is sent to 20 at most/,
   });
@@ -434,7 +419,7 @@ t.test('more namespaces than the limit of watches are refused', async (t) => {
 t.test('the watch ends if the roles of a user, which are looked up, change', async (t) => {
   const watches = createWatches();
   const granted = { a: ['project-a'], b: ['project-b'] };
-  const rules = [{ verbs: ['watch'], apiGroups: [''], resources: ['pods'] }];
+  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
   const site = allNamespacesSite({
     objects: [
       clusterRole('pod-reader', rules),
@@ -453,89 +438,53 @@ t.test('the watch ends if the roles of a user, which are looked up, change', asy
     },
     changes: { streamer: watches.streamer },
   });
-  const answered = await site.answerer.answer(site.outgoing(PODS));
-  if (answered === undefined || 'body' in answered) throw new Error('no stream');
+  const answered = await site.answerer.answer(site.outgoing(podsOf('a', 'b')));
+  if (answered === undefined || !('start' in answered)) throw new Error('no stream');
   const client = readWatch(answered);
   site.clock.advance(60_000);
   await tick();
   t.notOk(client.ended);
   granted.b = [];
   site.clock.advance(60_000);
-  await eventually(() => watches.latest('b').destroyed);
-  t.notOk(watches.latest('a').destroyed);
+  await eventually(() => watches.areClosed());
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
 });
 
 t.test('the API server is read no faster than the client reads', async (t) => {
   const site = watchSite({ objects: podReader(['a', 'b']) });
-  const client = readWatch(await site.open());
-  client.stream.pause();
+  const client = readWatch(await site.open(podsOf('a', 'b')));
   const line = `${JSON.stringify(event('ADDED', 'a', 'p', 6))}\n`;
   const piece = line.repeat(1_000);
+  client.stream.pause();
   let pieces = 0;
   while (site.latest('a').write(piece)) pieces += 1;
   await tick();
   t.equal(client.text, '');
   t.notOk(site.latest('a').write(piece), 'the response waits, and so does its connection');
-  await eventually(() => {
-    site.clock.advance(1_000);
-    return client.stream.held > 0;
-  });
   client.stream.resume();
   const all = line.length * 1_000 * (pieces + 2);
   await eventually(() => client.text.length === all);
-  t.equal(client.stream.held, 0);
   t.notOk(client.ended);
-  site.send('b', event('ADDED', 'b', 'q', 7));
-  await eventually(() => client.text.length > all);
   client.leave();
   t.ok(site.areClosed());
 });
 
-t.test('a client for which there is no memory is disconnected, and its watches are closed', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open(), { room: 1_000 });
-  client.stream.pause();
-  site.latest('a').write('x'.repeat(5_000));
-  site.latest('a').write('x'.repeat(5_000));
-  await eventually(() => {
-    site.clock.advance(1_000);
-    return client.ended;
-  });
-  t.ok(site.areClosed());
-});
-
-t.test('the watch ends at the next look if the index no longer counts', async (t) => {
-  const watches = createWatches();
-  const site = allNamespacesSite({
-    objects: podReader(['a']),
-    changes: { streamer: watches.streamer },
-  });
-  const open = async () => {
-    const answered = await site.answerer.answer(site.outgoing(PODS));
-    if (answered === undefined || 'body' in answered) throw new Error('no stream');
-    return readWatch(answered);
-  };
-  const client = await open();
+t.test('the watch ends at the next look if the index is not current', async (t) => {
+  const site = watchSite({ objects: podReader(['a']) });
+  const client = readWatch(await site.open(podsOf('a')));
   site.becomeStale();
-  site.clock.advance(60_000);
   await tick();
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
-  t.ok(watches.areClosed());
+  t.ok(site.areClosed());
 });
 
-t.test('after a reload the watch ends cleanly, and its connections are not used again', async (t) => {
+t.test('after a reload the watch ends cleanly', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
-  site.clock.advance(60_000);
   site.replace();
-  site.latest('b').end();
-  await tick();
-  t.equal(site.opened.length, 3, 'the watch of a namespace that ends is not opened again');
   site.clock.advance(5_000);
-  site.clock.advance(1_000);
   t.ok(client.ended);
   t.same(client.events, [], 'the client resumes');
   t.ok(site.areClosed());
@@ -560,8 +509,8 @@ t.test('if the roles cannot be looked up again', async (t) => {
       },
       changes: { streamer: watches.streamer },
     });
-    const answered = await site.answerer.answer(site.outgoing(PODS));
-    if (answered === undefined || 'body' in answered) throw new Error('no stream');
+    const answered = await site.answerer.answer(site.outgoing(podsOf('a')));
+    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
     const client = readWatch(answered);
     lookUp.fails = true;
     site.clock.advance(60_000);
@@ -577,33 +526,4 @@ t.test('if the roles cannot be looked up again', async (t) => {
   const refused = await open(new StatusError('IdentityUnusable', 'no such user'));
   refused.site.clock.advance(5_000);
   await refused.client.until(['ERROR 410']);
-
-  const error = new TypeError('a defect');
-  const broken = await open(error);
-  t.equal(broken.client.stream.error, error, 'the watch breaks off, its error reaches the log');
 });
-
-t.test(
-  'a change that concerns many watches is decided for each in turn, and no event is too late',
-  async (t) => {
-    const turns: (() => void)[] = [];
-    const site = watchSite({ turns });
-    const bookmarks = `${PODS}&allowWatchBookmarks=true`;
-    const first = readWatch(await site.open(bookmarks));
-    const second = readWatch(await site.open(bookmarks));
-    const third = readWatch(await site.open(bookmarks));
-    const ofThird = site.opened.slice(-3);
-    const ofSecond = site.opened.slice(3, 6);
-    site.delete(site.binding('a'));
-    const [partA, partB] = ofSecond;
-    partA?.body.write(`${JSON.stringify(event('ADDED', 'a', 'p', 11))}\n`);
-    for (const { body } of ofSecond) body.write(`${JSON.stringify(bookmark(20))}\n`);
-    partB?.body.write(`${JSON.stringify(event('ADDED', 'b', 'q', 21))}\n`);
-    await second.until(['ADDED b/q']);
-    t.notOk(ofThird[0]?.body.destroyed, 'nothing is decided yet for a watch without events');
-    while (turns.length > 0) turns.shift()?.();
-    t.ok(ofThird[0]?.body.destroyed);
-    site.clock.advance(5_000);
-    for (const client of [first, second, third]) t.equal(client.events.at(-1), 'ERROR 410');
-  },
-);

@@ -1,13 +1,11 @@
 /** Stonegate's own streams: what a client that does not read costs, and how each of them ends. */
 import t from 'tap';
-import { OpenStream, StreamCredential } from '../../../../src/flowcontrol/open-stream.ts';
 import { ResponseMemory } from '../../../../src/flowcontrol/response-memory.ts';
 import { type AnswerStream, writeStream } from '../../../../src/pipeline/response/answer-stream.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import { streamFacts } from '../../../support/stream-facts.ts';
 
 const KIB = 1_024;
 const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
@@ -101,46 +99,3 @@ t.test('an unexpected error breaks the stream off, and is reported to what logs 
   t.equal(state.stopped, 1);
   t.equal(memory.reserved, 0);
 });
-
-t.test(
-  'a stream that Stonegate ends because access has changed ends with an event that says so',
-  async (t) => {
-    for (const [cause, expected] of [
-      ['changed', 'first\nexpired\n'],
-      ['stopping', 'first\n'],
-    ] as const) {
-      const stopping = new AbortController();
-      const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1' });
-      let written = '';
-      const response = Object.create(exchange.response, {
-        write: {
-          value(chunk: Buffer) {
-            written += String(chunk);
-            return true;
-          },
-        },
-      });
-      const outgoing = outgoingOf(mode, keystoneIdentity('alice'), {
-        ...exchange,
-        response,
-        stopping: stopping.signal,
-      });
-      const facts = streamFacts();
-      const opened = new OpenStream(facts, new StreamCredential('key', facts), 0, 0);
-      const answer = {
-        status: 200,
-        headers: [],
-        expired: () => 'expired\n',
-        start(stream: AnswerStream) {
-          stream.write('first\n');
-          return () => {};
-        },
-      };
-      const result = writeStream({ ...outgoing, stream: opened }, answer, new ResponseMemory(), undefined);
-      if (cause === 'changed') opened.end('changed');
-      else stopping.abort();
-      t.match(await result, { aborted: false });
-      t.equal(written, expected, cause);
-    }
-  },
-);

@@ -20,7 +20,9 @@ import {
 } from '../../../support/rbac-objects.ts';
 
 const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
-const LISTER = clusterRole('lister', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['list'] }]);
+const LISTER = clusterRole('lister', [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+]);
 const bound = roleBinding('a', 'view', 'ClusterRole/viewer', [user('acme:alice')]);
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 

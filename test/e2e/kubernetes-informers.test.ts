@@ -1,0 +1,222 @@
+/**
+ * client-go informers at a real kube-apiserver and two replicas of Stonegate: while rights and objects
+ * change, connections break and replicas change, each store becomes what the API server would allow.
+ */
+import { writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { informer, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
+import { runInformer } from '../support/kubernetes/run-informer.ts';
+import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
+import { type RunningStonegate, serveTestbed } from '../support/stonegate.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const NAMESPACES = '/api/v1/namespaces';
+const PLACES = ['a', 'b', 'c', 'd'] as const;
+const skip = missingKubernetes() || missing(informer());
+
+/** Passes connections to one server, until it is told another, or to break them. */
+async function createLink(t: Pick<Test, 'teardown'>, port: number) {
+  const sockets = new Set<Socket>();
+  let target = port;
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  t.teardown(() => {
+    cut();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('no port');
+  return {
+    url: `https://127.0.0.1:${address.port}`,
+    cut,
+    turnTo(to: number) {
+      target = to;
+      cut();
+    },
+  };
+}
+
+/** The names in an informer's store. */
+function storeOf(kubeconfig: string, resource: string) {
+  const running = runInformer(kubeconfig, resource);
+  const names = new Set<string>();
+  let events = 0;
+  const ended = (async () => {
+    for (let event = await running.next(); event !== undefined; event = await running.next()) {
+      events += 1;
+      const name = [event.namespace, event.name].filter(Boolean).join('/');
+      if (event.event === 'deleted') names.delete(name);
+      else if (event.event === 'added' || event.event === 'updated') names.add(name);
+    }
+  })();
+  return {
+    names: () => [...names].sort(),
+    events: () => events,
+    async stop() {
+      await running.stop();
+      await ended;
+    },
+  };
+}
+
+async function start(t: Test, replicas: number) {
+  const { kubernetes, testbed } = await prepareKubernetesSite(t, {
+    configuration: { access: { index: true, authorizers: ['Node', 'RBAC'] } },
+  });
+  const servers: RunningStonegate[] = [];
+  for (let at = 0; at < replicas; at += 1) servers.push(await serveTestbed(testbed));
+  t.teardown(async () => {
+    for (const { app } of servers.slice(1)) await app.close();
+    await servers[0]?.close();
+  });
+  await kubernetes.create(`${RBAC}/clusterroles`, {
+    metadata: { name: 'reader' },
+    rules: [
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
+    ],
+  });
+  for (const name of PLACES) await kubernetes.create(NAMESPACES, { metadata: { name } });
+  const ports = servers.map(({ app }) => app.address.port);
+  const link = await createLink(t, ports[0] ?? 0);
+  const [first] = servers;
+  if (first === undefined) throw new Error('no server');
+  const kubeconfig = join(dirname(testbed.configFile), 'kubeconfig');
+  const token = first.keystoneToken('alice');
+  await writeFile(kubeconfig, kubernetes.kubeconfig({ token }, { url: link.url, ca: first.authority.cert }));
+
+  const granted = new Set<string>();
+  const objects = new Set<string>();
+  const cluster = {
+    async grant(place: string) {
+      if (granted.has(place)) return;
+      granted.add(place);
+      await kubernetes.create(`${RBAC}/namespaces/${place}/rolebindings`, {
+        metadata: { name: 'readers' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'acme:alice' }],
+      });
+    },
+    async revoke(place: string) {
+      if (granted.delete(place))
+        await kubernetes.admit('DELETE', `${RBAC}/namespaces/${place}/rolebindings/readers`);
+    },
+    async create(place: string, name: string) {
+      if (objects.has(`${place}/${name}`)) return;
+      objects.add(`${place}/${name}`);
+      await kubernetes.create(`${NAMESPACES}/${place}/configmaps`, { metadata: { name } });
+    },
+    async remove(place: string, name: string) {
+      if (objects.delete(`${place}/${name}`))
+        await kubernetes.admit('DELETE', `${NAMESPACES}/${place}/configmaps/${name}`);
+    },
+  };
+  await cluster.grant('a');
+  await eventually(async () => {
+    for (const server of servers) {
+      const reply = await server.ask(token, NAMESPACES);
+      if (JSON.parse(reply.body).items?.length !== 1) return false;
+    }
+    return true;
+  });
+  const stores = {
+    namespaces: storeOf(kubeconfig, 'v1/namespaces'),
+    objects: storeOf(kubeconfig, 'v1/configmaps'),
+  };
+  t.teardown(async () => {
+    await stores.namespaces.stop();
+    await stores.objects.stop();
+  });
+  /** Whether both stores hold what the API server would allow. */
+  const areRight = () => {
+    const mayRead = [...objects].filter((name) => granted.has(name.split('/')[0] ?? '')).sort();
+    const isRight = stores.namespaces.names().join() === [...granted].sort().join();
+    return isRight && stores.objects.names().join() === mayRead.join();
+  };
+  /** How often a list, or a watch that begins with all objects, was requested. */
+  const lists = async (resource: string) => {
+    const audited = await first.audited();
+    return audited.filter(
+      ({ requestURI, stage, userAgent }) =>
+        stage === 'ResponseComplete' &&
+        userAgent?.startsWith('informer') &&
+        new RegExp(`^/api/v1/${resource}\\?`).test(requestURI) &&
+        (!requestURI.includes('watch=true') || requestURI.includes('sendInitialEvents=true')),
+    ).length;
+  };
+  return { cluster, link, ports, stores, areRight, lists };
+}
+
+t.test(
+  'at one replica no informer lists more than once for each change of its rights',
+  { skip },
+  async (t) => {
+    const { cluster, areRight, lists, stores } = await start(t, 1);
+    await cluster.create('a', 'first');
+    await eventually(areRight);
+    const before = { namespaces: await lists('namespaces'), configmaps: await lists('configmaps') };
+    let changes = 0;
+    for (const place of ['b', 'c'])
+      for (const change of [cluster.grant, cluster.revoke]) {
+        await cluster.create(place, `in-${place}`);
+        await change(place);
+        changes += 1;
+        await eventually(areRight);
+        const seen = stores.objects.events();
+        await cluster.create('a', `after-${changes}`);
+        await eventually(() => areRight() && stores.objects.events() > seen);
+      }
+    t.ok((await lists('configmaps')) - before.configmaps <= changes, 'of all namespaces');
+    t.equal(await lists('namespaces'), before.namespaces, 'of namespaces never');
+  },
+);
+
+t.test(
+  'informers that lose connections and change replicas end with what they may see',
+  { skip },
+  async (t) => {
+    const { cluster, link, ports, areRight, lists, stores } = await start(t, 2);
+    const [one = 0, other = 0] = ports;
+    for (let round = 0; round < 12; round += 1) {
+      const place = PLACES[round % PLACES.length] ?? 'a';
+      const next = PLACES[(round + 1) % PLACES.length] ?? 'a';
+      await cluster.create(place, `of-${round}`);
+      if (round % 3 === 0) link.cut();
+      await (round % 2 === 0 ? cluster.grant(next) : cluster.revoke(place));
+      if (round % 4 === 1) link.turnTo(round % 8 === 1 ? other : one);
+      await cluster.remove(next, `of-${round - 3}`);
+    }
+    await eventually(areRight);
+    let at = 0;
+    await eventually(async () => {
+      const before = [await lists('namespaces'), await lists('configmaps')].join();
+      await cluster.grant('a');
+      const seen = stores.objects.events();
+      await cluster.create('a', `settled-${at}`);
+      at += 1;
+      await eventually(() => areRight() && stores.objects.events() > seen);
+      return before === [await lists('namespaces'), await lists('configmaps')].join();
+    });
+    t.pass('and list no more');
+  },
+);
