@@ -51,7 +51,11 @@ function validateAuthorizers({ access: { authorizers } }: StonegateConfiguration
 
 /** The index cannot tell that a user may not read an object if another authorizer may allow it. */
 /** What the index is not used for, since it is not known who decides. */
-export function accessWarnings({ access }: Pick<StonegateConfiguration, 'access'>): string[] {
+export function accessWarnings({
+  access,
+}: {
+  readonly access: Pick<StonegateConfiguration['access'], 'index' | 'authorizers' | 'othersNeverDeny'>;
+}): string[] {
   if (!access.index || filteringMode(access) !== 'off') return [];
   return [
     'access.authorizers: lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',

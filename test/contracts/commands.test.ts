@@ -112,7 +112,7 @@ bindings:
   createRoles: true
   roles: { member: edit, auditor: { role: auditor } }
   domains: { acme: { roles: { reader: view } } }
-access: { index: true }
+access: { index: true, authorizers: [Node, RBAC] }
 webhook:
   tls: { certFile: tls.crt, keyFile: tls.key, clientCAFile: ca.crt }
   policy: { configMap: { namespace: kube-system, name: k8s-auth-policy } }

@@ -97,8 +97,8 @@ async function answer(
 }
 
 /**
- * @returns undefined if the API server answers, perhaps with 403; `unfiltered` if the user may list in the whole
- *   cluster
+ * @returns undefined if the API server answers, perhaps with 403; `unfiltered` if the user may list in the
+ *   whole cluster
  */
 async function select(
   outgoing: Outgoing,

@@ -1,6 +1,8 @@
 import t from 'tap';
+import type { AuthorizationMode } from '../../../src/api/authorization-mode.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { accessWarnings } from '../../../src/config/validate-access.ts';
 
 function read(more: string) {
   const text = `apiVersion: stonegate.dev/v1alpha1
@@ -106,4 +108,14 @@ t.test('limits are whole numbers within what an API server bears', async (t) => 
   t.match(access('indexLimits: {}'), [/access\.indexLimits .*is no known key/]);
   t.match(access('verifyOneIn: -1'), [/expected at least 0/]);
   t.match(access('verify: 10'), [/access\.verify .*is no known key/]);
+});
+
+t.test('an index by which no list is filtered is worth a warning', async (t) => {
+  const warnings = (index: boolean, authorizers: readonly AuthorizationMode[], othersNeverDeny = false) =>
+    accessWarnings({ access: { index, authorizers, othersNeverDeny } });
+  t.match(warnings(true, []), [/not filtered: state \[Node, RBAC\]/]);
+  t.match(warnings(true, ['Node', 'Webhook', 'RBAC']), [/othersNeverDeny/]);
+  t.same(warnings(true, ['Node', 'Webhook', 'RBAC'], true), []);
+  t.same(warnings(true, ['Node', 'RBAC']), []);
+  t.same(warnings(false, []), []);
 });
