@@ -1,7 +1,8 @@
 /**
  * The bytes that the objects of each tenant take in the index: one bound for all of them, and in Arktos a
- * quarter of it for each tenant. A tenant beyond it has no index until all resources have been listed again
- * and everything fits. If the API server has no tenants, its objects are those of one tenant.
+ * quarter of it for each tenant. A tenant beyond it, or the largest if all are beyond the bound, has no index
+ * until all resources have been listed again and everything fits. If the API server has no tenants, its
+ * objects are those of one tenant.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
 
@@ -37,9 +38,24 @@ export class IndexBound {
     return this.#off.get(tenant)?.has(resource) ?? true;
   }
 
-  hasRoomFor(tenant: string, bytes: number): boolean {
+  /** @returns the tenant without which there may be room: undefined if there is */
+  tooLargeFor(tenant: string, bytes: number): string | undefined {
     const ofTenant = tenant === '' ? this.#bytes : this.#bytes * TENANT_SHARE;
-    return this.#total + bytes <= this.#bytes && (this.#used.get(tenant) ?? 0) + bytes <= ofTenant;
+    const used = (this.#used.get(tenant) ?? 0) + bytes;
+    if (used > ofTenant) return tenant;
+    return this.#total + bytes <= this.#bytes ? undefined : this.#largerThan(tenant, used);
+  }
+
+  /** Not the tenant itself, if others leave it no room. */
+  #largerThan(tenant: string, used: number): string {
+    let largest = tenant;
+    let most = used;
+    for (const [other, bytes] of this.#used)
+      if (bytes > most) {
+        largest = other;
+        most = bytes;
+      }
+    return largest;
   }
 
   /** @param bytes negative for what is gone */

@@ -216,8 +216,13 @@ export class RBACIndex {
   #put(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
     if (!this.#bound.takes(object)) return;
     const more = sizeOf(object) - (known === undefined ? 0 : sizeOf(known));
-    if (this.#bound.hasRoomFor(object.tenant, more)) this.#store(known, object, isFirst);
-    else this.#turnOff(object.tenant);
+    for (;;) {
+      const tooLarge = this.#bound.tooLargeFor(object.tenant, more);
+      if (tooLarge === undefined) break;
+      this.#turnOff(tooLarge);
+      if (tooLarge === object.tenant) return;
+    }
+    this.#store(known, object, isFirst);
   }
 
   /** An object for which there is room. */

@@ -23,7 +23,6 @@ export interface IdleTarget {
 export class IdleTimeout extends TimeoutEntry {
   readonly #queue: TimeoutQueue;
   readonly #target: IdleTarget;
-  #receivedBefore = 0;
   #received = 0;
   #since = 0;
 
@@ -37,15 +36,9 @@ export class IdleTimeout extends TimeoutEntry {
   /** Call when no response is pending. */
   start(): void {
     this.unlink();
-    this.#receivedBefore = this.#target.received;
-    this.#received = this.#receivedBefore;
+    this.#received = this.#target.received;
     this.#since = this.#queue.clock.now();
     this.#queue.add(this);
-  }
-
-  /** Whether bytes have arrived since it started, or since the connection was opened. */
-  get hasReceived(): boolean {
-    return this.#target.received !== this.#receivedBefore;
   }
 
   /** Call when a request has arrived. */

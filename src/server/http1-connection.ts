@@ -37,6 +37,8 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
   /** In the order of their requests. */
   readonly #waiting: PendingResponse[] = [];
   #onEmpty: (() => void) | undefined;
+  /** Bytes received up to the end of the last request: at most, since more may come with its head. */
+  #requested = 0;
   /** True after malformed or ambiguous bytes: no request after them is served (request smuggling). */
   refused = false;
   /** Requests after a refusal. */
@@ -86,9 +88,12 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
     this.destroy();
   }
 
-  /** A head that arrives while a response is pending is not counted: `headersTimeout` limits it. */
+  /**
+   * Not while a response is pending. A body without a length counts as a head after it: such a connection
+   * may be closed too early, but only while it is idle.
+   */
   get readsHead(): boolean {
-    return this.#first === undefined && this.#idleTimeout.hasReceived;
+    return this.#first === undefined && this.received > this.#requested;
   }
 
   destroy(): void {
@@ -108,8 +113,14 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
 
   enqueue(response: PendingResponse): void {
     this.#idleTimeout.stop();
+    this.#requested = this.received;
     if (this.#first === undefined) this.#first = response;
     else this.#waiting.push(response);
+  }
+
+  /** Call after `enqueue` with the length of the request's body. */
+  expectBody(bytes: number): void {
+    this.#requested += bytes;
   }
 
   /** Call when the response is sent completely, or another one is sent in its place. */

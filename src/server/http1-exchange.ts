@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Timer } from '../lib/clock.ts';
-import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
+import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import type { Http1Connection } from './http1-connection.ts';
 import { announcesBody } from './http1-head.ts';
@@ -32,6 +32,7 @@ export class Http1Exchange extends Http1Response implements Exchange {
     this.headers = fromRawHeaders(request.rawHeaders);
     this.#hasBody = announcesBody(this.headers);
     if (!this.#hasBody) return;
+    connection.expectBody(Number(headerValue(this.headers, 'content-length') ?? 0));
     request.on('error', connection.onRequestError);
     // Before 'finish', because Node then discards the rest of the body without a limit.
     outgoing.on('prefinish', () => this.#discardWithinLimits());

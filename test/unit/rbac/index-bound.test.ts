@@ -57,6 +57,15 @@ t.test('all tenants together have the whole bound', async (t) => {
   );
 });
 
+t.test('if all tenants together are beyond the bound, the largest has no index', async (t) => {
+  const large = ['a', 'b', 'c', 'd'].flatMap((tenant) => roles(tenant, 'x', 'y'));
+  const { index, resets } = bounded(8, ...large);
+  index.put({ ...role('n', 'x', [RULE], 'small'), revision: nextRevision() });
+  t.notOk(index.isOff('small'));
+  t.strictSame(resets, ['a']);
+  t.equal(index.size, 7 * SIZE);
+});
+
 t.test('if the API server has no tenants, the whole index is off', async (t) => {
   const { index } = bounded(4, ...roles('', 'a', 'b', 'c', 'd'));
   t.notOk(index.isOff(''));

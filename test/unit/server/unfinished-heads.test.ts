@@ -86,3 +86,40 @@ t.test(
     t.match(await readSome(again), '200 OK', 'the one that has just begun a head stays');
   },
 );
+
+t.test('a head that begins before the response to an earlier request is sent counts too', async (t) => {
+  const clock = createFakeClock();
+  const listening = await startListener(undefined, { clock, timeouts: UNLIMITED });
+  t.teardown(async () => {
+    const closing = listening.close();
+    clock.advance(1);
+    await closing;
+  });
+  const body = 'x'.repeat(40_000);
+  const requests = [
+    `${HEAD}\r\n`,
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  ];
+  const idle = await Promise.all(requests.map(() => listening.socket()));
+  for (const [at, socket] of idle.entries()) {
+    socket.write(requests[at] ?? '');
+    await readSome(socket);
+  }
+  let closed = 0;
+  for (let count = 0; count < MAX_UNFINISHED_HEADS + 8; count += 1) {
+    const socket = await listening.socket();
+    socket.on('error', () => socket.destroy());
+    socket.resume().once('close', () => {
+      closed += 1;
+    });
+    socket.write(`${requests[count % 2]}${HEAD}X-Rest: ${body}`);
+  }
+  await eventually(() => {
+    clock.advance(500);
+    return closed === 8;
+  });
+  for (const socket of idle) {
+    socket.write(`${HEAD}\r\n`);
+    t.match(await readSome(socket), '200 OK', 'an idle connection stays');
+  }
+});
