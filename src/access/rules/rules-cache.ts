@@ -49,7 +49,7 @@ export class RulesCache {
   compile(subject: SubjectByNamespace, selection: RulesSelection): CachedRules {
     const objects = this.#index.objectsOf(subject.cluster.tenant);
     const compiled = compileAccessRules(this.#index, subject, selection);
-    const text = JSON.stringify(compiled);
+    const text = JSON.stringify([compiled.rules, compiled.isCut]);
     const entry: Entry = {
       ...compiled,
       digest: createHash('sha256').update(text).digest('base64url'),
