@@ -29,7 +29,7 @@ export class IndexBound {
   }
 
   isOff(tenant: string): boolean {
-    return this.#off.size > 0 && this.#off.has(tenant);
+    return this.#off.has(tenant);
   }
 
   /** Whether the object is to be stored: without an index, only what has been listed again. */
