@@ -5,7 +5,7 @@
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
 
-/** Of the bound. */
+/** The part of the bound that one tenant may take, if the API server has tenants. */
 const TENANT_SHARE = 1 / 4;
 
 export class IndexBound {
@@ -19,7 +19,7 @@ export class IndexBound {
     this.#bytes = bytes;
   }
 
-  /** Of all objects, as `sizeOf` estimates them. */
+  /** Bytes of all objects, as `sizeOf` estimates them. */
   get used(): number {
     return this.#total;
   }
@@ -50,7 +50,7 @@ export class IndexBound {
     this.#total += bytes;
   }
 
-  /** All objects of the tenant are gone. */
+  /** The tenant has no objects in the index any more. */
   turnOff(tenant: string): void {
     this.add(tenant, -(this.#used.get(tenant) ?? 0));
     this.#off.set(tenant, new Map());

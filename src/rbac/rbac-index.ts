@@ -52,7 +52,7 @@ export class RBACIndex {
     this.#bound = new IndexBound(maxBytes);
   }
 
-  /** Of all objects, in bytes, as they are estimated. */
+  /** Bytes that all objects take, as they are estimated. */
   get size(): number {
     return this.#bound.used;
   }

@@ -23,7 +23,7 @@ import { RuleSet, type RulesBudget } from './rule-set.ts';
 export const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
-/** Characters of the single grants of all sets of a document, some 25,000 of them: tens of milliseconds of work. */
+/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
 const MAX_GRANTS = 2 * 1024 * 1024;
 
 export interface CompiledAccessRules {
@@ -138,7 +138,7 @@ function without(roles: Roles, others: Roles): Roles {
   return new Map([...roles].filter(([digest]) => !others.has(digest)));
 }
 
-/** Those of the ClusterRoleBindings of each user of the subject. */
+/** The roles that every user of the subject has by ClusterRoleBindings. */
 function commonRoles(index: RBACIndex, { cluster, other, namespaces }: SubjectByNamespace): Roles {
   let common = clusterRoles(index, cluster);
   for (const user of new Set([other, ...namespaces.values()])) {

@@ -23,7 +23,7 @@ export interface CachedRules extends CompiledAccessRules {
 
 interface Entry extends CachedRules {
   readonly objects: TenantObjects;
-  /** Of the objects. */
+  /** The version of the objects from which the rules were compiled. */
   readonly version: number;
   readonly bytes: number;
 }

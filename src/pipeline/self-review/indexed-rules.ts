@@ -54,7 +54,7 @@ export function indexedRules(
 }
 
 const TOO_MANY = "the user's rules in the namespace are more than one review holds";
-/** Missing roles that are told. */
+/** Missing roles that are named at most. */
 const MAX_MISSING = 100;
 
 function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: PolicyRule): ResourceRule[] {
