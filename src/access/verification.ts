@@ -28,12 +28,6 @@ export interface Verifier {
     question: NamespacesQuestion,
     allowed: readonly string[],
   ): void;
-  /**
-   * The same for an enumeration of another form.
-   *
-   * @param draw called if the enumeration is drawn; returns undefined if it has no decision
-   */
-  sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void;
 }
 
 /** With what its owner needs. */
@@ -42,9 +36,9 @@ export interface OwnedVerifier extends Verifier {
 }
 
 /** Draws one of the values by chance; undefined if there are none. */
-export type Draw = <T>(values: readonly T[]) => T | undefined;
+type Draw = <T>(values: readonly T[]) => T | undefined;
 
-export interface SampledDecision {
+interface SampledDecision {
   readonly user: RBACUser;
   readonly question: Question;
   readonly allowed: boolean;
@@ -82,7 +76,7 @@ class SamplingVerifier implements OwnedVerifier {
   }
 
   sample(user: RBACUser, question: Question, allowed: boolean): void {
-    this.sampleOne(() => ({ user, question, allowed }));
+    this.#sample(() => ({ user, question, allowed }));
   }
 
   sampleNamespaces(
@@ -90,7 +84,7 @@ class SamplingVerifier implements OwnedVerifier {
     { name, ...question }: NamespacesQuestion,
     allowed: readonly string[],
   ): void {
-    this.sampleOne((pick) => {
+    this.#sample((pick) => {
       const existing = [...this.#options.index.objectsOf(question.tenant).namespaces.keys()];
       // Half of them among those that are shown: most users may see few of the namespaces.
       const drawn = pick(allowed.length > 0 && pick([true, false]) === true ? allowed : existing);
@@ -103,7 +97,8 @@ class SamplingVerifier implements OwnedVerifier {
     });
   }
 
-  sampleOne(draw: (pick: Draw) => SampledDecision | undefined): void {
+  /** @param draw called if the decision is to be compared; returns undefined if there is none */
+  #sample(draw: (pick: Draw) => SampledDecision | undefined): void {
     const { oneIn, random, telemetry } = this.#options;
     if (oneIn === 0 || random.fraction() * oneIn >= 1 || this.#stopped.signal.aborted) return;
     const drawn = draw((values) => values[Math.floor(random.fraction() * values.length)]);

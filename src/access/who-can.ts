@@ -188,7 +188,7 @@ function userNamed(name: string): ObjectName {
   return { kind: 'ServiceAccount', namespace, name: account };
 }
 
-/** Of bindings that the viewer may not list, each subject once. */
+/** Each subject of bindings that the viewer may not list is described once. */
 function describeAll(
   grants: readonly SubjectGrant[],
   scope: Scope,

@@ -16,7 +16,7 @@ export interface MatrixRow {
   readonly cells: Readonly<Record<MatrixVerb, MatrixCell>>;
   /** Verbs without a column, sorted. */
   readonly otherVerbs: readonly string[];
-  /** Of the objects for which a cell is `named`, sorted. */
+  /** Names of the objects for which a cell is `named`, sorted. */
   readonly names: readonly string[];
 }
 
@@ -38,11 +38,11 @@ export interface AccessMatrix {
 /** A row for each kind would repeat the names and verbs of a wildcard. */
 export interface MatrixLimits {
   readonly groups: number;
-  /** Of one group. */
+  /** Rows of one group. */
   readonly rows: number;
   /** Names, and verbs without a column, in one row; `…` stands for the others. */
   readonly names: number;
-  /** Of one name, kind or verb. */
+  /** Characters of one name, kind or verb. */
   readonly characters: number;
 }
 

@@ -20,7 +20,7 @@ export interface NamedSetConfiguration {
 /** The RBAC index and what is answered from it. */
 export interface AccessConfiguration {
   readonly index: boolean;
-  /** Of all objects; in arktos mode of one tenant a quarter. */
+  /** Bytes that all objects may take; in arktos mode those of one tenant a quarter. */
   readonly maxIndexBytes: number;
   /** Empty if the operator states nothing. */
   readonly authorizers: readonly AuthorizationMode[];

@@ -36,7 +36,7 @@ export interface ReviewedKinds {
 export const ADMISSION_PATH = '/admission';
 const PATH = /^\/admission(?:\/[a-z0-9.-]+){2,3}\/(?:create|update|delete)$/;
 
-/** Whether reviews are posted there. The verdict is the same at each: registrations of other kinds work. */
+/** Whether reviews are posted to the path. The verdict does not depend on it: older registrations work. */
 export function isReviewPath(path: string): boolean {
   return path === ADMISSION_PATH || PATH.test(path);
 }
@@ -50,7 +50,7 @@ function rule(group: string, resources: readonly string[], operations: readonly 
   return { apiGroups: [group], apiVersions: ['*'], resources, operations };
 }
 
-/** Of no namespace, and namespaces themselves. */
+/** Rules for kinds without a namespace, and for namespaces themselves. */
 export function clusterRules(): RegisteredRule[] {
   return [
     rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], CHANGES),
@@ -80,7 +80,10 @@ export function namespacedRules(systemKinds: readonly string[]): RegisteredRule[
 /** Changes of RBAC kinds are registered in any case. */
 export const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
 
-/** Subresources through which the metadata of an object changes; of configured kinds they are not known. */
+/**
+ * Built-in kinds without the subresource `status`, through which the metadata of an object changes. Any other
+ * kind may have it.
+ */
 const WITHOUT_STATUS: ReadonlySet<string> = new Set([
   'configmaps',
   'limitranges',
@@ -107,12 +110,12 @@ export function publishedRules(
 /** CrossTenantPolicies count only if they are registered without any selector. */
 const POLICY_RULE = rule(TENANCY_GROUP, ['crosstenantpolicies', 'crosstenantpolicies/status'], WRITES);
 
-/** Of the registration that has CrossTenantPolicies reviewed (Arktos). */
+/** The writes of CrossTenantPolicies, which have a registration of their own (Arktos). */
 export function reviewedPolicyWrites(): ReviewedWrite[] {
   return writesIn([POLICY_RULE]);
 }
 
-/** All others (Arktos). */
+/** All other reviewed writes (Arktos). */
 export function reviewedWrites({ admission, publishing }: ReviewedKinds): ReviewedWrite[] {
   const published = publishedKindsOf(publishing).filter(isOfOtherGroup);
   return writesIn([
@@ -123,12 +126,12 @@ export function reviewedWrites({ admission, publishing }: ReviewedKinds): Review
   ]);
 }
 
-/** They do not exist on Arktos. */
+/** Subresources that Arktos does not have. */
 const UNKNOWN: ReadonlySet<string> = new Set(['/pods/ephemeralcontainers', '/pods/resize']);
-/** Of no tenant; the webhook decides about every deletion. */
+/** Kinds that belong to no tenant: the webhook decides about each of their deletions. */
 const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', '/tenants']);
 
-/** Each kind and operation once, without those that do not occur or that are always allowed. */
+/** Lists each kind and operation once, without those that do not occur or that are always allowed. */
 function writesIn(rules: readonly RegisteredRule[]): ReviewedWrite[] {
   const writes = new Map<string, ReviewedWrite>();
   for (const { apiGroups, resources, operations } of rules)
@@ -162,12 +165,12 @@ function reviewedWrite(group: string, resource: string, operation: Operation): R
   };
 }
 
-/** The older group in which Arktos serves the workloads too: one write is one call. */
+/** Arktos serves these workloads in an older group too: with one URL for both, a write is one call. */
 function groupsOf(group: string, resource: string): readonly string[] {
   return group === 'apps' && WORKLOADS.includes(resource) ? [group, 'extensions'] : [group];
 }
 
-/** What Arktos serves in two groups, and sends to the webhook of either (`matchPolicy: Equivalent`). */
+/** Kinds that Arktos serves in two groups, and sends to the webhook of either (`matchPolicy: Equivalent`). */
 const SERVED_TWICE: ReadonlyMap<string, string> = new Map([
   ['ingresses', 'networking.k8s.io'],
   ['networkpolicies', 'networking.k8s.io'],

@@ -20,7 +20,7 @@ export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPat
   return createReviewPaths({ admission, ...(publishing && { publishing }) });
 }
 
-/** The same for all connections of what is served. */
+/** One for all upstreams of a serving process. */
 export function createServedReviewedWrites({
   loaded,
   generation,
@@ -44,7 +44,7 @@ export function createServedReviewedWrites({
   );
 }
 
-/** Of a command that ends by itself. */
+/** For a command that ends by itself. */
 export function createCommandReviewedWrites(
   loaded: LoadedConfiguration,
   runtime: RuntimeDependencies,

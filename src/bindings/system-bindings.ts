@@ -26,7 +26,7 @@ export async function systemBindingWarnings(
   });
 }
 
-/** Of the cluster and of the webhook, where what starts them must not depend on the webhook. */
+/** Where the cluster and the webhook itself run: their pods must start without the webhook. */
 export const UNJUDGED_NAMESPACES: readonly string[] = ['kube-system', 'stonegate'];
 
 /**

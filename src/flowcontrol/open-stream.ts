@@ -114,7 +114,7 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly fraction: number;
   /** Present if it is a guest's. */
   readonly entry: StreamEntry | undefined;
-  /** To the API server. */
+  /** How many connections to the API server it holds. */
   connections = 1;
   #reason: StreamEndReason | undefined;
   #callback: (() => void) | undefined;

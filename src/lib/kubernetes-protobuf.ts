@@ -32,7 +32,7 @@ interface OwnJSON {
 const MAGIC = Buffer.from('k8s\0');
 /** `runtime.Unknown`; API servers ignore its other fields. */
 const ENVELOPE: Definition = '1 type TypeMeta, 2 raw raw';
-/** More than any object of a built-in kind needs; they take a tenth of a second. */
+/** More values than any object of a built-in kind needs; so many are read in a tenth of a second. */
 const MAX_VALUES = 50_000;
 const JSON_DEPTH = 256;
 const NOTHING = new Uint8Array();

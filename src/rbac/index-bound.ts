@@ -6,7 +6,7 @@
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
 
-/** Of the bound. */
+/** The part of the bound that one tenant may take, if the API server has tenants. */
 const TENANT_SHARE = 1 / 4;
 
 export class IndexBound {
@@ -20,7 +20,7 @@ export class IndexBound {
     this.#bytes = bytes;
   }
 
-  /** Of all objects, as `sizeOf` estimates them. */
+  /** Bytes of all objects, as `sizeOf` estimates them. */
   get used(): number {
     return this.#total;
   }
@@ -30,7 +30,7 @@ export class IndexBound {
   }
 
   isOff(tenant: string): boolean {
-    return this.#off.size > 0 && this.#off.has(tenant);
+    return this.#off.has(tenant);
   }
 
   /** Whether the object is to be stored: without an index, only what has been listed again. */
@@ -66,7 +66,7 @@ export class IndexBound {
     this.#total += bytes;
   }
 
-  /** All objects of the tenant are gone. */
+  /** The tenant has no objects in the index any more. */
   turnOff(tenant: string): void {
     this.add(tenant, -(this.#used.get(tenant) ?? 0));
     this.#off.set(tenant, new Map());

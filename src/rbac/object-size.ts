@@ -6,14 +6,14 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredObject, StoredSubject } from '../api/rbac-v1.ts';
 
 const OBJECT_BYTES = 420;
-/** With the maps of its roles and bindings. */
+/** A namespace, with the maps of its roles and bindings. */
 const NAMESPACE_BYTES = 1_000;
 const SUBJECT_BYTES = 200;
-/** Beside that: its kind, its namespace, and the user name under which it is found. */
+/** What a service account takes beside: its kind, its namespace, and the user name that finds it. */
 const SERVICE_ACCOUNT_BYTES = 200;
 const RULE_BYTES = 250;
 const LABEL_BYTES = 8;
-/** In the set of names that `role-allows.ts` stores of a role. */
+/** A name in the set that `role-allows.ts` stores of a role. */
 const NAME_BYTES = 48;
 /** A text, beside its characters. */
 const TEXT_BYTES = 32;

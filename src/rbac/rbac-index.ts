@@ -52,7 +52,7 @@ export class RBACIndex {
     this.#bound = new IndexBound(maxBytes);
   }
 
-  /** Of all objects, in bytes, as they are estimated. */
+  /** Bytes that all objects take, as they are estimated. */
   get size(): number {
     return this.#bound.used;
   }
@@ -227,15 +227,11 @@ export class RBACIndex {
 
   /** An object for which there is room. */
   #store(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
-    let objects = this.#tenants.get(object.tenant);
-    if (objects === undefined) {
-      objects = new TenantObjects();
-      this.#tenants.set(object.tenant, objects);
-    }
+    const objects = this.#tenants.get(object.tenant) ?? new TenantObjects();
     // One of the same name was deleted in between: a binding of it is not the same binding.
     if (known !== undefined && known.uid !== object.uid) this.#delete(known, object.revision);
     const before = known?.uid === object.uid ? known : undefined;
-    // A namespace that was deleted in between may have removed the last object of the tenant.
+    // The deletion may have removed the tenant's last object, and with it the tenant.
     this.#tenants.set(object.tenant, objects);
     this.#bound.add(object.tenant, sizeOf(object) - (before === undefined ? 0 : sizeOf(before)));
     objects.put(object);

@@ -42,7 +42,7 @@ export function textOfAction({ verb, apiGroup, resource, subresource }: Action):
   return JSON.stringify([verb, apiGroup, resource, subresource]);
 }
 
-/** Of one action, since it may take as much memory as the role. */
+/** What each role covers of the last action: it may take as much memory as the role. */
 const lastOf = new WeakMap<RoleRules, { readonly asked: string; readonly covered: Covered }>();
 
 const textsIn = memoizeByReference(({ rules }: RoleRules): number =>

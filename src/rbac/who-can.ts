@@ -33,14 +33,14 @@ export interface Granted {
 }
 
 export interface WhoCanLimits {
-  /** The work is bounded by it too: which grants of more are found is not said. */
+  /** It bounds the work too: if there are more grants, which of them are found is arbitrary. */
   readonly grants: number;
-  /** Whether the missing role of the binding is told. */
+  /** Whether the missing role of the binding may be named. */
   readonly mayTell: (binding: StoredBinding) => boolean;
 }
 
 const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayTell: () => true };
-/** Missing roles that are told. */
+/** Missing roles that are named at most. */
 const MAX_ERRORS = 100;
 
 /** Verbs that name an object: a request for a namespace with one of them is in that namespace. */

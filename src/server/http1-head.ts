@@ -6,7 +6,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { countHeader, type HeaderList, headerTokens, headerValue, isNamed } from '../lib/header-list.ts';
 
-/** In both protocols: a field of a few bytes takes ten times as much memory. */
+/** Header fields of a request, in both protocols: one of a few bytes takes ten times as much memory. */
 export const MAX_FIELDS = 500;
 
 /** @throws StatusError RequestMalformed, HeadersTooLarge */

@@ -8,8 +8,8 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Milliseconds between two looks at all connections while there are more than that: Node reports a head only
- * when it is complete.
+ * Milliseconds between two looks at all connections, while there are more of them than may wait: Node reports
+ * a head only when it is complete.
  */
 const PERIOD = 250;
 

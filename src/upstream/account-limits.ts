@@ -54,7 +54,7 @@ export interface AccountLimitsOptions {
 export interface AccountLimits {
   /** A permit is held as long as the request has a connection. */
   connectionsOf(account: Account): Semaphore;
-  /** Of a request that ends by itself: with `reviewedWrites` some writes need a second permit. */
+  /** For a request that ends by itself: with `reviewedWrites` some writes need a second permit. */
   limiterOf(account: Account, method: string, target: string): Limiter;
   /**
    * Limits how many long-running requests begin, not how many there are. Undefined for an account without a

@@ -10,23 +10,23 @@ import { KeyedSemaphore, Queues } from '../lib/keyed-semaphore.ts';
 import type { QueueBounds, Semaphore } from '../lib/semaphore.ts';
 import { stonegateQueueFull, tenantQueueFull, timedOut, unavailable } from './failure.ts';
 
-/** Of one URL, sent and not responded to: enough that the API server never waits for the next one. */
+/** Writes for one URL that wait for a response: enough that the API server never waits for the next one. */
 const WRITES_PER_URL = 4;
-/** Of all users of a tenant who have entered others. */
+/** Writes for one URL of all guests from one tenant. */
 const WRITES_OF_GUESTS = 1;
 /**
- * Of one account at one URL, if the connection was closed before the response: the API server may still call
- * the webhook.
+ * Permits of an account whose connections were closed before the response come back slowly: the API server
+ * may still call the webhook.
  */
 const CANCELLED = { burst: WRITES_PER_URL, perSecond: 1 };
-/** The key of Stonegate's own writes. */
+/** The key of Stonegate's own writes; no tenant's name is empty. */
 const STONEGATE = '';
 
 export interface ReviewedWritesOptions {
   readonly clock: Clock;
   /** Milliseconds that a write waits. */
   readonly queueTimeout: number;
-  /** Of each URL. */
+  /** The queue of a tenant for each URL. */
   readonly tenantQueue: QueueBounds;
   /** The path of the webhook for a request; undefined if it is not reviewed. */
   readonly pathOf: (method: string, target: string) => string | undefined;

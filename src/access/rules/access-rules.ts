@@ -19,17 +19,19 @@ import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts'
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import { RuleSet, type RulesBudget } from './rule-set.ts';
 
-/** Characters of the rules and namespaces of a document. */
+/** Bytes of a document in JSON. */
 export const MAX_DOCUMENT = 1024 * 1024;
-/** Characters of the document's other fields, and more. */
+/** Reserved for the document's other fields. */
 const FRAME = 1024;
-/** Characters of the single grants of all its sets, some 25,000 of them: tens of milliseconds of work. */
+/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
 const MAX_GRANTS = 2 * 1024 * 1024;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
   /** Whether something was left out because it is beyond a bound. */
   readonly isCut: boolean;
+  /** Bytes that the document has for anything else. */
+  readonly room: number;
 }
 
 /** The rules are about requests in the subject's own tenant. */
@@ -71,33 +73,35 @@ export function compileAccessRules(
       otherNamespaces: isCut ? [] : otherNamespaces,
     },
     isCut,
+    room: room.left,
   };
 }
 
 /** What still fits into the document. */
 class Room {
-  #left: number;
+  left: number;
   isExceeded = false;
 
-  constructor(characters: number) {
-    this.#left = characters;
+  constructor(bytes: number) {
+    this.left = bytes;
   }
 
   rules(rules: readonly AccessRule[]): AccessRule[] {
-    return rules.filter((rule) => this.#take(JSON.stringify(rule).length));
+    return rules.filter((rule) => this.#take(rule));
   }
 
   entry(names: readonly string[], rules: readonly AccessRule[]): NamespaceRules {
-    this.#left -= '{"names":[],"rules":[]},'.length;
+    this.left -= '{"names":[],"rules":[]},'.length;
     return {
       rules: this.rules(rules),
-      names: names.filter((name) => this.#take(JSON.stringify(name).length)),
+      names: names.filter((name) => this.#take(name)),
     };
   }
 
-  #take(characters: number): boolean {
-    const isRoom = characters < this.#left;
-    if (isRoom) this.#left -= characters + ','.length;
+  #take(value: AccessRule | string): boolean {
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    const isRoom = bytes < this.left;
+    if (isRoom) this.left -= bytes + ','.length;
     else this.isExceeded = true;
     return isRoom;
   }
@@ -114,12 +118,12 @@ type Roles = ReadonlyMap<string, readonly PolicyRule[]>;
 
 const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
   const text = JSON.stringify(rules);
-  return { digest: createHash('sha256').update(text).digest('base64url'), characters: text.length };
+  return { digest: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
 });
 
-/** Of their JSON. */
-export function charactersOfRules(rules: readonly PolicyRule[]): number {
-  return contentOf(rules).characters;
+/** How long their JSON is. */
+export function bytesOfRules(rules: readonly PolicyRule[]): number {
+  return contentOf(rules).bytes;
 }
 
 const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
@@ -134,7 +138,7 @@ function without(roles: Roles, others: Roles): Roles {
   return new Map([...roles].filter(([digest]) => !others.has(digest)));
 }
 
-/** Those of the ClusterRoleBindings of each user of the subject. */
+/** The roles that every user of the subject has by ClusterRoleBindings. */
 function commonRoles(index: RBACIndex, { cluster, other, namespaces }: SubjectByNamespace): Roles {
   let common = clusterRoles(index, cluster);
   for (const user of new Set([other, ...namespaces.values()])) {
@@ -162,7 +166,7 @@ interface Place {
  */
 function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
   const { other, namespaces } = subject;
-  const alike = new Map<string, Place & { readonly characters: number }>();
+  const alike = new Map<string, Place & { readonly bytes: number }>();
   const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
     if (only !== undefined && name !== only) return;
     const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
@@ -170,8 +174,8 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
     const known = alike.get(key);
     if (known !== undefined) known.names.push(name);
     else {
-      const characters = [...roles.values()].reduce((sum, rules) => sum + charactersOfRules(rules), 0);
-      alike.set(key, { roles, names: [name], characters });
+      const bytes = [...roles.values()].reduce((sum, rules) => sum + bytesOfRules(rules), 0);
+      alike.set(key, { roles, names: [name], bytes });
     }
   };
   const ofOther = clusterRoles(index, other);
@@ -181,9 +185,7 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
     const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));
     add(name, clusterRoles(index, user), roles.get(name));
   }
-  return [...alike.values()].sort(
-    (one, another) => one.characters - another.characters || byFirstName(one, another),
-  );
+  return [...alike.values()].sort((one, another) => one.bytes - another.bytes || byFirstName(one, another));
 }
 
 /**

@@ -21,7 +21,7 @@ export interface RulesBudget {
   isExceeded: boolean;
 }
 
-/** Of a single grant or name, beside its characters. */
+/** What a single grant or name costs beside its characters. */
 const OVERHEAD = 64;
 
 export class RuleSet {

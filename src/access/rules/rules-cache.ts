@@ -23,7 +23,7 @@ export interface CachedRules extends CompiledAccessRules {
 
 interface Entry extends CachedRules {
   readonly objects: TenantObjects;
-  /** Of the objects. */
+  /** The version of the objects from which the rules were compiled. */
   readonly version: number;
   readonly bytes: number;
 }
@@ -49,7 +49,7 @@ export class RulesCache {
   compile(subject: SubjectByNamespace, selection: RulesSelection): CachedRules {
     const objects = this.#index.objectsOf(subject.cluster.tenant);
     const compiled = compileAccessRules(this.#index, subject, selection);
-    const text = JSON.stringify(compiled);
+    const text = JSON.stringify([compiled.rules, compiled.isCut]);
     const entry: Entry = {
       ...compiled,
       digest: createHash('sha256').update(text).digest('base64url'),

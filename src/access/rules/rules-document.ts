@@ -14,7 +14,6 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import { doubtAbout, type RulesTrust } from '../incomplete-rules.ts';
 import type { AccessIndex } from '../ports.ts';
-import { MAX_DOCUMENT } from './access-rules.ts';
 import { type CachedRules, RulesCache } from './rules-cache.ts';
 
 /** Milliseconds for which a document counts at most. */
@@ -72,13 +71,13 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           'AccessIndexUnavailable',
           `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
         );
-      const { rules, isCut, digest } = await rulesOf(subject, selection, signal);
-      let left = MAX_DOCUMENT;
+      const { rules, isCut, room, digest } = await rulesOf(subject, selection, signal);
+      let left = room;
       const sets: Record<string, readonly string[]> = {};
       for (const { name, ...question } of namedSets) {
         const allowed = namespacesAllowed(access.index, subject, { ...question, tenant, name: '' });
         sets[name] = allowed.filter((namespace) => {
-          left -= JSON.stringify(namespace).length;
+          left -= Buffer.byteLength(JSON.stringify(namespace)) + ','.length;
           return left >= 0;
         });
       }

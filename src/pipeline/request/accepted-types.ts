@@ -52,13 +52,13 @@ function withoutProtobuf(headers: HeaderList): HeaderList {
   return [...headers.filter(([name]) => !isNamed(name, 'accept')), ['Accept', accept]];
 }
 
-/** In the API server's words. */
+/** The message is the API server's. */
 function notAcceptable(types: readonly string[]): StatusError {
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
 }
 
 /**
- * For what Stonegate itself responds with, which has no other form.
+ * For responses of Stonegate's own that have no other form than JSON.
  *
  * @throws StatusError NotAcceptable, as for a client that accepts only protobuf or only a Table
  */

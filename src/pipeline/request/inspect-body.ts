@@ -87,7 +87,7 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
   };
 }
 
-/** As it comes; nothing in it is judged. */
+/** Reads a body that is forwarded as it is. */
 async function readWhole(
   { exchange, tenant, upstreamHeaders }: Outgoing,
   { memory, clock, bodyTimeout }: BodyInspectionOptions,
@@ -143,7 +143,7 @@ async function inspectBy(
   const type = mediaTypeOf(exchange.method, exchange.headers, admissions);
   const bodyBytes = bytesOf(type, admissions);
   const bytes = await readBody(exchange, { bodyBytes, bodyTimeout, what: 'this resource' }, clock);
-  // Nothing stands for no options of a deletion.
+  // A deletion without options has no body.
   const sent = bytes.length === 0 && admissions.length === 0 ? bytes : parseBody(bytes, type.encoding);
   let content = sent;
   for (const admission of admissions) {

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
  */
 import { doubtAbout, type RulesTrust } from '../../access/incomplete-rules.ts';
-import { charactersOfRules, MAX_DOCUMENT } from '../../access/rules/access-rules.ts';
+import { bytesOfRules, MAX_DOCUMENT } from '../../access/rules/access-rules.ts';
 import type { SelfSubjectRulesReview } from '../../api/authorization-v1.ts';
 import type { PolicyRule } from '../../api/kubernetes-object.ts';
 import type { StoredRole } from '../../api/rbac-v1.ts';
@@ -40,7 +40,7 @@ export function indexedRules(
     roles.add(role);
   let left = MAX_DOCUMENT;
   const known = [...roles].filter(({ rules }) => {
-    left -= charactersOfRules(rules);
+    left -= bytesOfRules(rules);
     return left >= 0;
   });
   const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
@@ -54,7 +54,7 @@ export function indexedRules(
 }
 
 const TOO_MANY = "the user's rules in the namespace are more than one review holds";
-/** Missing roles that are told. */
+/** Missing roles that are named at most. */
 const MAX_MISSING = 100;
 
 function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: PolicyRule): ResourceRule[] {

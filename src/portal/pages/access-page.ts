@@ -56,9 +56,9 @@ function row(term: Content, description: Content): Html {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
-/** Namespaces in a cell. */
+/** Namespaces that a cell names. */
 const NAMES_SHOWN = 5;
-/** Of a role's name. */
+/** Characters of a role's name. */
 const CHARACTERS_SHOWN = 80;
 
 function someNames(names: readonly string[]): Html {

@@ -215,19 +215,6 @@ t.test('of an enumeration one namespace is compared, as the user of that namespa
   t.strictSame(results, ['agreed']);
 });
 
-t.test('of an enumeration of another form one decision is compared, if it has any', async (t) => {
-  const { verifier, asked, results, pass } = site(t);
-  verifier.sampleOne(() => undefined);
-  verifier.sampleOne((pick) => ({ user: alice, question: pick([PODS]) ?? PODS, allowed: false }));
-  await pass();
-  t.strictSame(asked, [{ user: alice, question: PODS }]);
-  t.strictSame(results, ['agreed']);
-  const none = site(t, { oneIn: 0 });
-  none.verifier.sampleOne(() => {
-    throw new Error('it is not drawn');
-  });
-});
-
 t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
   const { verifier, asked } = site(t);
   verifier.sample(rbacUser('system:serviceaccount:a:b', [], 'acme'), PODS, false);

@@ -110,6 +110,21 @@ t.test('a document that may lack something says why', async (t) => {
   t.match(await reasonOf(left), /leaves out roles and bindings/);
 });
 
+t.test('rules and named sets share the bytes of a document', async (t) => {
+  const names = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(63, '-x'));
+  const site = accessIndexOf(
+    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
+    ...names.flatMap((name) => [
+      namespace(name),
+      roleBinding(name, 'of-alice', 'ClusterRole/reader', [user('alice')]),
+    ]),
+  );
+  const document = await documentsOf(site)();
+  t.match(document.status, { incomplete: true, incompleteReason: /more than one document holds/ });
+  t.equal(document.status.namespaces[0]?.names.length, names.length);
+  t.ok(Buffer.byteLength(JSON.stringify(selfAccessRules(document))) <= 1024 * 1024);
+});
+
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
   const site = siteOf();
   const documentOf = documentsOf(site);
