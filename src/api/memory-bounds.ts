@@ -33,7 +33,7 @@ export const INDEX_BYTES = 96 * MEBIBYTE;
 /** Bodies under inspection. */
 export const INSPECTED_BODIES: SharedBound = { total: 32 * MEBIBYTE, perKey: 8 * MEBIBYTE };
 /** Discovery documents of tenants: a few forms of the large OpenAPI document beside all small ones. */
-export const TENANT_DISCOVERY: SharedBound = { total: 32 * MEBIBYTE, perKey: 16 * MEBIBYTE };
+export const TENANT_DISCOVERY_BYTES = 32 * MEBIBYTE;
 /** Discovery documents of the system tenant. */
 export const SYSTEM_DISCOVERY_BYTES = 16 * MEBIBYTE;
 /** Names of namespaces that users may see, and their last changes. */

@@ -2,7 +2,7 @@
  * Discovery documents: those of each tenant, and those of the system tenant, cached and fetched as Stonegate.
  */
 import type { TenantName } from '../api/identity.ts';
-import { SYSTEM_DISCOVERY_BYTES, TENANT_DISCOVERY } from '../api/memory-bounds.ts';
+import { SYSTEM_DISCOVERY_BYTES, TENANT_DISCOVERY_BYTES } from '../api/memory-bounds.ts';
 import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
@@ -39,8 +39,7 @@ export function createDiscovery(
   const changes = new DocumentChanges({ shared: createShared(build).cache, period: ttl, ...runtime });
   const options = {
     ttl,
-    maxBytes: TENANT_DISCOVERY.total,
-    ownerBytes: TENANT_DISCOVERY.perKey,
+    maxBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
     sizeOf: ({ body }: UpstreamResponse) => body.length,
     isCacheable: ({ status }: UpstreamResponse) => status === 200,
@@ -51,7 +50,6 @@ export function createDiscovery(
   const systemCache = createDocumentCache<UpstreamResponse>({
     ...options,
     maxBytes: SYSTEM_DISCOVERY_BYTES,
-    ownerBytes: SYSTEM_DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
     isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });

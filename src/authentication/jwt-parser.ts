@@ -4,7 +4,8 @@
  * RFC 8725 §2.
  */
 
-import { hasUniqueNames, isJSONObject, isTooDeep, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { keysIn } from '../lib/strict-json.ts';
 
 export interface JWTParts {
   readonly header: JSONObject;
@@ -45,14 +46,16 @@ export function readJWT(token: string): JWTParts | undefined {
   if ([first, second, third].some((part) => part.length % 4 === 1)) return undefined;
   const header = readObject(first);
   const payload = readObject(second);
-  if (header === undefined || payload === undefined || isTooDeep(payload.text)) return undefined;
-  const hasUniqueHeader = hasUniqueNames(header.text);
+  if (header === undefined || payload === undefined) return undefined;
+  const keys = keysIn(payload.text);
+  if (keys === 'tooDeep') return undefined;
+  const hasUniqueHeader = keysIn(header.text) === 'unique';
   return {
     header: header.object,
     payload: payload.object,
     signed: Buffer.from(`${first}.${signedPayload(header.object, second, payload.text)}`, 'utf8'),
     signature: Buffer.from(third, 'base64url'),
-    unambiguous: hasUniqueHeader && hasUniqueNames(payload.text),
+    unambiguous: hasUniqueHeader && keys === 'unique',
     unambiguousHeader: hasUniqueHeader,
     issuer: typed(payload.text, readIssuer) ?? '',
     registered: typed(payload.text, readRegistered),

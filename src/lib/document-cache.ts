@@ -4,7 +4,7 @@
  */
 
 export interface DocumentRequest {
-  /** The owner; each owner has its own space. */
+  /** Whose document it is: owners share none. */
   readonly owner: string;
   /**
    * Who waits for it, and in whose queue it is fetched; the owner without it. The users of two queues share

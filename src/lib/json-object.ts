@@ -92,35 +92,6 @@ export function elementsOf(text: string): string[] {
 /** How many objects and arrays Go's decoder accepts within each other. */
 export const MAX_DEPTH = 10_000;
 
-/** @param text valid JSON */
-export function isTooDeep(text: string): boolean {
-  if (text.length <= 2 * MAX_DEPTH) return false;
-  let depth = 0;
-  for (const [token] of text.matchAll(TOKENS)) {
-    if (token === '{' || token === '[') depth += 1;
-    if (token === '}' || token === ']') depth -= 1;
-    if (depth > MAX_DEPTH) return true;
-  }
-  return false;
-}
-
-/** @param text valid JSON */
-export function hasUniqueNames(text: string): boolean {
-  const open: (Set<string> | undefined)[] = [];
-  for (const [token, string, colon] of text.matchAll(TOKENS)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '[') open.push(undefined);
-    else if (token === '}' || token === ']') open.pop();
-    else if (string !== undefined && colon !== undefined) {
-      const names = open.at(-1);
-      const name = parsedName(string);
-      if (names?.has(name)) return false;
-      names?.add(name);
-    }
-  }
-  return true;
-}
-
 function parsedName(string: string): string {
   return String(JSON.parse(string));
 }

@@ -3,6 +3,7 @@
  * that occurs twice is read in three ways (the first, the last, or both merged), and an unpaired surrogate is
  * replaced by some parsers, so both are refused. RFC 8259 §4 and §8.2; RFC 7493 §2.
  */
+import { MAX_DEPTH } from './json-object.ts';
 
 export interface JSONLimits {
   /** Objects and arrays within each other. */
@@ -28,9 +29,26 @@ export function parseStrictJSON(bytes: Uint8Array, limits: JSONLimits): unknown 
   const text = decodeUTF8(bytes);
   const scan = new KeyScan(text, limits);
   scan.run();
+  if (scan.repeated) throw new SyntaxError('a key occurs twice in one object');
   const value = parse(text);
   if (scan.escaped && !isWellFormed(value)) throw new SyntaxError('a string holds half of a surrogate pair');
   return value;
+}
+
+/**
+ * Whether any object has a key twice, or the text is nested more deeply than Go's decoder accepts.
+ *
+ * @param text valid JSON
+ */
+export function keysIn(text: string): 'unique' | 'repeated' | 'tooDeep' {
+  const scan = new KeyScan(text, { depth: MAX_DEPTH, nodes: Number.POSITIVE_INFINITY });
+  try {
+    scan.run();
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'tooDeep';
+    throw error;
+  }
+  return scan.repeated ? 'repeated' : 'unique';
 }
 
 function decodeUTF8(bytes: Uint8Array): string {
@@ -56,6 +74,7 @@ function parse(text: string): unknown {
  */
 class KeyScan {
   escaped = false;
+  repeated = false;
   readonly #text: string;
   readonly #limits: JSONLimits;
   /** The keys of each open object, and `undefined` for each open array. */
@@ -118,7 +137,7 @@ class KeyScan {
     const keys = this.#open.at(-1);
     if (keys === undefined) return;
     const key = quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1);
-    if (keys.has(key)) throw new SyntaxError('a key occurs twice in one object');
+    if (keys.has(key)) this.repeated = true;
     keys.add(key);
   }
 

@@ -1,7 +1,7 @@
 /**
- * Client certificates as pure functions: the certificate's attributes, and the verification of its chain
- * against CAs that were configured after the handshake, in which alone OpenSSL verifies it.
- * RFC 5280 §4.1.2.6, §6.1; https://nodejs.org/api/tls.html#certificate-object
+ * Client certificates as pure functions: the certificate's attributes, and whether the CAs by which OpenSSL
+ * verified it in the handshake are still configured.
+ * RFC 5280 §4.1.2.6; https://nodejs.org/api/tls.html#certificate-object
  */
 import { hash, X509Certificate } from 'node:crypto';
 import type { ClientCertificate } from '../api/credentials.ts';
@@ -20,46 +20,21 @@ export function readAuthorities(pem: string | Buffer): ClientAuthorities {
 }
 
 /** Whether every chain that `other` verifies is verified by `authorities` too. */
-export function includesAll(authorities: ClientAuthorities, other: ClientAuthorities): boolean {
+export function includesAll(
+  authorities: ClientAuthorities,
+  other: Pick<ClientAuthorities, 'certificates'>,
+): boolean {
   const fingerprints = new Set(authorities.certificates.map(({ fingerprint256 }) => fingerprint256));
   return other.certificates.every(({ fingerprint256 }) => fingerprints.has(fingerprint256));
 }
 
 /**
- * Whether a chain leads from the certificate to one of the authorities, by issuer, signature, validity and
- * the right to issue (RFC 5280 §6.1). Constraints on names and path length are verified only by OpenSSL, in
- * the handshake; an authority that was not part of it counts as unconstrained.
- *
- * @param intermediates as the client sent them
- * @param now milliseconds since the epoch
+ * @param chain as Node finds it after the handshake: by the names and ids of keys, without their signatures
+ * @returns undefined if it does not lead to a root by its signatures
  */
-export function verifyChain(
-  { certificates }: ClientAuthorities,
-  certificate: X509Certificate,
-  intermediates: readonly X509Certificate[],
-  now: number,
-): boolean {
-  const roots = new Set(certificates.filter((each) => isIssuedBy(each, each, now)));
-  const untried = new Set([...certificates, ...intermediates]);
-  const reachesRoot = (issued: X509Certificate): boolean =>
-    [...untried].some((issuer) => {
-      if (!untried.has(issuer) || !isIssuedBy(issued, issuer, now)) return false;
-      untried.delete(issuer);
-      return roots.has(issuer) || reachesRoot(issuer);
-    });
-  return reachesRoot(certificate);
-}
-
-function isIssuedBy(issued: X509Certificate, issuer: X509Certificate, now: number): boolean {
-  if (!issuer.ca || !issued.checkIssued(issuer)) return false;
-  if (issuer.validFromDate.getTime() > now || issuer.validToDate.getTime() <= now) return false;
-  try {
-    return issued.verify(issuer.publicKey);
-  } catch (error) {
-    // A key type that this machine does not support.
-    if (error instanceof Error) return false;
-    throw error;
-  }
+export function rootOf(chain: readonly X509Certificate[]): X509Certificate | undefined {
+  const isSigned = chain.every((issued, at) => issued.verify((chain[at + 1] ?? issued).publicKey));
+  return isSigned ? chain.at(-1) : undefined;
 }
 
 /** Node's name for an attribute whose value is not a text. */

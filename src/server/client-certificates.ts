@@ -1,7 +1,8 @@
 /**
  * The client certificates of a listener's connections, verified once per connection, after its handshake. A
- * connection is closed when its certificate expires or a changed CA no longer verifies it. Sessions are not
- * resumed (`tls-material.ts`), so that no connection inherits an earlier verification.
+ * connection is closed when its certificate expires or its CA is removed: OpenSSL verifies it again in the
+ * next handshake. Sessions are not resumed (`tls-material.ts`), so that no connection inherits an earlier
+ * verification.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -15,7 +16,7 @@ import {
   describeCertificate,
   includesAll,
   readAuthorities,
-  verifyChain,
+  rootOf,
 } from './certificate-chain.ts';
 
 export interface ClientCertificates {
@@ -38,9 +39,8 @@ export interface ClientCertificatesOptions {
 
 interface Connection {
   readonly described: ClientCertificate;
-  readonly certificate: X509Certificate;
-  /** The rest of its verified chain. */
-  readonly issuers: readonly X509Certificate[];
+  /** Of its verified chain; undefined if Node does not tell it. */
+  readonly root: X509Certificate | undefined;
   /** The authorities at the time of the handshake. */
   readonly verifiedBy: ClientAuthorities;
 }
@@ -58,9 +58,10 @@ export function createClientCertificates(options: ClientCertificatesOptions): Cl
   const accepted = new Map<string, Accepted>();
   const connections = new Map<Duplex, Connection>();
 
-  function isVerified({ described, certificate, issuers, verifiedBy }: Connection): boolean {
+  function isVerified({ described, root, verifiedBy }: Connection): boolean {
     if (!described.verified) return false;
-    return includesAll(current, verifiedBy) || verifyChain(current, certificate, issuers, clock.now());
+    if (includesAll(current, verifiedBy)) return true;
+    return root !== undefined && includesAll(current, { certificates: [root] });
   }
 
   function close(socket: Duplex, { described }: Connection, reason: string): void {
@@ -112,14 +113,15 @@ function connectionOf(
 ): Connection {
   const refused = (problem: string): Connection => {
     const described = { verified: false, problem } as const;
-    return { described, certificate, issuers: [], verifiedBy: NO_AUTHORITIES };
+    return { described, root: undefined, verifiedBy: NO_AUTHORITIES };
   };
   if (verifiedBy === undefined) return refused('its connection has ended');
   // OpenSSL's code, such as CERT_HAS_EXPIRED. An unverified certificate is not parsed.
   if (!socket.authorized) return refused(String(socket.authorizationError));
   try {
     const issuers = issuersOf(socket);
-    return { described: describeCertificate(certificate, issuers), certificate, issuers, verifiedBy };
+    const root = rootOf([certificate, ...issuers]);
+    return { described: describeCertificate(certificate, issuers), root, verifiedBy };
   } catch (error) {
     // The caller is an event of the listener: an error thrown here would end the process.
     return refused(`it cannot be read: ${error instanceof Error ? error.message : String(error)}`);

@@ -38,7 +38,7 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'Responses that Stonegate makes': bounds.MADE_RESPONSES.total + bounds.MAX_MERGED_LIST,
   'Names of namespaces of users': bounds.VISIBLE_NAMES_BYTES,
   'Compiled access rules': bounds.ACCESS_RULES_BYTES,
-  'Discovery documents of tenants': 2 * bounds.TENANT_DISCOVERY.total,
+  'Discovery documents of tenants': 2 * bounds.TENANT_DISCOVERY_BYTES,
   'Discovery documents of the system': 2 * bounds.SYSTEM_DISCOVERY_BYTES,
   'The RBAC index': bounds.INDEX_BYTES,
   'Bodies under inspection': 2 * bounds.INSPECTED_BODIES.total,

@@ -19,7 +19,6 @@ function documentCache(
     ttl,
     recentTTL,
     maxBytes: bytes,
-    ownerBytes: bytes,
     fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
     isCacheable: ({ status }) => cacheable.includes(status),

@@ -40,7 +40,6 @@ function site(upstream: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200
       ttl: 5_000,
       recentTTL: 0,
       maxBytes: 1 << 20,
-      ownerBytes: 1 << 20,
       fetches: { running: 8, waiting: 8 },
       sizeOf: ({ body }) => body.length,
       isCacheable: ({ status }) => status === 200,
