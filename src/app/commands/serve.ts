@@ -22,6 +22,7 @@ import { runPrimary, workerCount } from '../../server/workers.ts';
 import { type App, createApp } from '../app.ts';
 import { countBuffersWithHeap } from '../garbage-collection.ts';
 import { startFailure } from '../start-failure.ts';
+import { exitAtOnce, StartLimit } from '../start-limit.ts';
 import { serveAdmission } from './serve-admission.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
@@ -47,6 +48,7 @@ interface Started {
   readonly watched: Watched;
   readonly keep: boolean;
   readonly logger: Logger;
+  readonly limit: StartLimit;
 }
 
 /**
@@ -68,6 +70,8 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
       if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
       if (only !== undefined) return serveAdmission(file, io);
       const logger = createLogger('info');
+      const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
+      limit.begin(`reading ${file} and the files it names`);
       const result = await loadConfiguration(file, systemSources);
       if (!result.ok) {
         for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
@@ -75,11 +79,12 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
       }
       const { loaded, watched } = result;
       logger.setLevel(loaded.configuration.log.level);
-      const started = { file, loaded, watched, logger, keep: keep === true };
+      const started = { file, loaded, watched, logger, limit, keep: keep === true };
       try {
         await run(started);
         return EXIT.fine;
       } catch (error) {
+        limit.end();
         const reason = startFailure(error, loaded.configuration);
         if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
         else logger.error({}, `Stonegate could not be started: ${reason}`);
@@ -97,22 +102,20 @@ function run(started: Started): Promise<void> {
 }
 
 async function runAlone(started: Started): Promise<void> {
-  const { loaded, logger } = started;
+  const { loaded, logger, limit } = started;
   const { bind } = loaded.configuration.admin;
   let app: App | undefined;
-  let step = 'starting';
-  // First, as with workers: if its address is taken, no component has started or logged anything.
+  // The first step, as with workers: if its address is taken, no component has started or logged anything.
+  limit.begin(`listening at admin.bind ${bind}`);
   const admin = await createAdminListener({
     bind,
-    readiness: () => app?.readiness() ?? [{ name: 'start', reason: step }],
+    readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
     metrics: async () => app?.metrics.text() ?? '',
     random: systemRandom,
     logger,
   });
   try {
-    app = await startApp(started, (next) => {
-      step = next;
-    });
+    app = await startApp(started);
     logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
@@ -134,8 +137,10 @@ async function runAsWorker(started: Started): Promise<void> {
   }
 }
 
-function startApp(started: Started, onStep: (step: string) => void = () => {}): Promise<App> {
-  return createApp({ ...started, sources: systemSources, onStep });
+async function startApp({ limit, ...started }: Started): Promise<App> {
+  const app = await createApp({ ...started, sources: systemSources, onStep: (step) => limit.begin(step) });
+  limit.end();
+  return app;
 }
 
 function addressesOf({ address, portalAddress, webhookAddress, admissionAddress }: App): object {
@@ -147,7 +152,9 @@ function addressesOf({ address, portalAddress, webhookAddress, admissionAddress 
   };
 }
 
-async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {
+async function runAsPrimary({ loaded, logger, limit }: Started, workers: number | 'auto'): Promise<void> {
+  // From here on each worker has its own.
+  limit.end();
   const { admin, server } = loaded.configuration;
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
   const primary = await runPrimary({
