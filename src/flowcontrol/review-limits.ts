@@ -34,8 +34,10 @@ export interface ReviewLimits {
 const MAX_SOURCES = 10_000;
 const SOURCES_AT_ONCE = 8;
 const MEBIBYTE = 1024 * 1024;
-/** Of all bodies; one source has room for the largest. */
-const MEMORY = { total: SOURCES_AT_ONCE * 12 * MEBIBYTE, perKey: 12 * MEBIBYTE };
+/** A source has room for the largest body. */
+const SOURCE_BYTES = 12 * MEBIBYTE;
+/** What the bodies of all reviews hold at most. */
+export const REVIEWS_BYTES = SOURCES_AT_ONCE * SOURCE_BYTES;
 /** A larger body counts as several reviews. */
 const BYTES_OF_A_REVIEW = 4 * 1024;
 const QUEUE_BYTES = Number.POSITIVE_INFINITY;
@@ -49,7 +51,7 @@ export function createReviewLimits({
   telemetry,
 }: ReviewLimitsOptions): ReviewLimits {
   const buckets = createTokenBuckets({ ...perSource, maxKeys: MAX_SOURCES, clock });
-  const memory = new ByteBudget(MEMORY);
+  const memory = new ByteBudget({ total: REVIEWS_BYTES, perKey: SOURCE_BYTES });
   const queues = {
     clock,
     queue: { requests: concurrent * SOURCES_AT_ONCE, bytes: QUEUE_BYTES },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import * as bounds from '../../src/api/memory-bounds.ts';
+import { REVIEWS_BYTES } from '../../src/flowcontrol/review-limits.ts';
 import { MAX_CONNECTIONS } from '../../src/upstream/account-limits.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -42,6 +43,7 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'Discovery documents of the system': 2 * bounds.SYSTEM_DISCOVERY_BYTES,
   'The RBAC index': bounds.INDEX_BYTES,
   'Bodies under inspection': 2 * bounds.INSPECTED_BODIES.total,
+  'Reviews of the admission webhook': REVIEWS_BYTES,
   'Audit lines': bounds.AUDIT_BYTES,
 };
 

@@ -1,7 +1,7 @@
 /**
  * Looks once a minute whether a filtered watch would still be answered for the same user. Groups that depend
- * on the namespace are looked up again; other groups are as old as the stream's credential, which is validated
- * again elsewhere.
+ * on the namespace are looked up again; other groups are as old as the stream's credential, which is
+ * validated again elsewhere.
  */
 import type { AccessIndex } from '../../access/ports.ts';
 import { fingerprintOfSubject } from '../../access/subject-changes.ts';
