@@ -8,6 +8,7 @@ import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
+import type { UpstreamRequest } from '../pipeline/ports.ts';
 
 export interface CallRequest {
   readonly method: string;
@@ -19,20 +20,30 @@ export interface CallRequest {
   readonly framing: RequestFraming;
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
-  /** Of the account; the request waits there before it may take a connection. */
-  readonly limiter?: Semaphore | undefined;
-  /** What the permit limits: connections in use, or how many long-running requests begin. */
-  readonly limits: 'connection' | 'opening';
+  /** Limits how many long-running requests of the account begin. */
+  readonly openings?: Semaphore | undefined;
+  /** A permit of the account is held as long as the request has a connection. */
+  readonly connections?: Semaphore | undefined;
   /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
   readonly discardable: boolean;
+  /** Whether the request may be sent again: it changes nothing, and has no body. */
+  readonly repeatable: boolean;
   /** Whether a 401 concerns the client: a workload responded, or the client's own token was refused. */
   readonly refusalIsClients: boolean;
+  /** Whether a 403 may concern Stonegate's own rights: the API server itself responds to its credential. */
+  readonly mayRefuseStonegate: boolean;
+  /** As in `UpstreamRequest`. */
+  readonly onForbidden?: UpstreamRequest['onForbidden'] | undefined;
+  readonly onCreated?: UpstreamRequest['onCreated'] | undefined;
   /** Limits the time until the response's head, and between its chunks; no limit if undefined. */
   readonly timeouts?: InactivityTimers | undefined;
-  /** It repeats an earlier request: connection pools that are closing still accept it. */
-  readonly alreadyAccepted?: boolean;
   /** The client's. */
   readonly cancellation: Cancellation;
+}
+
+/** Whether the method changes nothing; OPTIONS is sent by browsers only. */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
 export interface Flow {
@@ -46,8 +57,8 @@ export interface ResponseSink {
   data(chunk: BorrowedChunk): void;
   end(): void;
   /**
-   * The response broke off, or the client cancelled before there was one. If it throws, the call fails with
-   * that.
+   * The response broke off, or the request was cancelled before there was one. If it throws, the call fails
+   * with that.
    *
    * @returns the result of the call
    */
@@ -55,7 +66,7 @@ export interface ResponseSink {
 }
 
 export interface CallResult {
-  /** 0 if the client cancelled before there was a response. */
+  /** As the API server sent it; 0 if nothing was passed on. */
   readonly status: number;
   readonly aborted: boolean;
 }
@@ -69,14 +80,7 @@ const READ_AHEAD = 256 * 1024;
 const REQUEST_BYTES = 8 * 1024;
 
 /** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */
-export function heldBytes({
-  method,
-  target,
-  headers,
-  framing = 'none',
-  body,
-}: Pick<CallRequest, 'method' | 'target' | 'headers'> &
-  Partial<Pick<CallRequest, 'framing' | 'body'>>): number {
+export function heldBytes({ method, target, headers, framing, body }: CallRequest): number {
   let bytes = REQUEST_BYTES + method.length + target.length;
   for (const [name, value] of headers) bytes += name.length + value.length;
   if (Buffer.isBuffer(body)) return bytes + body.length;

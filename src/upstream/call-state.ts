@@ -3,64 +3,65 @@
  * connection was closed.
  */
 import type { Readable } from 'node:stream';
+import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
-import type { PendingRequest } from '../http1/pending-request.ts';
-import type { QueuedWaiter } from '../lib/waiter.ts';
-import type { CallRequest } from './call-request.ts';
+import type { HeldResponse } from './held-response.ts';
+
+/** What carries requests: a connection pool, or a single connection. */
+export interface RequestSender {
+  send(request: WireRequest, handler: ResponseHandler, alreadyAccepted: boolean): SentRequest;
+}
+
+/** As a `PendingRequest` of a connection pool. */
+export interface SentRequest {
+  readonly wasSent: boolean;
+  cancel(): boolean;
+  discard(onDone: (closed: boolean) => void): boolean;
+  pause(): void;
+  resume(): void;
+}
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {
   readonly phase: 'attempt';
-  readonly repeats: boolean;
   /** Of a streamed request. */
   body: Readable | undefined;
   /** Undefined until the pool has accepted it. */
-  pending: PendingRequest | undefined;
+  pending: SentRequest | undefined;
   /** Once the request was sent. */
   timer: InactivityTimer | undefined;
   sent: boolean;
   responding: boolean;
-  /** Of the response; 0 before its head. */
-  status: number;
+  /** Undefined before its head; its status as soon as that was passed on. */
+  response: undefined | HeldResponse | number;
 }
 
 export type State =
   | { readonly phase: 'new' }
-  /** The request waits for a slot of its account's limiter. */
-  | { readonly phase: 'queued'; readonly entry: QueuedWaiter }
+  /** For a permit of its account, or for its repetition. */
+  | { readonly phase: 'waiting'; readonly wait: { cancel(): void } }
   | Attempt
   | { readonly phase: 'settled' };
 
 export const NEW: State = { phase: 'new' };
 export const SETTLED: State = { phase: 'settled' };
 
-/** @param repeats whether another attempt came before */
-export function newAttempt(repeats: boolean): Attempt {
+export function newAttempt(): Attempt {
   return {
     phase: 'attempt',
-    repeats,
     body: undefined,
     pending: undefined,
     timer: undefined,
     sent: false,
     responding: false,
-    status: 0,
+    response: undefined,
   };
 }
 
-/**
- * Only a request that changes nothing, without a body, whose connection was lost before any byte of a
- * response.
- */
-export function mayRepeat(
-  attempt: Attempt,
-  { method, body, cancellation }: CallRequest,
-  error: unknown,
-): boolean {
-  const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-  const unanswered = !attempt.repeats && !attempt.responding && !cancellation.cancelled;
-  return safe && body === undefined && unanswered && isConnectionLoss(error);
+/** The status that was passed on; 0 if none was. */
+export function statusOf(state: State): number {
+  return state.phase === 'attempt' && typeof state.response === 'number' ? state.response : 0;
 }
 
 /**

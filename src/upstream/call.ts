@@ -1,13 +1,16 @@
 /**
- * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry.
- * The connection pool sends the request, and a sink receives the response.
+ * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one
+ * repetition where it is harmless. The connection pool sends the request; a sink receives the response,
+ * unless it is about Stonegate itself.
  */
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
-import type { ConnectionPool } from '../http1/pool.ts';
+import { isConnectionLoss } from '../http1/errors.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { HeaderField } from '../lib/header-list.ts';
+import { type HeaderField, headerValue } from '../lib/header-list.ts';
+import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import type { Waiter } from '../lib/waiter.ts';
 import {
@@ -17,14 +20,28 @@ import {
   heldBytes,
   type ResponseSink,
 } from './call-request.ts';
-import { type Attempt, hasClosed, mayRepeat, NEW, newAttempt, SETTLED, type State } from './call-state.ts';
+import {
+  type Attempt,
+  hasClosed,
+  NEW,
+  newAttempt,
+  type RequestSender,
+  SETTLED,
+  type State,
+  statusOf,
+} from './call-state.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
+import { HeldResponse, isRead, isReadable, replacedFields } from './held-response.ts';
+import { type ImpersonationRefusals, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
 export interface CallContext {
-  readonly pool: ConnectionPool;
+  readonly pool: RequestSender;
   /** Value of the Host field. */
   readonly authority: string;
+  readonly refusals: ImpersonationRefusals;
+  /** Counts requests that are repeated after a pause: no connection knows of them meanwhile. */
+  readonly repeating: InFlightCounter;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -42,6 +59,8 @@ export function callUpstream(
   return new Call(context, request, sink).outcome.promise;
 }
 
+const UNREAD: Buffer = Buffer.alloc(0);
+
 class Call implements ResponseHandler, Flow, Waiter {
   readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
@@ -49,30 +68,52 @@ class Call implements ResponseHandler, Flow, Waiter {
   readonly #sink: ResponseSink;
   #startedAt = 0;
   #state: State = NEW;
+  /** Whose permit was asked for last. */
+  #limiter: Semaphore | undefined;
+  /** Of its connections. */
   #hasPermit = false;
+  /** After a lost connection. */
+  #sentAgain = false;
+  /** From the pause after a refusal of Stonegate's own rights to the end. */
+  #repeating: InFlight | undefined;
 
   constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { cancellation, limiter } = request;
+    const { cancellation } = request;
     cancellation.onCancel(this.#onCancel);
     if (cancellation.cancelled) this.#onCancel();
-    else if (limiter === undefined) this.#send();
+    else this.#begin();
+  }
+
+  #begin(): void {
+    const { openings, connections } = this.#request;
+    this.#acquire(openings ?? connections);
+  }
+
+  #acquire(limiter: Semaphore | undefined): void {
+    this.#limiter = limiter;
+    if (limiter === undefined) this.#send();
     else if (limiter.tryAcquire()) this.onAcquired();
     else {
-      this.#startedAt = context.clock.now();
-      const entry = limiter.enqueue(this, heldBytes(request));
-      if (entry === undefined) this.#fail(limiter.queueFull());
-      else if (this.#state === NEW) this.#state = { phase: 'queued', entry };
+      this.#startedAt = this.#context.clock.now();
+      this.#state = NEW;
+      const wait = limiter.enqueue(this, heldBytes(this.#request));
+      if (wait === undefined) this.#fail(limiter.queueFull());
+      else if (this.#state === NEW) this.#state = { phase: 'waiting', wait };
     }
   }
 
   onAcquired(): void {
-    const { limiter, limits } = this.#request;
-    if (limits === 'opening') limiter?.releaseDelayed();
-    else this.#hasPermit = true;
-    this.#send();
+    const { openings, connections } = this.#request;
+    if (this.#limiter === openings) {
+      openings?.releaseDelayed();
+      this.#acquire(connections);
+    } else {
+      this.#hasPermit = true;
+      this.#send();
+    }
   }
 
   onRefused(error: Error): void {
@@ -82,11 +123,10 @@ class Call implements ResponseHandler, Flow, Waiter {
   #send(): void {
     const { method, target, headers, token, framing, body } = this.#request;
     const { pool, authority, clock } = this.#context;
-    const { phase } = this.#state;
     this.#startedAt = clock.now();
     try {
       const head = requestHead(method, target, authority, headers, token, framing);
-      const attempt = newAttempt(phase === 'attempt');
+      const attempt = newAttempt();
       this.#state = attempt;
       if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
       if (this.#state !== attempt) {
@@ -94,7 +134,7 @@ class Call implements ResponseHandler, Flow, Waiter {
         return;
       }
       const content = typeof body === 'function' ? attempt.body : body;
-      const alreadyAccepted = this.#request.alreadyAccepted === true || phase !== 'new';
+      const alreadyAccepted = this.#sentAgain || this.#repeating !== undefined;
       const pending = pool.send({ method, head, framing, body: content }, this, alreadyAccepted);
       attempt.pending = pending;
       // It may have failed at once.
@@ -118,36 +158,59 @@ class Call implements ResponseHandler, Flow, Waiter {
   onHead(status: number, fields: HeaderField[]): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
-    const fault = responseFault(status, this.#request.refusalIsClients, this.#context.logger);
+    const { refusalIsClients } = this.#request;
+    // Only the sender of an upgrade request passes a switch of protocols on.
+    const fault = status === 101 ? undefined : responseFault(status, refusalIsClients, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;
     }
     this.#startTimer(state);
     state.timer?.touch();
-    this.#sink.head(status, fields, this);
-    state.status = status;
+    if (!isRead(status, this.#request)) this.#pass(state, status, fields);
+    else if (isReadable(fields)) state.response = new HeldResponse(status, fields);
+    else this.#passRead(state, status, fields, UNREAD);
     this.#count('ok');
   }
 
   onData(chunk: BorrowedChunk): void {
-    if (this.#state.phase === 'attempt') this.#state.timer?.touch();
-    this.#sink.data(chunk);
+    const state = this.#state;
+    if (state.phase !== 'attempt') return;
+    state.timer?.touch();
+    const { response } = state;
+    if (!(response instanceof HeldResponse)) this.#sink.data(chunk);
+    else if (!response.add(chunk))
+      this.#passRead(state, response.status, response.fields, UNREAD, response.body);
   }
 
   onEnd(): void {
     const state = this.#state;
-    this.#sink.end();
     if (state.phase !== 'attempt') return;
+    if (state.response instanceof HeldResponse) {
+      const { status, fields, body } = state.response;
+      if (status === 403 && this.#refusesStonegate(state, body)) return;
+      if (status === 201) this.#request.onCreated?.(body);
+      this.#passRead(state, status, fields, body, body);
+    }
+    this.#sink.end();
+    const result = { status: statusOf(state), aborted: false };
     this.#settle(state);
     // After an early response the connection cannot be used again.
     this.#release(!state.sent);
-    this.outcome.resolve({ status: state.status, aborted: false });
+    this.outcome.resolve(result);
   }
 
   onFailure(error: Error): void {
     const state = this.#state;
-    if (state.phase === 'attempt' && mayRepeat(state, this.#request, error)) {
+    if (
+      state.phase === 'attempt' &&
+      !this.#sentAgain &&
+      !state.responding &&
+      !this.#request.cancellation.cancelled &&
+      this.#request.repeatable &&
+      isConnectionLoss(error)
+    ) {
+      this.#sentAgain = true;
       this.#count('error');
       state.timer?.stop();
       this.#send();
@@ -164,6 +227,53 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (this.#state.phase !== 'attempt') return;
     this.#state.timer?.release();
     this.#state.pending?.resume();
+  }
+
+  #pass(state: Attempt, status: number, fields: HeaderField[], replacedStatus = status): void {
+    this.#sink.head(replacedStatus, fields, this);
+    state.response = status;
+  }
+
+  /**
+   * @param read of the body: all, or nothing
+   * @param body as far as it has arrived
+   */
+  #passRead(state: Attempt, status: number, fields: HeaderField[], read: Buffer, body = UNREAD): void {
+    const replacement = status === 403 ? this.#request.onForbidden?.(read) : undefined;
+    if (replacement === undefined) this.#pass(state, status, fields);
+    else this.#pass(state, status, replacedFields(fields, replacement), replacement.status);
+    const content = replacement?.body ?? body;
+    if (content.length > 0) BorrowedChunk.lend(content, (chunk) => this.#sink.data(chunk));
+    if (replacement !== undefined) this.#sink.end();
+  }
+
+  /**
+   * The request is repeated once if it is harmless, since an API server knows no roles just after its start;
+   * then it fails. A response to HEAD does not show whose refusal it is, and without an impersonated user
+   * any is about Stonegate: both are passed on after the repetition.
+   *
+   * @returns whether the response is passed on to no one
+   */
+  #refusesStonegate(state: Attempt, body: Buffer): boolean {
+    const { mayRefuseStonegate, method, headers } = this.#request;
+    if (!mayRefuseStonegate) return false;
+    const { refusals, clock, repeating } = this.#context;
+    const refusal = refusals.read(body, headers);
+    const isDoubtful = method === 'HEAD' || headerValue(headers, 'impersonate-user') === undefined;
+    if (refusal === undefined && !isDoubtful) return false;
+    if (this.#repeating === undefined && this.#request.repeatable) {
+      state.timer?.stop();
+      this.#release(!state.sent);
+      this.#repeating = repeating.enter();
+      const wait = clock.after(REFUSAL_PAUSE, () => this.#begin());
+      this.#state = { phase: 'waiting', wait };
+      return true;
+    }
+    if (refusal === undefined) return false;
+    this.#settle(state);
+    this.#release(!state.sent);
+    this.outcome.reject(refusals.report(refusal));
+    return true;
   }
 
   readonly #onCancel = (): void => {
@@ -190,8 +300,8 @@ class Call implements ResponseHandler, Flow, Waiter {
   #release(closed: boolean): void {
     if (!this.#hasPermit) return;
     this.#hasPermit = false;
-    if (closed) this.#request.limiter?.releaseDelayed();
-    else this.#request.limiter?.release();
+    if (closed) this.#limiter?.releaseDelayed();
+    else this.#limiter?.release();
   }
 
   #fail(error: unknown): void {
@@ -199,21 +309,22 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (state.phase === 'settled') return;
     this.#settle(state);
     this.#cancel(state, hasClosed(state, error));
-    if (state.phase === 'attempt' && state.status !== 0) {
+    const status = statusOf(state);
+    if (status !== 0) {
       this.#breakOff(state);
-      this.#context.logger.warn({ error, status: state.status }, "the API server's response broke off");
+      this.#context.logger.warn({ error, status }, "the API server's response broke off");
       return;
     }
     const failure = toStatusError(error);
     this.outcome.reject(failure);
-    // A full queue says nothing about the API server.
-    if (failure.http !== 429) this.#count(backendResult(failure));
+    // A full queue says nothing about the API server, and a held response was counted at its head.
+    const isCounted = failure.http === 429 || (state.phase === 'attempt' && state.response !== undefined);
+    if (!isCounted) this.#count(backendResult(failure));
   }
 
   #breakOff(state: State): void {
-    const status = state.phase === 'attempt' ? state.status : 0;
     try {
-      this.outcome.resolve(this.#sink.brokeOff({ status, aborted: true }));
+      this.outcome.resolve(this.#sink.brokeOff({ status: statusOf(state), aborted: true }));
     } catch (error) {
       this.outcome.reject(error);
     }
@@ -221,8 +332,9 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   #settle(state: State): void {
     this.#state = SETTLED;
+    this.#repeating?.release();
     this.#request.cancellation.offCancel(this.#onCancel);
-    if (state.phase === 'queued') state.entry.cancel();
+    if (state.phase === 'waiting') state.wait.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
     state.body?.destroy();
@@ -231,7 +343,9 @@ class Call implements ResponseHandler, Flow, Waiter {
   #startTimer(attempt: Attempt): void {
     if (attempt.timer !== undefined || this.#state !== attempt) return;
     attempt.timer = this.#request.timeouts?.start(() =>
-      this.#fail(timedOut(attempt.status === 0 ? 'no response head in time' : 'no data for too long')),
+      this.#fail(
+        timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
+      ),
     );
   }
 

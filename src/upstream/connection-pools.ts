@@ -13,10 +13,12 @@ import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { CallContext } from './call.ts';
 import type { UpstreamCredential } from './credential.ts';
 
+type PoolContext = CallContext & { readonly pool: ConnectionPool };
+
 export interface SenderPools {
   /** For requests that end by themselves. */
-  readonly short: CallContext;
-  readonly longRunning: CallContext;
+  readonly short: PoolContext;
+  readonly longRunning: PoolContext;
   /** For connections outside the pools. */
   readonly connection: ConnectOptions;
   /** Undefined if the connection's certificate authenticates. */
@@ -95,7 +97,7 @@ function createPoolPair(
 ): Omit<SenderPools, 'token'> {
   const { authority } = parseServer(connection.server);
   const { clock, logger } = context;
-  const createContext = (maxConnections: number): CallContext => {
+  const createContext = (maxConnections: number): PoolContext => {
     const pool = new ConnectionPool({
       connector: createConnector(connection, clock),
       clock,

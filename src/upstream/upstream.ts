@@ -63,25 +63,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     connectTimeout: timeouts.connect,
   };
-  const context = { clock, logger, telemetry };
+  const repeating = new InFlightCounter();
+  const refusals = new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger });
+  const context = { clock, logger, telemetry, refusals, repeating };
   const queueTimeout = timeouts.response;
   const pools = createConnectionPools({ connection, credential, passThrough, queueTimeout, context });
   const limits = createAccountLimits({ clock, queueTimeout, ...options.limits });
-  const refusals = new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger });
-  const repeating = new InFlightCounter();
-  const shared = {
-    selectPools: pools.select,
-    limits,
-    refusals,
-    timeouts,
-    responseTimeouts: new InactivityTimers(clock, timeouts.response),
-    repeating,
-  };
-  const tunneller = createTunneller({ ...shared, ...context });
+  const responseTimeouts = new InactivityTimers(clock, timeouts.response);
+  const shared = { selectPools: pools.select, limits, responseTimeouts };
+  const tunneller = createTunneller(shared);
   return {
-    ...createForwarder({ ...shared, maxBodyBytes }),
-    ...createFetcher({ ...shared, clock }),
-    ...createStreamer({ ...shared, clock }),
+    ...createForwarder({ ...shared, timeouts, maxBodyBytes, clock }),
+    ...createFetcher(shared),
+    ...createStreamer(shared),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([pools.close(), tunneller.idle()]);

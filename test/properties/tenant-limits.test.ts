@@ -12,11 +12,13 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { createConnector } from '../../src/http1/connector.ts';
 import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
 import { ConnectionPool } from '../../src/http1/pool.ts';
+import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
 import type { CallResult } from '../../src/upstream/call-request.ts';
+import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -81,6 +83,7 @@ class World {
   readonly limiter: KeyedSemaphore;
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
+  readonly pool: ConnectionPool;
   readonly #context: CallContext;
   readonly #timeouts = new InactivityTimers(this.clock, TIMEOUT);
   readonly #connections: readonly RawConnection[];
@@ -88,7 +91,7 @@ class World {
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
-    const pool = new ConnectionPool({
+    this.pool = new ConnectionPool({
       connector,
       maxConnections: PERMITS,
       queueTimeout: TIMEOUT,
@@ -96,8 +99,10 @@ class World {
       onHandlerError: () => undefined,
     });
     this.#context = {
-      pool,
+      pool: this.pool,
       authority: 'api',
+      refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
+      repeating: new InFlightCounter(),
       clock,
       logger: silentLogger,
       telemetry: noTelemetry,
@@ -116,10 +121,6 @@ class World {
           ? new StatusError('TenantRateExceeded', 'too many')
           : new StatusError('UpstreamTimeout', 'too late'),
     });
-  }
-
-  get pool(): ConnectionPool {
-    return this.#context.pool;
   }
 
   async take(step: Step): Promise<void> {
@@ -195,9 +196,10 @@ class World {
             asker.breakBody = onFault;
             return body;
           }),
-        limiter: this.limiter.of(tenant),
-        limits: 'connection',
+        connections: this.limiter.of(tenant),
         discardable: body === undefined,
+        repeatable: body === undefined,
+        mayRefuseStonegate: false,
         refusalIsClients: false,
         timeouts: this.#timeouts,
         cancellation,

@@ -2,10 +2,12 @@
 import t from 'tap';
 import { type Connector, createConnector } from '../../../src/http1/connector.ts';
 import { ConnectionPool } from '../../../src/http1/pool.ts';
+import { InFlightCounter } from '../../../src/lib/in-flight.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { callUpstream } from '../../../src/upstream/call.ts';
 import type { CallResult } from '../../../src/upstream/call-request.ts';
+import { ImpersonationRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 
@@ -31,6 +33,8 @@ function get(
     {
       pool,
       authority: 'api',
+      refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
+      repeating: new InFlightCounter(),
       clock,
       logger: silentLogger,
       telemetry: { ...noTelemetry, backendCall },
@@ -41,8 +45,9 @@ function get(
       headers: [],
       token: undefined,
       framing: 'none',
-      limits: 'connection',
       discardable: true,
+      repeatable: true,
+      mayRefuseStonegate: false,
       refusalIsClients: false,
       cancellation: { cancelled: false, onCancel: () => undefined, offCancel: () => undefined },
     },

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { InFlightCounter } from '../../../src/lib/in-flight.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createConnectionPools } from '../../../src/upstream/connection-pools.ts';
+import { ImpersonationRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
 
@@ -9,12 +11,18 @@ const CERTIFICATE = await (await createAuthority()).client('stonegate');
 const THEIRS = { kind: 'client', token: 'theirs' } as const;
 
 function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean) {
+  const shared = { clock: createFakeClock(), logger: silentLogger };
   return createConnectionPools({
     connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
     credential,
     passThrough,
     queueTimeout: 1,
-    context: { clock: createFakeClock(), logger: silentLogger, telemetry: noTelemetry },
+    context: {
+      ...shared,
+      telemetry: noTelemetry,
+      refusals: new ImpersonationRefusals({ ownName: undefined, ...shared }),
+      repeating: new InFlightCounter(),
+    },
   });
 }
 

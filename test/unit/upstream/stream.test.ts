@@ -145,11 +145,6 @@ for (const [name, text, code] of [
     'HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nhalf',
     'UpstreamUnavailable',
   ],
-  [
-    'a refusal is endless',
-    `HTTP/1.1 403 Forbidden\r\nContent-Length: 999999\r\n\r\n${'x'.repeat(70_000)}`,
-    'UpstreamUnavailable',
-  ],
 ] as const)
   t.test(`it fails with ${code} if ${name}`, async (t) => {
     const relay = await relayFor(t);
@@ -227,7 +222,9 @@ t.test('a lost connection before any response is tried once more', async (t) => 
 t.test("a tenant's watches are charged as its other long-running requests", async (t) => {
   const clock = createFakeClock();
   const limits = createAccountLimits({ clock, queueTimeout: 1_000, sources: 1, tenantQueue: NO_QUEUE });
-  const context = { clock, logger: silentLogger, telemetry: noTelemetry };
+  const refusals = new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger });
+  const repeating = new InFlightCounter();
+  const context = { clock, logger: silentLogger, telemetry: noTelemetry, refusals, repeating };
   const pools = createConnectionPools({
     connection: { server: 'http://127.0.0.1:1', connectTimeout: 1_000 },
     credential: { token: 'our-token' },
@@ -235,13 +232,7 @@ t.test("a tenant's watches are charged as its other long-running requests", asyn
     queueTimeout: 1_000,
     context,
   });
-  const streamer = createStreamer({
-    selectPools: pools.select,
-    limits,
-    refusals: new ImpersonationRefusals({ ownName: undefined, ...context }),
-    clock,
-    repeating: new InFlightCounter(),
-  });
+  const streamer = createStreamer({ selectPools: pools.select, limits });
   const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
   const limiter = limits.longRunningLimiterOf(account);
   while (limiter?.tryAcquire()) limiter.releaseDelayed();
