@@ -1,49 +1,30 @@
 /**
- * What a call to the API server consists of: the request and the receiver of its response.
+ * What a call to the API server consists of: the request, how it is sent, and the receiver of its response.
  */
 import type { Readable } from 'node:stream';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { Semaphore } from '../lib/semaphore.ts';
+import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamRequest } from '../pipeline/ports.ts';
+import type { UpgradeSender } from './upgrade.ts';
 
-export interface CallRequest {
-  readonly method: string;
-  readonly target: string;
-  /** Complete except for the credential and the framing fields. */
-  readonly headers: HeaderList;
-  /** The sender's; undefined if Stonegate authenticates by its client certificate. */
-  readonly token: string | undefined;
+/** The headers are complete except for the credential and the framing fields. */
+export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> &
+  Partial<
+    Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
+  >;
+
+export interface Sending {
   readonly framing: RequestFraming;
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
-  /** Limits how many long-running requests of the account begin. */
-  readonly openings?: Semaphore | undefined;
-  /** A permit of the account is held as long as the request has a connection. */
-  readonly connections?: Semaphore | undefined;
-  /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
-  readonly discardable: boolean;
-  /** Whether the request may be sent again: it changes nothing, and has no body. */
-  readonly repeatable: boolean;
-  /** Whether a 401 concerns the client: a workload responded, or the client's own token was refused. */
-  readonly refusalIsClients: boolean;
-  /** Whether a 403 may concern Stonegate's own rights: the API server itself responds to its credential. */
-  readonly mayRefuseStonegate: boolean;
-  /** As in `UpstreamRequest`. */
-  readonly onForbidden?: UpstreamRequest['onForbidden'] | undefined;
-  readonly onCreated?: UpstreamRequest['onCreated'] | undefined;
-  /** Limits the time until the response's head, and between its chunks; no limit if undefined. */
-  readonly timeouts?: InactivityTimers | undefined;
+  /** Sends an upgrade request, in place of a pool. */
+  readonly upgrade?: UpgradeSender;
   /** The client's. */
   readonly cancellation: Cancellation;
-}
-
-/** Whether the method changes nothing; OPTIONS is sent by browsers only. */
-export function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
+  readonly discardable: boolean;
 }
 
 export interface Flow {
@@ -80,7 +61,7 @@ const READ_AHEAD = 256 * 1024;
 const REQUEST_BYTES = 8 * 1024;
 
 /** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */
-export function heldBytes({ method, target, headers, framing, body }: CallRequest): number {
+export function heldBytes({ method, target, headers }: CallRequest, { framing, body }: Sending): number {
   let bytes = REQUEST_BYTES + method.length + target.length;
   for (const [name, value] of headers) bytes += name.length + value.length;
   if (Buffer.isBuffer(body)) return bytes + body.length;

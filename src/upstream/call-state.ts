@@ -1,26 +1,14 @@
 /**
- * The states of a call to the API server, and what they tell: whether it may be repeated, and whether its
- * connection was closed.
+ * The states of a call to the API server, and what they tell: what was passed on, and whether its connection
+ * was closed.
  */
 import type { Readable } from 'node:stream';
-import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
+import type { PendingRequest } from '../http1/pending-request.ts';
 import type { HeldResponse } from './held-response.ts';
 
-/** What carries requests: a connection pool, or a single connection. */
-export interface RequestSender {
-  send(request: WireRequest, handler: ResponseHandler, alreadyAccepted: boolean): SentRequest;
-}
-
-/** As a `PendingRequest` of a connection pool. */
-export interface SentRequest {
-  readonly wasSent: boolean;
-  cancel(): boolean;
-  discard(onDone: (closed: boolean) => void): boolean;
-  pause(): void;
-  resume(): void;
-}
+export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {

@@ -3,9 +3,10 @@
  * repetition where it is harmless. The connection pool sends the request; a sink receives the response,
  * unless it is about Stonegate itself.
  */
-import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
@@ -13,35 +14,30 @@ import type { Logger } from '../lib/logger.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import type { Waiter } from '../lib/waiter.ts';
+import type { AccountLimits } from './account-limits.ts';
 import {
   type CallRequest,
   type CallResult,
   type Flow,
   heldBytes,
   type ResponseSink,
+  type Sending,
 } from './call-request.ts';
-import {
-  type Attempt,
-  hasClosed,
-  NEW,
-  newAttempt,
-  type RequestSender,
-  SETTLED,
-  type State,
-  statusOf,
-} from './call-state.ts';
+import { type Attempt, hasClosed, NEW, newAttempt, SETTLED, type State, statusOf } from './call-state.ts';
+import type { SelectPools } from './connection-pools.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
-import { HeldResponse, isRead, isReadable, replacedFields } from './held-response.ts';
+import { HeldResponse } from './held-response.ts';
 import { type ImpersonationRefusals, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
 export interface CallContext {
-  readonly pool: RequestSender;
-  /** Value of the Host field. */
-  readonly authority: string;
+  readonly selectPools: SelectPools;
+  readonly limits: AccountLimits;
+  /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
+  readonly responseTimeouts: InactivityTimers;
   readonly refusals: ImpersonationRefusals;
-  /** Counts requests that are repeated after a pause: no connection knows of them meanwhile. */
-  readonly repeating: InFlightCounter;
+  /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
+  readonly unpooled: InFlightCounter;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -54,62 +50,80 @@ export interface CallContext {
 export function callUpstream(
   context: CallContext,
   request: CallRequest,
+  sending: Sending,
   sink: ResponseSink,
 ): Promise<CallResult> {
-  return new Call(context, request, sink).outcome.promise;
+  return new Call(context, request, sending, sink).outcome.promise;
 }
-
-const UNREAD: Buffer = Buffer.alloc(0);
 
 class Call implements ResponseHandler, Flow, Waiter {
   readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   readonly #request: CallRequest;
+  readonly #sending: Sending;
   readonly #sink: ResponseSink;
+  /** Whether it may be sent again: it changes nothing, and has no body. */
+  readonly #isRepeatable: boolean;
+  /** Whether its time is limited, and it has a permit as long as it has a connection; so has an upgrade. */
+  readonly #isShort: boolean;
   #startedAt = 0;
   #state: State = NEW;
-  /** Whose permit was asked for last. */
+  /** Whose permit was asked for last, and for what. */
   #limiter: Semaphore | undefined;
-  /** Of its connections. */
+  #wanted: 'to begin' | 'of a connection' = 'of a connection';
+  /** Of a connection. */
   #hasPermit = false;
   /** After a lost connection. */
   #sentAgain = false;
   /** From the pause after a refusal of Stonegate's own rights to the end. */
   #repeating: InFlight | undefined;
 
-  constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
+  constructor(context: CallContext, request: CallRequest, sending: Sending, sink: ResponseSink) {
     this.#context = context;
     this.#request = request;
+    this.#sending = sending;
     this.#sink = sink;
-    const { cancellation } = request;
+    const { method, longRunning } = request;
+    const { cancellation, body, upgrade } = sending;
+    this.#isShort = longRunning !== true || upgrade !== undefined;
+    // An upgrade request may be a command.
+    this.#isRepeatable = body === undefined && upgrade === undefined && isSafe(method);
     cancellation.onCancel(this.#onCancel);
     if (cancellation.cancelled) this.#onCancel();
     else this.#begin();
   }
 
   #begin(): void {
-    const { openings, connections } = this.#request;
-    this.#acquire(openings ?? connections);
+    const { account, longRunning } = this.#request;
+    const openings = longRunning ? this.#context.limits.longRunningLimiterOf(account) : undefined;
+    if (openings === undefined) this.#connect();
+    else this.#acquire(openings, 'to begin');
   }
 
-  #acquire(limiter: Semaphore | undefined): void {
+  #connect(): void {
+    if (this.#isShort)
+      this.#acquire(this.#context.limits.connectionsOf(this.#request.account), 'of a connection');
+    else this.#send();
+  }
+
+  #acquire(limiter: Semaphore, permit: 'to begin' | 'of a connection'): void {
     this.#limiter = limiter;
-    if (limiter === undefined) this.#send();
-    else if (limiter.tryAcquire()) this.onAcquired();
-    else {
-      this.#startedAt = this.#context.clock.now();
-      this.#state = NEW;
-      const wait = limiter.enqueue(this, heldBytes(this.#request));
-      if (wait === undefined) this.#fail(limiter.queueFull());
-      else if (this.#state === NEW) this.#state = { phase: 'waiting', wait };
+    this.#wanted = permit;
+    if (limiter.tryAcquire()) {
+      this.onAcquired();
+      return;
     }
+    this.#startedAt = this.#context.clock.now();
+    this.#state = NEW;
+    const wait = limiter.enqueue(this, heldBytes(this.#request, this.#sending));
+    if (wait === undefined) this.#fail(limiter.queueFull());
+    else if (this.#state === NEW) this.#state = { phase: 'waiting', wait };
   }
 
   onAcquired(): void {
-    const { openings, connections } = this.#request;
-    if (this.#limiter === openings) {
-      openings?.releaseDelayed();
-      this.#acquire(connections);
+    if (this.#wanted === 'to begin') {
+      this.#limiter?.releaseDelayed();
+      this.#connect();
     } else {
       this.#hasPermit = true;
       this.#send();
@@ -121,11 +135,12 @@ class Call implements ResponseHandler, Flow, Waiter {
   }
 
   #send(): void {
-    const { method, target, headers, token, framing, body } = this.#request;
-    const { pool, authority, clock } = this.#context;
-    this.#startedAt = clock.now();
+    const { sender, method, target, headers, longRunning } = this.#request;
+    const { framing, body, upgrade } = this.#sending;
+    this.#startedAt = this.#context.clock.now();
     try {
-      const head = requestHead(method, target, authority, headers, token, framing);
+      const pools = this.#context.selectPools(sender);
+      const head = requestHead(method, target, pools.authority, headers, pools.token, framing);
       const attempt = newAttempt();
       this.#state = attempt;
       if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
@@ -135,7 +150,8 @@ class Call implements ResponseHandler, Flow, Waiter {
       }
       const content = typeof body === 'function' ? attempt.body : body;
       const alreadyAccepted = this.#sentAgain || this.#repeating !== undefined;
-      const pending = pool.send({ method, head, framing, body: content }, this, alreadyAccepted);
+      const via = upgrade ?? (longRunning ? pools.longRunning : pools.short);
+      const pending = via.send({ method, head, framing, body: content }, this, alreadyAccepted);
       attempt.pending = pending;
       // It may have failed at once.
       if (this.#state !== attempt) pending.cancel();
@@ -158,18 +174,24 @@ class Call implements ResponseHandler, Flow, Waiter {
   onHead(status: number, fields: HeaderField[]): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
-    const { refusalIsClients } = this.#request;
+    const { sender, proxied, onForbidden, onCreated } = this.#request;
+    const isClients = proxied === true || sender.kind === 'client';
     // Only the sender of an upgrade request passes a switch of protocols on.
-    const fault = status === 101 ? undefined : responseFault(status, refusalIsClients, this.#context.logger);
+    const fault = status === 101 ? undefined : responseFault(status, isClients, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;
     }
     this.#startTimer(state);
     state.timer?.touch();
-    if (!isRead(status, this.#request)) this.#pass(state, status, fields);
-    else if (isReadable(fields)) state.response = new HeldResponse(status, fields);
-    else this.#passRead(state, status, fields, UNREAD);
+    const isRead =
+      (status === 403 && (this.#mayRefuseStonegate || onForbidden !== undefined)) ||
+      (status === 201 && onCreated !== undefined);
+    if (isRead) this.#hold(state, new HeldResponse(status, fields));
+    else {
+      this.#sink.head(status, fields, this);
+      state.response = status;
+    }
     this.#count('ok');
   }
 
@@ -178,19 +200,19 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (state.phase !== 'attempt') return;
     state.timer?.touch();
     const { response } = state;
-    if (!(response instanceof HeldResponse)) this.#sink.data(chunk);
-    else if (!response.add(chunk))
-      this.#passRead(state, response.status, response.fields, UNREAD, response.body);
+    if (response instanceof HeldResponse) {
+      response.add(chunk);
+      this.#hold(state, response);
+    } else this.#sink.data(chunk);
   }
 
   onEnd(): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
-    if (state.response instanceof HeldResponse) {
-      const { status, fields, body } = state.response;
-      if (status === 403 && this.#refusesStonegate(state, body)) return;
-      if (status === 201) this.#request.onCreated?.(body);
-      this.#passRead(state, status, fields, body, body);
+    const { response } = state;
+    if (response instanceof HeldResponse) {
+      if (response.status === 403 && this.#refusesStonegate(state, response.body)) return;
+      this.#pass(state, response);
     }
     this.#sink.end();
     const result = { status: statusOf(state), aborted: false };
@@ -206,8 +228,8 @@ class Call implements ResponseHandler, Flow, Waiter {
       state.phase === 'attempt' &&
       !this.#sentAgain &&
       !state.responding &&
-      !this.#request.cancellation.cancelled &&
-      this.#request.repeatable &&
+      !this.#sending.cancellation.cancelled &&
+      this.#isRepeatable &&
       isConnectionLoss(error)
     ) {
       this.#sentAgain = true;
@@ -229,22 +251,20 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#state.pending?.resume();
   }
 
-  #pass(state: Attempt, status: number, fields: HeaderField[], replacedStatus = status): void {
-    this.#sink.head(replacedStatus, fields, this);
-    state.response = status;
+  #hold(state: Attempt, response: HeldResponse): void {
+    if (response.isReadable) state.response = response;
+    else this.#pass(state, response);
   }
 
-  /**
-   * @param read of the body: all, or nothing
-   * @param body as far as it has arrived
-   */
-  #passRead(state: Attempt, status: number, fields: HeaderField[], read: Buffer, body = UNREAD): void {
-    const replacement = status === 403 ? this.#request.onForbidden?.(read) : undefined;
-    if (replacement === undefined) this.#pass(state, status, fields);
-    else this.#pass(state, status, replacedFields(fields, replacement), replacement.status);
-    const content = replacement?.body ?? body;
-    if (content.length > 0) BorrowedChunk.lend(content, (chunk) => this.#sink.data(chunk));
-    if (replacement !== undefined) this.#sink.end();
+  #pass(state: Attempt, response: HeldResponse): void {
+    response.passTo(this.#sink, this, this.#request);
+    state.response = response.status;
+  }
+
+  /** The API server itself responds to Stonegate's credential. */
+  get #mayRefuseStonegate(): boolean {
+    const { sender, servedByAPIServer } = this.#request;
+    return sender.kind === 'stonegate' && servedByAPIServer === true;
   }
 
   /**
@@ -255,16 +275,16 @@ class Call implements ResponseHandler, Flow, Waiter {
    * @returns whether the response is passed on to no one
    */
   #refusesStonegate(state: Attempt, body: Buffer): boolean {
-    const { mayRefuseStonegate, method, headers } = this.#request;
-    if (!mayRefuseStonegate) return false;
-    const { refusals, clock, repeating } = this.#context;
+    const { method, headers } = this.#request;
+    const { refusals, clock, unpooled } = this.#context;
+    if (!this.#mayRefuseStonegate) return false;
     const refusal = refusals.read(body, headers);
     const isDoubtful = method === 'HEAD' || headerValue(headers, 'impersonate-user') === undefined;
     if (refusal === undefined && !isDoubtful) return false;
-    if (this.#repeating === undefined && this.#request.repeatable) {
+    if (this.#repeating === undefined && this.#isRepeatable) {
       state.timer?.stop();
       this.#release(!state.sent);
-      this.#repeating = repeating.enter();
+      this.#repeating = unpooled.enter();
       const wait = clock.after(REFUSAL_PAUSE, () => this.#begin());
       this.#state = { phase: 'waiting', wait };
       return true;
@@ -286,7 +306,7 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
   #discard(state: State): boolean {
-    if (!this.#request.discardable || state.phase !== 'attempt') return false;
+    if (!this.#sending.discardable || state.phase !== 'attempt') return false;
     return state.pending?.discard((closed) => this.#release(closed)) ?? false;
   }
 
@@ -333,7 +353,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   #settle(state: State): void {
     this.#state = SETTLED;
     this.#repeating?.release();
-    this.#request.cancellation.offCancel(this.#onCancel);
+    this.#sending.cancellation.offCancel(this.#onCancel);
     if (state.phase === 'waiting') state.wait.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
@@ -341,8 +361,8 @@ class Call implements ResponseHandler, Flow, Waiter {
   }
 
   #startTimer(attempt: Attempt): void {
-    if (attempt.timer !== undefined || this.#state !== attempt) return;
-    attempt.timer = this.#request.timeouts?.start(() =>
+    if (!this.#isShort || attempt.timer !== undefined || this.#state !== attempt) return;
+    attempt.timer = this.#context.responseTimeouts.start(() =>
       this.#fail(
         timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
       ),
@@ -353,4 +373,9 @@ class Call implements ResponseHandler, Flow, Waiter {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
+}
+
+/** Whether the method changes nothing (RFC 9110 §9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }

@@ -9,15 +9,14 @@ import type { HeaderField } from '../lib/header-list.ts';
 import type { Exchange, RelayHooks, UpstreamRequest } from '../pipeline/ports.ts';
 import type { CallResult, Flow, ResponseSink } from './call-request.ts';
 import { isWithoutBody, responseHeaders } from './header-rules.ts';
-import { ResponseBuffers } from './response-buffers.ts';
+import { MIN_STORED_BYTES, ResponseBuffers } from './response-buffers.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export class ClientResponse implements ResponseSink {
   readonly #exchange: Exchange;
   readonly #request: UpstreamRequest;
   readonly #hooks: RelayHooks;
-  /** Undefined for a response that may pause for hours between two chunks. */
-  readonly #memory: ResponseBuffers | undefined;
+  #memory: ResponseBuffers | undefined;
   #filter: WatchFilter | undefined;
   #flow: Flow | undefined;
   #waiting = false;
@@ -27,7 +26,6 @@ export class ClientResponse implements ResponseSink {
     this.#exchange = exchange;
     this.#request = request;
     this.#hooks = hooks;
-    this.#memory = request.endless ? undefined : new ResponseBuffers();
   }
 
   head(status: number, headers: HeaderField[], flow: Flow): void {
@@ -49,8 +47,16 @@ export class ClientResponse implements ResponseSink {
       for (const bytes of this.#filter.take(piece.copy())) if (!response.write(bytes)) this.#slowDown();
       return;
     }
-    const { bytes, release } = this.#memory?.store(piece) ?? { bytes: piece.copy() };
-    if (!response.write(bytes, release)) this.#slowDown();
+    if (!this.#write(piece)) this.#slowDown();
+  }
+
+  #write(piece: BorrowedChunk): boolean {
+    const { response } = this.#exchange;
+    // No memory is kept for a response that may pause for hours between two chunks.
+    if (this.#request.endless || piece.length < MIN_STORED_BYTES) return response.write(piece.copy());
+    this.#memory ??= new ResponseBuffers();
+    const { bytes, release } = this.#memory.store(piece);
+    return response.write(bytes, release);
   }
 
   end(): void {

@@ -5,15 +5,13 @@
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { type AccountLimits, budgetKeyOf } from './account-limits.ts';
-import { callUpstream } from './call.ts';
-import { isSafe, type ResponseSink } from './call-request.ts';
-import type { SelectPools } from './connection-pools.ts';
+import { budgetKeyOf } from './account-limits.ts';
+import { type CallContext, callUpstream } from './call.ts';
+import type { ResponseSink } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 
@@ -21,40 +19,18 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 /** Of all responses that are read at the same time, in bytes, and of one account's. */
 const RESPONSE_MEMORY = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 
-export interface FetcherOptions {
-  readonly selectPools: SelectPools;
-  readonly limits: AccountLimits;
-  readonly responseTimeouts: InactivityTimers;
-}
-
-export function createFetcher({ selectPools, limits, responseTimeouts }: FetcherOptions): UpstreamFetcher {
+export function createFetcher(context: CallContext): UpstreamFetcher {
   const memory = new ByteBudget(RESPONSE_MEMORY);
   return {
-    async fetch({ account, sender, method, target, headers, body }, signal) {
-      const { short, token } = selectPools(sender);
-      const content = body === undefined ? undefined : Buffer.from(body);
-      const whole = new WholeResponse(account, memory, signal);
+    async fetch({ body: content, ...asked }, signal) {
+      const request = { ...asked, servedByAPIServer: true };
+      const body = content === undefined ? undefined : Buffer.from(content);
+      const cancellation = fromAbortSignal(signal);
+      // Short, and most of it reviews, which change nothing.
+      const sending = { framing: body?.length ?? ('none' as const), body, cancellation, discardable: true };
+      const whole = new WholeResponse(request.account, memory, signal);
       try {
-        await callUpstream(
-          short,
-          {
-            method,
-            target,
-            headers,
-            token,
-            framing: content?.length ?? 'none',
-            body: content,
-            connections: limits.connectionsOf(account),
-            // Short, and most of it reviews, which change nothing.
-            discardable: true,
-            repeatable: content === undefined && isSafe(method),
-            refusalIsClients: sender.kind === 'client',
-            mayRefuseStonegate: sender.kind === 'stonegate',
-            timeouts: responseTimeouts,
-            cancellation: fromAbortSignal(signal),
-          },
-          whole,
-        );
+        await callUpstream(context, request, sending, whole);
         return whole.response;
       } finally {
         whole.release();

@@ -2,13 +2,13 @@
  * A small response that is read as a whole before its head is passed on: a 403 may be about Stonegate's own
  * rights or hide an object from the user, and a 201 shows what was created.
  */
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import type { Replacement } from '../pipeline/ports.ts';
-import type { CallRequest } from './call-request.ts';
+import type { CallRequest, Flow, ResponseSink } from './call-request.ts';
 
 /** A Status is a few hundred bytes, a namespace a few thousand; what is longer is passed on unread. */
 const MAX_BYTES = 64 * 1024;
+const UNREAD: Buffer = Buffer.alloc(0);
 
 /** They describe the body, or came with the refusal only. */
 const OF_THE_BODY: ReadonlySet<string> = new Set([
@@ -22,39 +22,50 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
 
 export class HeldResponse {
   readonly status: number;
-  readonly fields: HeaderField[];
+  readonly #fields: HeaderField[];
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
   constructor(status: number, fields: HeaderField[]) {
     this.status = status;
-    this.fields = fields;
+    this.#fields = fields;
   }
 
+  /** Whether its body may be read: it is not compressed, and as far as is known not too long. */
+  get isReadable(): boolean {
+    if (headerValue(this.#fields, 'content-encoding') !== undefined) return false;
+    return this.#bytes <= MAX_BYTES && Number(headerValue(this.#fields, 'content-length') ?? 0) <= MAX_BYTES;
+  }
+
+  /** As far as it has arrived. */
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }
 
-  /** @returns false if the response is too long to be held */
-  add(chunk: BorrowedChunk): boolean {
+  add(chunk: BorrowedChunk): void {
     this.#chunks.push(chunk.copy());
     this.#bytes += chunk.length;
-    return this.#bytes <= MAX_BYTES;
+  }
+
+  /** Passes on what has arrived, or what replaces it; its end is still to come. */
+  passTo(sink: ResponseSink, flow: Flow, { onForbidden, onCreated }: CallRequest): void {
+    const { status, body } = this;
+    const read = this.isReadable ? body : UNREAD;
+    if (status === 201 && this.isReadable) onCreated?.(read);
+    const replacement = status === 403 ? onForbidden?.(read) : undefined;
+    if (replacement === undefined) {
+      sink.head(status, this.#fields, flow);
+      send(body, sink);
+      return;
+    }
+    const others = this.#fields.filter(([name]) => !OF_THE_BODY.has(name.toLowerCase()));
+    sink.head(replacement.status, [...others, ...replacement.headers], flow);
+    send(replacement.body, sink);
+    // What still arrives is not of this response.
+    sink.end();
   }
 }
 
-/** Whether someone reads the response before the client does. */
-export function isRead(status: number, { mayRefuseStonegate, onForbidden, onCreated }: CallRequest): boolean {
-  if (status === 403) return mayRefuseStonegate || onForbidden !== undefined;
-  return status === 201 && onCreated !== undefined;
-}
-
-export function isReadable(fields: HeaderField[]): boolean {
-  const length = Number(headerValue(fields, 'content-length') ?? 0);
-  return length <= MAX_BYTES && headerValue(fields, 'content-encoding') === undefined;
-}
-
-/** The fields of a response of which only the body is replaced. */
-export function replacedFields(received: HeaderField[], { headers }: Replacement): HeaderField[] {
-  return [...received.filter(([name]) => !OF_THE_BODY.has(name.toLowerCase())), ...headers];
+function send(bytes: Buffer, sink: ResponseSink): void {
+  if (bytes.length > 0) BorrowedChunk.lend(bytes, (chunk) => sink.data(chunk));
 }

@@ -7,42 +7,21 @@ import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamStream, UpstreamStreamer } from '../pipeline/ports.ts';
-import type { AccountLimits } from './account-limits.ts';
-import { callUpstream } from './call.ts';
-import type { Flow, ResponseSink } from './call-request.ts';
-import type { SelectPools } from './connection-pools.ts';
+import { type CallContext, callUpstream } from './call.ts';
+import type { Flow, ResponseSink, Sending } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 
-export interface StreamerOptions {
-  readonly selectPools: SelectPools;
-  readonly limits: AccountLimits;
-}
-
-export function createStreamer({ selectPools, limits }: StreamerOptions): UpstreamStreamer {
+export function createStreamer(context: CallContext): UpstreamStreamer {
   return {
-    async stream({ account, sender, target, headers }, signal) {
-      const { longRunning, token } = selectPools(sender);
+    stream(asked, signal) {
       const streamed = new StreamedResponse(signal);
+      const request = { ...asked, method: 'GET', longRunning: true, servedByAPIServer: true };
+      const cancellation = anyOf(fromAbortSignal(signal), fromAbortSignal(streamed.destroyed));
+      const sending: Sending = { framing: 'none', cancellation, discardable: false };
       // Failures after the head reach the body; those before it fail the promise.
-      callUpstream(
-        longRunning,
-        {
-          method: 'GET',
-          target,
-          headers,
-          token,
-          framing: 'none',
-          openings: limits.longRunningLimiterOf(account),
-          discardable: false,
-          repeatable: true,
-          refusalIsClients: sender.kind === 'client',
-          mayRefuseStonegate: sender.kind === 'stonegate',
-          cancellation: anyOf(fromAbortSignal(signal), fromAbortSignal(streamed.destroyed)),
-        },
-        streamed,
-      ).catch(streamed.opened.reject);
-      return await streamed.opened.promise;
+      callUpstream(context, request, sending, streamed).catch(streamed.opened.reject);
+      return streamed.opened.promise;
     },
   };
 }

@@ -6,14 +6,15 @@ import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { ResponseHandler } from '../http1/connection.ts';
-import { type ConnectOptions, connect, parseServer } from '../http1/connector.ts';
+import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
+import { connect } from '../http1/connector.ts';
 import { DEFAULT_MAX_HEADER_BYTES } from '../http1/response-parser.ts';
-import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { RequestSender, SentRequest } from './call-state.ts';
+import type { CallContext } from './call.ts';
+import type { CallRequest } from './call-request.ts';
+import type { SentRequest } from './call-state.ts';
 import { unavailable } from './failure.ts';
+import { upgradeFields } from './header-rules.ts';
 
 /** The API server's end of a connection that has left HTTP. */
 export interface Switched {
@@ -34,45 +35,44 @@ const PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ['spdy/3.1', 'SPDY/3.1'],
 ]);
 
-export interface UpgradeOptions {
-  readonly method: string;
-  readonly target: string;
-  /** Names and values in turn, without those of the connection. */
-  readonly fields: string[];
-  /** In lower case. */
-  readonly protocol: string;
-  readonly connection: ConnectOptions;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** A switch of protocols is a response with status 101 and without a body; then `switched` is present. */
-export class UpgradeSender implements RequestSender {
+export class UpgradeSender {
   switched: Switched | undefined;
-  readonly #options: UpgradeOptions;
-  readonly #headers: string[];
+  readonly #context: CallContext;
+  readonly #request: CallRequest;
+  readonly #protocol: string;
 
-  /** @throws StatusError RequestMalformed for any other protocol than those we know */
-  constructor(options: UpgradeOptions) {
-    const { method, connection, fields } = options;
-    const protocol = PROTOCOLS.get(options.protocol);
-    if (protocol === undefined)
+  /**
+   * @param protocol in lower case
+   * @throws StatusError RequestMalformed for any other protocol than those we know
+   */
+  constructor(context: CallContext, request: CallRequest, protocol: string) {
+    if (!PROTOCOLS.has(protocol))
       throw new StatusError(
         'RequestMalformed',
         'a connection can be upgraded to WebSocket and SPDY/3.1 only',
       );
-    this.#options = options;
-    this.#headers = ['Host', parseServer(connection.server).authority];
-    this.#headers.push('Connection', 'Upgrade', 'Upgrade', protocol);
-    // A POST without it would be sent chunked.
-    if (method !== 'GET') this.#headers.push('Content-Length', '0');
-    this.#headers.push(...fields);
+    this.#context = context;
+    this.#request = request;
+    this.#protocol = protocol;
   }
 
-  send(_request: unknown, handler: ResponseHandler): SentRequest {
-    const { method, target, connection, clock } = this.#options;
+  send({ method }: WireRequest, handler: ResponseHandler): SentRequest {
+    const { sender, target, headers } = this.#request;
+    const { authority, connection, token } = this.#context.selectPools(sender);
+    const fields = [
+      'Host',
+      authority,
+      'Connection',
+      'Upgrade',
+      'Upgrade',
+      PROTOCOLS.get(this.#protocol) ?? '',
+    ];
+    // A POST without it would be sent chunked.
+    if (method !== 'GET') fields.push('Content-Length', '0');
+    fields.push(...upgradeFields(headers, token));
     let received: http.IncomingMessage | undefined;
-    const timer = clock.after(connection.connectTimeout, () =>
+    const timer = this.#context.clock.after(connection.connectTimeout, () =>
       handler.onFailure(unavailable('connecting took too long')),
     );
     const onConnected = (): void => {
@@ -82,7 +82,7 @@ export class UpgradeSender implements RequestSender {
     const outgoing = http.request({
       method,
       path: target,
-      headers: this.#headers,
+      headers: fields,
       maxHeaderSize: DEFAULT_MAX_HEADER_BYTES,
       createConnection: () => connect(connection, { allowHalfOpen: true }, onConnected),
     });
@@ -114,7 +114,8 @@ export class UpgradeSender implements RequestSender {
     socket: Duplex,
     rest: Buffer,
   ): void {
-    const { protocol, logger } = this.#options;
+    const { logger } = this.#context;
+    const protocol = this.#protocol;
     const fields = fromRawHeaders(rawHeaders);
     const chosen = headerTokens(fields, 'upgrade');
     // Without a listener an error would end the process.

@@ -8,17 +8,14 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Account } from '../../src/api/upstream-request.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createConnector } from '../../src/http1/connector.ts';
-import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
-import { ConnectionPool } from '../../src/http1/pool.ts';
-import { InFlightCounter } from '../../src/lib/in-flight.ts';
+import type { ConnectionPool } from '../../src/http1/pool.ts';
 import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
 import type { CallResult } from '../../src/upstream/call-request.ts';
-import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
+import { callContext } from '../support/call-context.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -85,28 +82,17 @@ class World {
   readonly clock = createFakeClock();
   readonly pool: ConnectionPool;
   readonly #context: CallContext;
-  readonly #timeouts = new InactivityTimers(this.clock, TIMEOUT);
   readonly #connections: readonly RawConnection[];
 
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
-    const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
-    this.pool = new ConnectionPool({
-      connector,
-      maxConnections: PERMITS,
-      queueTimeout: TIMEOUT,
-      clock,
-      onHandlerError: () => undefined,
-    });
-    this.#context = {
-      pool: this.pool,
-      authority: 'api',
-      refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
-      repeating: new InFlightCounter(),
-      clock,
-      logger: silentLogger,
-      telemetry: noTelemetry,
+    const { context, pool } = callContext(url, { clock, timeout: TIMEOUT, maxConnections: PERMITS });
+    this.pool = pool;
+    const limits = {
+      ...context.limits,
+      connectionsOf: (account: Account) => this.limiter.of(account.kind === 'tenant' ? account.tenant : ''),
     };
+    this.#context = { ...context, limits };
     this.#connections = connections;
     this.limiter = new KeyedSemaphore({
       clock,
@@ -185,10 +171,13 @@ class World {
     callUpstream(
       this.#context,
       {
+        account: { kind: 'tenant', tenant: toTenantName(tenant) },
+        sender: { kind: 'stonegate' },
         method: body === undefined ? 'GET' : 'POST',
         target: how === 'unspeakable' ? '/ä' : '/',
         headers: [],
-        token: undefined,
+      },
+      {
         framing: body === undefined ? 'none' : 'chunked',
         body:
           body &&
@@ -196,12 +185,7 @@ class World {
             asker.breakBody = onFault;
             return body;
           }),
-        connections: this.limiter.of(tenant),
         discardable: body === undefined,
-        repeatable: body === undefined,
-        mayRefuseStonegate: false,
-        refusalIsClients: false,
-        timeouts: this.#timeouts,
         cancellation,
       },
       {

@@ -1,9 +1,6 @@
 import t from 'tap';
-import { InFlightCounter } from '../../../src/lib/in-flight.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createConnectionPools } from '../../../src/upstream/connection-pools.ts';
-import { ImpersonationRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
 
@@ -11,18 +8,13 @@ const CERTIFICATE = await (await createAuthority()).client('stonegate');
 const THEIRS = { kind: 'client', token: 'theirs' } as const;
 
 function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean) {
-  const shared = { clock: createFakeClock(), logger: silentLogger };
   return createConnectionPools({
     connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
     credential,
     passThrough,
     queueTimeout: 1,
-    context: {
-      ...shared,
-      telemetry: noTelemetry,
-      refusals: new ImpersonationRefusals({ ownName: undefined, ...shared }),
-      repeating: new InFlightCounter(),
-    },
+    clock: createFakeClock(),
+    logger: silentLogger,
   });
 }
 
@@ -46,8 +38,8 @@ t.test('with a certificate of ours, what a client sends has no connection in com
   t.same(own.connection.certificate, CERTIFICATE);
   t.equal(theirs.token, 'theirs');
   t.equal(theirs.connection.certificate, undefined);
-  t.not(own.short.pool, theirs.short.pool);
-  t.not(own.longRunning.pool, theirs.longRunning.pool);
+  t.not(own.short, theirs.short);
+  t.not(own.longRunning, theirs.longRunning);
 });
 
 t.test('if no user passes through, a client’s token is sent nowhere', async (t) => {
