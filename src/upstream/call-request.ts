@@ -1,12 +1,21 @@
 /**
- * What a call to the API server consists of: the request, how it is sent, and the receiver of its response.
+ * What a call to the API server consists of: the request, how it is sent, the receiver of its response, and
+ * what it shares with other calls.
  */
 import type { Readable } from 'node:stream';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamRequest } from '../pipeline/ports.ts';
+import type { AccountLimits } from './account-limits.ts';
+import type { SelectPools } from './connection-pools.ts';
+import type { ImpersonationRefusals } from './impersonation-refusal.ts';
 import type { UpgradeSender } from './upgrade.ts';
 
 /** The headers are complete except for the credential and the framing fields. */
@@ -25,6 +34,19 @@ export interface Sending {
   readonly cancellation: Cancellation;
   /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
   readonly discardable: boolean;
+}
+
+export interface CallContext {
+  readonly selectPools: SelectPools;
+  readonly limits: AccountLimits;
+  /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
+  readonly responseTimeouts: InactivityTimers;
+  readonly refusals: ImpersonationRefusals;
+  /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
+  readonly unpooled: InFlightCounter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 export interface Flow {

@@ -6,42 +6,17 @@
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
-import type { InactivityTimers } from '../http1/inactivity-timer.ts';
-import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Semaphore } from '../lib/semaphore.ts';
-import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
-import type { Waiter } from '../lib/waiter.ts';
-import type { AccountLimits } from './account-limits.ts';
-import {
-  type CallRequest,
-  type CallResult,
-  type Flow,
-  heldBytes,
-  type ResponseSink,
-  type Sending,
-} from './call-request.ts';
+import type { InFlight } from '../lib/in-flight.ts';
+import type { BackendResult } from '../lib/telemetry.ts';
+import type { QueuedWaiter } from '../lib/waiter.ts';
+import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
 import { type Attempt, hasClosed, NEW, newAttempt, SETTLED, type State, statusOf } from './call-state.ts';
-import type { SelectPools } from './connection-pools.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
 import { HeldResponse } from './held-response.ts';
-import { type ImpersonationRefusals, REFUSAL_PAUSE } from './impersonation-refusal.ts';
-
-export interface CallContext {
-  readonly selectPools: SelectPools;
-  readonly limits: AccountLimits;
-  /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
-  readonly responseTimeouts: InactivityTimers;
-  readonly refusals: ImpersonationRefusals;
-  /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
-  readonly unpooled: InFlightCounter;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
+import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
+import { PermittedCall } from './permitted-call.ts';
 
 /**
  * @returns how the response ended, once its head was given to the sink or the client has cancelled
@@ -56,78 +31,34 @@ export function callUpstream(
   return new Call(context, request, sending, sink).outcome.promise;
 }
 
-class Call implements ResponseHandler, Flow, Waiter {
+class Call extends PermittedCall implements ResponseHandler, Flow {
   readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
-  readonly #request: CallRequest;
-  readonly #sending: Sending;
   readonly #sink: ResponseSink;
-  /** Whether it may be sent again: it changes nothing, and has no body. */
-  readonly #isRepeatable: boolean;
-  /** Whether its time is limited, and it has a permit as long as it has a connection; so has an upgrade. */
-  readonly #isShort: boolean;
   #startedAt = 0;
   #state: State = NEW;
-  /** Whose permit was asked for last, and for what. */
-  #limiter: Semaphore | undefined;
-  #wanted: 'to begin' | 'of a connection' = 'of a connection';
-  /** Of a connection. */
-  #hasPermit = false;
   /** After a lost connection. */
   #sentAgain = false;
   /** From the pause after a refusal of Stonegate's own rights to the end. */
   #repeating: InFlight | undefined;
 
   constructor(context: CallContext, request: CallRequest, sending: Sending, sink: ResponseSink) {
+    super(request, sending, context.limits);
     this.#context = context;
-    this.#request = request;
-    this.#sending = sending;
     this.#sink = sink;
-    const { method, longRunning } = request;
-    const { cancellation, body, upgrade } = sending;
-    this.#isShort = longRunning !== true || upgrade !== undefined;
-    // An upgrade request may be a command.
-    this.#isRepeatable = body === undefined && upgrade === undefined && isSafe(method);
+    const { cancellation } = sending;
     cancellation.onCancel(this.#onCancel);
     if (cancellation.cancelled) this.#onCancel();
-    else this.#begin();
+    else this.acquire();
   }
 
-  #begin(): void {
-    const { account, longRunning } = this.#request;
-    const openings = longRunning ? this.#context.limits.longRunningLimiterOf(account) : undefined;
-    if (openings === undefined) this.#connect();
-    else this.#acquire(openings, 'to begin');
-  }
-
-  #connect(): void {
-    if (this.#isShort)
-      this.#acquire(this.#context.limits.connectionsOf(this.#request.account), 'of a connection');
-    else this.#send();
-  }
-
-  #acquire(limiter: Semaphore, permit: 'to begin' | 'of a connection'): void {
-    this.#limiter = limiter;
-    this.#wanted = permit;
-    if (limiter.tryAcquire()) {
-      this.onAcquired();
-      return;
-    }
+  protected onWaiting(wait: QueuedWaiter): void {
     this.#startedAt = this.#context.clock.now();
-    this.#state = NEW;
-    const wait = limiter.enqueue(this, heldBytes(this.#request, this.#sending));
-    if (wait === undefined) this.#fail(limiter.queueFull());
-    else if (this.#state === NEW) this.#state = { phase: 'waiting', wait };
+    this.#state = { phase: 'waiting', wait };
   }
 
-  onAcquired(): void {
-    if (this.#wanted === 'to begin') {
-      this.#limiter?.releaseDelayed();
-      this.#connect();
-    } else {
-      this.#hasPermit = true;
-      this.#send();
-    }
+  protected onPermitted(): void {
+    this.#send();
   }
 
   onRefused(error: Error): void {
@@ -135,8 +66,8 @@ class Call implements ResponseHandler, Flow, Waiter {
   }
 
   #send(): void {
-    const { sender, method, target, headers, longRunning } = this.#request;
-    const { framing, body, upgrade } = this.#sending;
+    const { sender, method, target, headers, longRunning } = this.request;
+    const { framing, body, upgrade } = this.sending;
     this.#startedAt = this.#context.clock.now();
     try {
       const pools = this.#context.selectPools(sender);
@@ -174,7 +105,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   onHead(status: number, fields: HeaderField[]): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
-    const { sender, proxied, onForbidden, onCreated } = this.#request;
+    const { sender, proxied, onForbidden, onCreated } = this.request;
     const isClients = proxied === true || sender.kind === 'client';
     // Only the sender of an upgrade request passes a switch of protocols on.
     const fault = status === 101 ? undefined : responseFault(status, isClients, this.#context.logger);
@@ -218,7 +149,7 @@ class Call implements ResponseHandler, Flow, Waiter {
     const result = { status: statusOf(state), aborted: false };
     this.#settle(state);
     // After an early response the connection cannot be used again.
-    this.#release(!state.sent);
+    this.release(!state.sent);
     this.outcome.resolve(result);
   }
 
@@ -228,7 +159,7 @@ class Call implements ResponseHandler, Flow, Waiter {
       state.phase === 'attempt' &&
       !this.#sentAgain &&
       !state.responding &&
-      !this.#sending.cancellation.cancelled &&
+      !this.sending.cancellation.cancelled &&
       this.#isRepeatable &&
       isConnectionLoss(error)
     ) {
@@ -257,13 +188,19 @@ class Call implements ResponseHandler, Flow, Waiter {
   }
 
   #pass(state: Attempt, response: HeldResponse): void {
-    response.passTo(this.#sink, this, this.#request);
+    response.passTo(this.#sink, this, this.request);
     state.response = response.status;
+  }
+
+  /** An upgrade request may be a command. */
+  get #isRepeatable(): boolean {
+    const { body, upgrade } = this.sending;
+    return body === undefined && upgrade === undefined && isSafe(this.request.method);
   }
 
   /** The API server itself responds to Stonegate's credential. */
   get #mayRefuseStonegate(): boolean {
-    const { sender, servedByAPIServer } = this.#request;
+    const { sender, servedByAPIServer } = this.request;
     return sender.kind === 'stonegate' && servedByAPIServer === true;
   }
 
@@ -275,7 +212,7 @@ class Call implements ResponseHandler, Flow, Waiter {
    * @returns whether the response is passed on to no one
    */
   #refusesStonegate(state: Attempt, body: Buffer): boolean {
-    const { method, headers } = this.#request;
+    const { method, headers } = this.request;
     const { refusals, clock, unpooled } = this.#context;
     if (!this.#mayRefuseStonegate) return false;
     const refusal = refusals.read(body, headers);
@@ -283,15 +220,15 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (refusal === undefined && !isDoubtful) return false;
     if (this.#repeating === undefined && this.#isRepeatable) {
       state.timer?.stop();
-      this.#release(!state.sent);
+      this.release(!state.sent);
       this.#repeating = unpooled.enter();
-      const wait = clock.after(REFUSAL_PAUSE, () => this.#begin());
+      const wait = clock.after(REFUSAL_PAUSE, () => this.acquire());
       this.#state = { phase: 'waiting', wait };
       return true;
     }
     if (refusal === undefined) return false;
     this.#settle(state);
-    this.#release(!state.sent);
+    this.release(!state.sent);
     this.outcome.reject(refusals.report(refusal));
     return true;
   }
@@ -306,22 +243,14 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
   #discard(state: State): boolean {
-    if (!this.#sending.discardable || state.phase !== 'attempt') return false;
-    return state.pending?.discard((closed) => this.#release(closed)) ?? false;
+    if (!this.sending.discardable || state.phase !== 'attempt') return false;
+    return state.pending?.discard((closed) => this.release(closed)) ?? false;
   }
 
   /** @param closed whether a connection was closed before */
   #cancel(state: State, closed: boolean): void {
     const closes = state.phase === 'attempt' && state.pending?.cancel() === true;
-    this.#release(closes || closed);
-  }
-
-  /** @param closed whether the request's connection was closed: then the slot may be returned later */
-  #release(closed: boolean): void {
-    if (!this.#hasPermit) return;
-    this.#hasPermit = false;
-    if (closed) this.#limiter?.releaseDelayed();
-    else this.#limiter?.release();
+    this.release(closes || closed);
   }
 
   #fail(error: unknown): void {
@@ -353,7 +282,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   #settle(state: State): void {
     this.#state = SETTLED;
     this.#repeating?.release();
-    this.#sending.cancellation.offCancel(this.#onCancel);
+    this.sending.cancellation.offCancel(this.#onCancel);
     if (state.phase === 'waiting') state.wait.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
@@ -361,7 +290,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   }
 
   #startTimer(attempt: Attempt): void {
-    if (!this.#isShort || attempt.timer !== undefined || this.#state !== attempt) return;
+    if (!this.isShort || attempt.timer !== undefined || this.#state !== attempt) return;
     attempt.timer = this.#context.responseTimeouts.start(() =>
       this.#fail(
         timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),

@@ -10,8 +10,8 @@ import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { budgetKeyOf } from './account-limits.ts';
-import { type CallContext, callUpstream } from './call.ts';
-import type { ResponseSink } from './call-request.ts';
+import { callUpstream } from './call.ts';
+import type { CallContext, ResponseSink } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 

@@ -3,8 +3,8 @@
  * would send Stonegate's credential to their target (CVE-2020-8559).
  */
 import type { Exchange, Forwarder, UpstreamRequest } from '../pipeline/ports.ts';
-import { type CallContext, callUpstream, isSafe } from './call.ts';
-import type { Sending } from './call-request.ts';
+import { callUpstream, isSafe } from './call.ts';
+import type { CallContext, Sending } from './call-request.ts';
 import { ClientResponse, endOf } from './client-response.ts';
 import { requestFraming } from './header-rules.ts';
 import { RequestBody } from './request-body.ts';

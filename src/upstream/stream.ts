@@ -7,8 +7,8 @@ import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamStream, UpstreamStreamer } from '../pipeline/ports.ts';
-import { type CallContext, callUpstream } from './call.ts';
-import type { Flow, ResponseSink, Sending } from './call-request.ts';
+import { callUpstream } from './call.ts';
+import type { CallContext, Flow, ResponseSink, Sending } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 

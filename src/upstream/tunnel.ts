@@ -13,8 +13,8 @@ import type {
   Upgrade,
   UpstreamRequest,
 } from '../pipeline/ports.ts';
-import { type CallContext, callUpstream } from './call.ts';
-import type { Flow, Sending } from './call-request.ts';
+import { callUpstream } from './call.ts';
+import type { CallContext, Flow, Sending } from './call-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { joinStreams } from './join-streams.ts';
 import { UpgradeSender } from './upgrade.ts';

@@ -8,7 +8,7 @@ import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { createAccountLimits } from '../../src/upstream/account-limits.ts';
-import type { CallContext } from '../../src/upstream/call.ts';
+import type { CallContext } from '../../src/upstream/call-request.ts';
 import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
