@@ -4,7 +4,9 @@
  */
 import type { Readable } from 'node:stream';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
+import type { PendingRequest } from '../http1/pending-request.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -16,7 +18,6 @@ import type { UpstreamRequest } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { SelectPools } from './connection-pools.ts';
 import type { ImpersonationRefusals } from './impersonation-refusal.ts';
-import type { UpgradeSender } from './upgrade.ts';
 
 /** The headers are complete except for the credential and the framing fields. */
 export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> &
@@ -24,12 +25,14 @@ export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' 
     Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
   >;
 
+export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
+
 export interface Sending {
   readonly framing: RequestFraming;
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
   /** Sends an upgrade request, in place of a pool. */
-  readonly upgrade?: UpgradeSender;
+  readonly upgrade?: { send(request: WireRequest, handler: ResponseHandler): SentRequest };
   /** The client's. */
   readonly cancellation: Cancellation;
   /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */

@@ -1,14 +1,12 @@
 /**
- * The states of a call to the API server, and what they tell: what was passed on, and whether its connection
- * was closed.
+ * The states of a call to the API server, and what they tell: whether it may be repeated, what was passed on,
+ * and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
-import type { PendingRequest } from '../http1/pending-request.ts';
+import type { CallRequest, Sending, SentRequest } from './call-request.ts';
 import type { HeldResponse } from './held-response.ts';
-
-export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {
@@ -45,6 +43,21 @@ export function newAttempt(): Attempt {
     responding: false,
     response: undefined,
   };
+}
+
+/** Whether the method changes nothing (RFC 9110 §9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
+/** Only a request that changes nothing, without a body; an upgrade request may be a command. */
+export function isRepeatable({ method }: CallRequest, { body, upgrade }: Sending): boolean {
+  return body === undefined && upgrade === undefined && isSafe(method);
+}
+
+/** Whether a 403 may be about Stonegate's own rights: the API server itself responds to its credential. */
+export function mayRefuseStonegate({ sender, servedByAPIServer }: CallRequest): boolean {
+  return sender.kind === 'stonegate' && servedByAPIServer === true;
 }
 
 /** The status that was passed on; 0 if none was. */

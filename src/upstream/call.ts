@@ -11,7 +11,17 @@ import type { InFlight } from '../lib/in-flight.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
 import type { QueuedWaiter } from '../lib/waiter.ts';
 import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
-import { type Attempt, hasClosed, NEW, newAttempt, SETTLED, type State, statusOf } from './call-state.ts';
+import {
+  type Attempt,
+  hasClosed,
+  isRepeatable,
+  mayRefuseStonegate,
+  NEW,
+  newAttempt,
+  SETTLED,
+  type State,
+  statusOf,
+} from './call-state.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
 import { HeldResponse } from './held-response.ts';
@@ -57,15 +67,11 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#state = { phase: 'waiting', wait };
   }
 
-  protected onPermitted(): void {
-    this.#send();
-  }
-
   onRefused(error: Error): void {
     this.#fail(error);
   }
 
-  #send(): void {
+  protected onPermitted(): void {
     const { sender, method, target, headers, longRunning } = this.request;
     const { framing, body, upgrade } = this.sending;
     this.#startedAt = this.#context.clock.now();
@@ -116,7 +122,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#startTimer(state);
     state.timer?.touch();
     const isRead =
-      (status === 403 && (this.#mayRefuseStonegate || onForbidden !== undefined)) ||
+      (status === 403 && (mayRefuseStonegate(this.request) || onForbidden !== undefined)) ||
       (status === 201 && onCreated !== undefined);
     if (isRead) this.#hold(state, new HeldResponse(status, fields));
     else {
@@ -160,13 +166,13 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       !this.#sentAgain &&
       !state.responding &&
       !this.sending.cancellation.cancelled &&
-      this.#isRepeatable &&
+      isRepeatable(this.request, this.sending) &&
       isConnectionLoss(error)
     ) {
       this.#sentAgain = true;
       this.#count('error');
       state.timer?.stop();
-      this.#send();
+      this.onPermitted();
     } else this.#fail(error);
   }
 
@@ -192,18 +198,6 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     state.response = response.status;
   }
 
-  /** An upgrade request may be a command. */
-  get #isRepeatable(): boolean {
-    const { body, upgrade } = this.sending;
-    return body === undefined && upgrade === undefined && isSafe(this.request.method);
-  }
-
-  /** The API server itself responds to Stonegate's credential. */
-  get #mayRefuseStonegate(): boolean {
-    const { sender, servedByAPIServer } = this.request;
-    return sender.kind === 'stonegate' && servedByAPIServer === true;
-  }
-
   /**
    * The request is repeated once if it is harmless, since an API server knows no roles just after its start;
    * then it fails. A response to HEAD does not show whose refusal it is, and without an impersonated user
@@ -214,11 +208,11 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
   #refusesStonegate(state: Attempt, body: Buffer): boolean {
     const { method, headers } = this.request;
     const { refusals, clock, unpooled } = this.#context;
-    if (!this.#mayRefuseStonegate) return false;
+    if (!mayRefuseStonegate(this.request)) return false;
     const refusal = refusals.read(body, headers);
     const isDoubtful = method === 'HEAD' || headerValue(headers, 'impersonate-user') === undefined;
     if (refusal === undefined && !isDoubtful) return false;
-    if (this.#repeating === undefined && this.#isRepeatable) {
+    if (this.#repeating === undefined && isRepeatable(this.request, this.sending)) {
       state.timer?.stop();
       this.release(!state.sent);
       this.#repeating = unpooled.enter();
@@ -302,9 +296,4 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
-}
-
-/** Whether the method changes nothing (RFC 9110 §9.2.1). */
-export function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }

@@ -52,7 +52,7 @@ export class ClientResponse implements ResponseSink {
 
   #write(piece: BorrowedChunk): boolean {
     const { response } = this.#exchange;
-    // No memory is kept for a response that may pause for hours between two chunks.
+    // A response without an end has no memory of its own, since it may pause for hours between two chunks.
     if (this.#request.endless || piece.length < MIN_STORED_BYTES) return response.write(piece.copy());
     this.#memory ??= new ResponseBuffers();
     const { bytes, release } = this.#memory.store(piece);

@@ -3,8 +3,9 @@
  * would send Stonegate's credential to their target (CVE-2020-8559).
  */
 import type { Exchange, Forwarder, UpstreamRequest } from '../pipeline/ports.ts';
-import { callUpstream, isSafe } from './call.ts';
+import { callUpstream } from './call.ts';
 import type { CallContext, Sending } from './call-request.ts';
+import { isSafe } from './call-state.ts';
 import { ClientResponse, endOf } from './client-response.ts';
 import { requestFraming } from './header-rules.ts';
 import { RequestBody } from './request-body.ts';

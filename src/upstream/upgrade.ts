@@ -10,8 +10,7 @@ import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
 import { connect } from '../http1/connector.ts';
 import { DEFAULT_MAX_HEADER_BYTES } from '../http1/response-parser.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
-import type { CallContext, CallRequest } from './call-request.ts';
-import type { SentRequest } from './call-state.ts';
+import type { CallContext, CallRequest, SentRequest } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { upgradeFields } from './header-rules.ts';
 

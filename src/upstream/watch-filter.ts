@@ -50,7 +50,7 @@ export class WatchFilter {
    */
   take(bytes: Buffer): Buffer[] {
     const parts: Buffer[] = [];
-    /** Where the bytes start that pass and are not in `parts` yet; undefined if the current line is dropped. */
+    /** Where the bytes start that pass and are not in `parts` yet; undefined in a line that is dropped. */
     let from = this.#passes ? 0 : undefined;
     for (let at = 0; at < bytes.length; ) {
       if (this.#passes === undefined) {
