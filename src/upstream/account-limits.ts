@@ -10,10 +10,9 @@ import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { QueueBounds, Semaphore, SemaphoreOptions } from '../lib/semaphore.ts';
 import { sourceKey } from '../lib/source-key.ts';
-import type { Limiter } from './call-request.ts';
 import { stonegateQueueFull, tenantQueueFull, timedOut, tooMany, unavailable } from './failure.ts';
 import type { ReviewedWrites } from './reviewed-writes.ts';
-import { WritePermits } from './write-permits.ts';
+import { type Limiter, WritePermits } from './write-permits.ts';
 
 /**
  * Connections for requests that end by themselves, well below what an API server serves at once (600 by
@@ -52,9 +51,10 @@ export interface AccountLimitsOptions {
 }
 
 export interface AccountLimits {
-  /** A permit is held as long as the request has a connection. */
-  connectionsOf(account: Account): Semaphore;
-  /** For a request that ends by itself: with `reviewedWrites` some writes need a second permit. */
+  /**
+   * For a request that ends by itself or is upgraded. A permit is held as long as the request has a
+   * connection; with `reviewedWrites` some writes need a second one.
+   */
   limiterOf(account: Account, method: string, target: string): Limiter;
   /**
    * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
@@ -123,7 +123,6 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
   }
 
   return {
-    connectionsOf,
     limiterOf(account, method, target) {
       const review = options.reviewedWrites?.permitsOf(account, method, target);
       const connection = connectionsOf(account);

@@ -1,46 +1,56 @@
 /**
- * What a call to the API server consists of: the request and the receiver of its response.
+ * What a call to the API server consists of: the request, how it is sent, the receiver of its response, and
+ * what it shares with other calls.
  */
 import type { Readable } from 'node:stream';
 import { STREAM_WINDOW } from '../api/memory-bounds.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
+import type { PendingRequest } from '../http1/pending-request.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { Semaphore } from '../lib/semaphore.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HeaderField } from '../lib/header-list.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamRequest } from '../pipeline/ports.ts';
+import type { AccountLimits } from './account-limits.ts';
+import type { SelectPools } from './connection-pools.ts';
+import type { ImpersonationRefusals } from './impersonation-refusal.ts';
 
-/** What a call waits for before it is sent. */
-export interface Limiter
-  extends Pick<Semaphore, 'tryAcquire' | 'enqueue' | 'queueFull' | 'release' | 'releaseDelayed'> {
-  /** The response's head has arrived; its body may take long, if the client reads it slowly. */
-  onResponse?(): void;
-}
+/** The headers are complete except for the credential and the framing fields. */
+export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> &
+  Partial<
+    Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
+  >;
 
-export interface CallRequest {
-  readonly method: string;
-  readonly target: string;
-  /** Complete except for the credential and the framing fields. */
-  readonly headers: HeaderList;
-  /** The sender's; undefined if Stonegate authenticates by its client certificate. */
-  readonly token: string | undefined;
+export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
+
+export interface Sending {
   readonly framing: RequestFraming;
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
-  /** Of the account; the request waits there before it may take a connection. */
-  readonly limiter?: Limiter | undefined;
-  /** What the permit limits: connections in use, or how many long-running requests begin. */
-  readonly limits: 'connection' | 'opening';
-  /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
-  readonly discardable: boolean;
-  /** Whether a 401 concerns the client: a workload responded, or the client's own token was refused. */
-  readonly refusalIsClients: boolean;
-  /** Limits the time until the response's head, and between its chunks; no limit if undefined. */
-  readonly timeouts?: InactivityTimers | undefined;
-  /** It repeats an earlier request: connection pools that are closing still accept it. */
-  readonly alreadyAccepted?: boolean;
+  /** Sends an upgrade request, in place of a pool. */
+  readonly upgrade?: { send(request: WireRequest, handler: ResponseHandler): SentRequest };
   /** The client's. */
   readonly cancellation: Cancellation;
+  /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
+  readonly discardable: boolean;
+}
+
+export interface CallContext {
+  readonly selectPools: SelectPools;
+  readonly limits: AccountLimits;
+  /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
+  readonly responseTimeouts: InactivityTimers;
+  readonly refusals: ImpersonationRefusals;
+  /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
+  readonly unpooled: InFlightCounter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 export interface Flow {
@@ -54,8 +64,8 @@ export interface ResponseSink {
   data(chunk: BorrowedChunk): void;
   end(): void;
   /**
-   * The response broke off, or the client cancelled before there was one. If it throws, the call fails with
-   * that.
+   * The response broke off, or the request was cancelled before there was one. If it throws, the call fails
+   * with that.
    *
    * @returns the result of the call
    */
@@ -63,7 +73,7 @@ export interface ResponseSink {
 }
 
 export interface CallResult {
-  /** 0 if the client cancelled before there was a response. */
+  /** As the API server sent it; 0 if nothing was passed on. */
   readonly status: number;
   readonly aborted: boolean;
 }
@@ -72,14 +82,7 @@ export interface CallResult {
 const REQUEST_BYTES = 8 * 1024;
 
 /** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */
-export function heldBytes({
-  method,
-  target,
-  headers,
-  framing = 'none',
-  body,
-}: Pick<CallRequest, 'method' | 'target' | 'headers'> &
-  Partial<Pick<CallRequest, 'framing' | 'body'>>): number {
+export function heldBytes({ method, target, headers }: CallRequest, { framing, body }: Sending): number {
   let bytes = REQUEST_BYTES + method.length + target.length;
   for (const [name, value] of headers) bytes += name.length + value.length;
   if (Buffer.isBuffer(body)) return bytes + body.length;

@@ -1,66 +1,68 @@
 /**
- * The states of a call to the API server, and what they tell: whether it may be repeated, and whether its
- * connection was closed.
+ * The states of a call to the API server, and what they tell: whether it may be repeated, what was passed on,
+ * and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
-import type { PendingRequest } from '../http1/pending-request.ts';
-import type { QueuedWaiter } from '../lib/waiter.ts';
-import type { CallRequest } from './call-request.ts';
+import type { CallRequest, Sending, SentRequest } from './call-request.ts';
+import type { HeldResponse } from './held-response.ts';
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {
   readonly phase: 'attempt';
-  readonly repeats: boolean;
   /** Of a streamed request. */
   body: Readable | undefined;
   /** Undefined until the pool has accepted it. */
-  pending: PendingRequest | undefined;
+  pending: SentRequest | undefined;
   /** Once the request was sent. */
   timer: InactivityTimer | undefined;
   sent: boolean;
   responding: boolean;
-  /** Of the response; 0 before its head. */
-  status: number;
+  /** Undefined before its head; its status as soon as that was passed on. */
+  response: undefined | HeldResponse | number;
 }
 
 export type State =
   | { readonly phase: 'new' }
-  /** The request waits for a slot of its account's limiter. */
-  | { readonly phase: 'queued'; readonly entry: QueuedWaiter }
+  /** For a permit of its account, or for its repetition. */
+  | { readonly phase: 'waiting'; readonly wait: { cancel(): void } }
   | Attempt
   | { readonly phase: 'settled' };
 
 export const NEW: State = { phase: 'new' };
 export const SETTLED: State = { phase: 'settled' };
 
-/** @param repeats whether another attempt came before */
-export function newAttempt(repeats: boolean): Attempt {
+export function newAttempt(): Attempt {
   return {
     phase: 'attempt',
-    repeats,
     body: undefined,
     pending: undefined,
     timer: undefined,
     sent: false,
     responding: false,
-    status: 0,
+    response: undefined,
   };
 }
 
-/**
- * Only a request that changes nothing, without a body, whose connection was lost before any byte of a
- * response.
- */
-export function mayRepeat(
-  attempt: Attempt,
-  { method, body, cancellation }: CallRequest,
-  error: unknown,
-): boolean {
-  const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-  const unanswered = !attempt.repeats && !attempt.responding && !cancellation.cancelled;
-  return safe && body === undefined && unanswered && isConnectionLoss(error);
+/** Whether the method changes nothing (RFC 9110 §9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
+/** Only a request that changes nothing, without a body; an upgrade request may be a command. */
+export function isRepeatable({ method }: CallRequest, { body, upgrade }: Sending): boolean {
+  return body === undefined && upgrade === undefined && isSafe(method);
+}
+
+/** Whether a 403 may be about Stonegate's own rights: the API server itself responds to its credential. */
+export function mayRefuseStonegate({ sender, servedByAPIServer }: CallRequest): boolean {
+  return sender.kind === 'stonegate' && servedByAPIServer === true;
+}
+
+/** The status that was passed on; 0 if none was. */
+export function statusOf(state: State): number {
+  return state.phase === 'attempt' && typeof state.response === 'number' ? state.response : 0;
 }
 
 /**

@@ -1,34 +1,32 @@
 /**
- * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry.
- * The connection pool sends the request, and a sink receives the response.
+ * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one
+ * repetition where it is harmless. The connection pool sends the request; a sink receives the response,
+ * unless it is about Stonegate itself.
  */
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
-import type { ConnectionPool } from '../http1/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { HeaderField } from '../lib/header-list.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
-import type { Waiter } from '../lib/waiter.ts';
+import { isConnectionLoss } from '../http1/errors.ts';
+import { type HeaderField, headerValue } from '../lib/header-list.ts';
+import type { InFlight } from '../lib/in-flight.ts';
+import type { BackendResult } from '../lib/telemetry.ts';
+import type { QueuedWaiter } from '../lib/waiter.ts';
+import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
 import {
-  type CallRequest,
-  type CallResult,
-  type Flow,
-  heldBytes,
-  type ResponseSink,
-} from './call-request.ts';
-import { type Attempt, hasClosed, mayRepeat, NEW, newAttempt, SETTLED, type State } from './call-state.ts';
+  type Attempt,
+  hasClosed,
+  isRepeatable,
+  mayRefuseStonegate,
+  NEW,
+  newAttempt,
+  SETTLED,
+  type State,
+  statusOf,
+} from './call-state.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
-
-export interface CallContext {
-  readonly pool: ConnectionPool;
-  /** Value of the Host field. */
-  readonly authority: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
+import { HeldResponse } from './held-response.ts';
+import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
+import { PermittedCall } from './permitted-call.ts';
 
 /**
  * @returns how the response ended, once its head was given to the sink or the client has cancelled
@@ -37,56 +35,50 @@ export interface CallContext {
 export function callUpstream(
   context: CallContext,
   request: CallRequest,
+  sending: Sending,
   sink: ResponseSink,
 ): Promise<CallResult> {
-  return new Call(context, request, sink).outcome.promise;
+  return new Call(context, request, sending, sink).outcome.promise;
 }
 
-class Call implements ResponseHandler, Flow, Waiter {
+class Call extends PermittedCall implements ResponseHandler, Flow {
   readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
-  readonly #request: CallRequest;
-  readonly #sink: ResponseSink;
+  #sink: ResponseSink;
   #startedAt = 0;
   #state: State = NEW;
-  #hasPermit = false;
+  /** After a lost connection. */
+  #sentAgain = false;
+  /** From the pause after a refusal of Stonegate's own rights to the end. */
+  #repeating: InFlight | undefined;
 
-  constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
+  constructor(context: CallContext, request: CallRequest, sending: Sending, sink: ResponseSink) {
+    super(request, sending, context.limits);
     this.#context = context;
-    this.#request = request;
     this.#sink = sink;
-    const { cancellation, limiter } = request;
+    const { cancellation } = sending;
     cancellation.onCancel(this.#onCancel);
     if (cancellation.cancelled) this.#onCancel();
-    else if (limiter === undefined) this.#send();
-    else if (limiter.tryAcquire()) this.onAcquired();
-    else {
-      this.#startedAt = context.clock.now();
-      const entry = limiter.enqueue(this, heldBytes(request));
-      if (entry === undefined) this.#fail(limiter.queueFull());
-      else if (this.#state === NEW) this.#state = { phase: 'queued', entry };
-    }
+    else this.acquire();
   }
 
-  onAcquired(): void {
-    const { limiter, limits } = this.#request;
-    if (limits === 'opening') limiter?.releaseDelayed();
-    else this.#hasPermit = true;
-    this.#send();
+  protected onWaiting(wait: QueuedWaiter): void {
+    this.#startedAt = this.#context.clock.now();
+    this.#state = { phase: 'waiting', wait };
   }
 
   onRefused(error: Error): void {
     this.#fail(error);
   }
 
-  #send(): void {
-    const { method, target, headers, token, framing, body } = this.#request;
-    const { pool, authority, clock } = this.#context;
-    const { phase } = this.#state;
-    this.#startedAt = clock.now();
+  protected onPermitted(): void {
+    const { sender, method, target, headers, longRunning } = this.request;
+    const { framing, body, upgrade } = this.sending;
+    this.#startedAt = this.#context.clock.now();
     try {
-      const head = requestHead(method, target, authority, headers, token, framing);
-      const attempt = newAttempt(phase === 'attempt');
+      const pools = this.#context.selectPools(sender);
+      const head = requestHead(method, target, pools.authority, headers, pools.token, framing);
+      const attempt = newAttempt();
       this.#state = attempt;
       if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
       if (this.#state !== attempt) {
@@ -94,8 +86,9 @@ class Call implements ResponseHandler, Flow, Waiter {
         return;
       }
       const content = typeof body === 'function' ? attempt.body : body;
-      const alreadyAccepted = this.#request.alreadyAccepted === true || phase !== 'new';
-      const pending = pool.send({ method, head, framing, body: content }, this, alreadyAccepted);
+      const alreadyAccepted = this.#sentAgain || this.#repeating !== undefined;
+      const via = upgrade ?? (longRunning ? pools.longRunning : pools.short);
+      const pending = via.send({ method, head, framing, body: content }, this, alreadyAccepted);
       attempt.pending = pending;
       // It may have failed at once.
       if (this.#state !== attempt) pending.cancel();
@@ -118,40 +111,69 @@ class Call implements ResponseHandler, Flow, Waiter {
   onHead(status: number, fields: HeaderField[]): void {
     const state = this.#state;
     if (state.phase !== 'attempt') return;
-    this.#request.limiter?.onResponse?.();
-    const fault = responseFault(status, this.#request.refusalIsClients, this.#context.logger);
+    this.responded();
+    const { sender, proxied, onForbidden, onCreated } = this.request;
+    const isClients = proxied === true || sender.kind === 'client';
+    // Only the sender of an upgrade request passes a switch of protocols on.
+    const fault = status === 101 ? undefined : responseFault(status, isClients, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;
     }
     this.#startTimer(state);
     state.timer?.touch();
-    this.#sink.head(status, fields, this);
-    state.status = status;
+    const isRead =
+      (status === 403 && (mayRefuseStonegate(this.request) || onForbidden !== undefined)) ||
+      (status === 201 && onCreated !== undefined);
+    if (isRead) this.#hold(state, new HeldResponse(status, fields));
+    else {
+      this.#sink.head(status, fields, this);
+      state.response = status;
+    }
     this.#count('ok');
   }
 
   onData(chunk: BorrowedChunk): void {
-    if (this.#state.phase === 'attempt') this.#state.timer?.touch();
-    this.#sink.data(chunk);
+    const state = this.#state;
+    if (state.phase !== 'attempt') return;
+    state.timer?.touch();
+    const { response } = state;
+    if (response instanceof HeldResponse) {
+      response.add(chunk);
+      this.#hold(state, response);
+    } else this.#sink.data(chunk);
   }
 
   onEnd(): void {
     const state = this.#state;
-    this.#sink.end();
     if (state.phase !== 'attempt') return;
+    const { response } = state;
+    if (response instanceof HeldResponse) {
+      if (response.status === 403 && this.#refusesStonegate(state, response.body)) return;
+      this.#pass(state, response);
+    }
+    this.#sink.end();
+    const result = { status: statusOf(state), aborted: false };
     this.#settle(state);
     // After an early response the connection cannot be used again.
-    this.#release(!state.sent);
-    this.outcome.resolve({ status: state.status, aborted: false });
+    this.release(!state.sent);
+    this.outcome.resolve(result);
   }
 
   onFailure(error: Error): void {
     const state = this.#state;
-    if (state.phase === 'attempt' && mayRepeat(state, this.#request, error)) {
+    if (
+      state.phase === 'attempt' &&
+      !this.#sentAgain &&
+      !state.responding &&
+      !this.sending.cancellation.cancelled &&
+      isRepeatable(this.request, this.sending) &&
+      isConnectionLoss(error)
+    ) {
+      this.#sentAgain = true;
       this.#count('error');
       state.timer?.stop();
-      this.#send();
+      this.onPermitted();
     } else this.#fail(error);
   }
 
@@ -167,6 +189,45 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#state.pending?.resume();
   }
 
+  #hold(state: Attempt, response: HeldResponse): void {
+    if (response.isReadable) state.response = response;
+    else this.#pass(state, response);
+  }
+
+  #pass(state: Attempt, response: HeldResponse): void {
+    this.#sink = response.passTo(this.#sink, this, this.request);
+    state.response = response.status;
+  }
+
+  /**
+   * The request is repeated once if it is harmless, since an API server knows no roles just after its start;
+   * then it fails. A response to HEAD does not show whose refusal it is, and without an impersonated user
+   * any is about Stonegate: both are passed on after the repetition.
+   *
+   * @returns whether the response is passed on to no one
+   */
+  #refusesStonegate(state: Attempt, body: Buffer): boolean {
+    const { method, headers } = this.request;
+    const { refusals, clock, unpooled } = this.#context;
+    if (!mayRefuseStonegate(this.request)) return false;
+    const refusal = refusals.read(body, headers);
+    const isDoubtful = method === 'HEAD' || headerValue(headers, 'impersonate-user') === undefined;
+    if (refusal === undefined && !isDoubtful) return false;
+    if (this.#repeating === undefined && isRepeatable(this.request, this.sending)) {
+      state.timer?.stop();
+      this.release(!state.sent);
+      this.#repeating = unpooled.enter();
+      const wait = clock.after(REFUSAL_PAUSE, () => this.acquire());
+      this.#state = { phase: 'waiting', wait };
+      return true;
+    }
+    if (refusal === undefined) return false;
+    this.#settle(state);
+    this.release(!state.sent);
+    this.outcome.reject(refusals.report(refusal));
+    return true;
+  }
+
   readonly #onCancel = (): void => {
     const state = this.#state;
     if (state.phase === 'settled') return;
@@ -177,22 +238,14 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
   #discard(state: State): boolean {
-    if (!this.#request.discardable || state.phase !== 'attempt') return false;
-    return state.pending?.discard((closed) => this.#release(closed)) ?? false;
+    if (!this.sending.discardable || state.phase !== 'attempt') return false;
+    return state.pending?.discard((closed) => this.release(closed)) ?? false;
   }
 
   /** @param closed whether a connection was closed before */
   #cancel(state: State, closed: boolean): void {
     const closes = state.phase === 'attempt' && state.pending?.cancel() === true;
-    this.#release(closes || closed);
-  }
-
-  /** @param closed whether the request's connection was closed: then the slot may be returned later */
-  #release(closed: boolean): void {
-    if (!this.#hasPermit) return;
-    this.#hasPermit = false;
-    if (closed) this.#request.limiter?.releaseDelayed();
-    else this.#request.limiter?.release();
+    this.release(closes || closed);
   }
 
   #fail(error: unknown): void {
@@ -200,21 +253,22 @@ class Call implements ResponseHandler, Flow, Waiter {
     if (state.phase === 'settled') return;
     this.#settle(state);
     this.#cancel(state, hasClosed(state, error));
-    if (state.phase === 'attempt' && state.status !== 0) {
+    const status = statusOf(state);
+    if (status !== 0) {
       this.#breakOff(state);
-      this.#context.logger.warn({ error, status: state.status }, "the API server's response broke off");
+      this.#context.logger.warn({ error, status }, "the API server's response broke off");
       return;
     }
     const failure = toStatusError(error);
     this.outcome.reject(failure);
-    // A full queue says nothing about the API server.
-    if (failure.http !== 429) this.#count(backendResult(failure));
+    // A full queue says nothing about the API server, and a held response was counted at its head.
+    const isCounted = failure.http === 429 || (state.phase === 'attempt' && state.response !== undefined);
+    if (!isCounted) this.#count(backendResult(failure));
   }
 
   #breakOff(state: State): void {
-    const status = state.phase === 'attempt' ? state.status : 0;
     try {
-      this.outcome.resolve(this.#sink.brokeOff({ status, aborted: true }));
+      this.outcome.resolve(this.#sink.brokeOff({ status: statusOf(state), aborted: true }));
     } catch (error) {
       this.outcome.reject(error);
     }
@@ -222,17 +276,20 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   #settle(state: State): void {
     this.#state = SETTLED;
-    this.#request.cancellation.offCancel(this.#onCancel);
-    if (state.phase === 'queued') state.entry.cancel();
+    this.#repeating?.release();
+    this.sending.cancellation.offCancel(this.#onCancel);
+    if (state.phase === 'waiting') state.wait.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
     state.body?.destroy();
   }
 
   #startTimer(attempt: Attempt): void {
-    if (attempt.timer !== undefined || this.#state !== attempt) return;
-    attempt.timer = this.#request.timeouts?.start(() =>
-      this.#fail(timedOut(attempt.status === 0 ? 'no response head in time' : 'no data for too long')),
+    if (!this.isShort || attempt.timer !== undefined || this.#state !== attempt) return;
+    attempt.timer = this.#context.responseTimeouts.start(() =>
+      this.#fail(
+        timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
+      ),
     );
   }
 

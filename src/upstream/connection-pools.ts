@@ -9,14 +9,17 @@ import type { Sender } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type ConnectOptions, createConnector, parseServer } from '../http1/connector.ts';
 import { ConnectionPool } from '../http1/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
-import type { CallContext } from './call.ts';
 import type { UpstreamCredential } from './credential.ts';
 
 export interface SenderPools {
   /** For requests that end by themselves. */
-  readonly short: CallContext;
-  readonly longRunning: CallContext;
+  readonly short: ConnectionPool;
+  readonly longRunning: ConnectionPool;
+  /** Value of the Host field. */
+  readonly authority: string;
   /** For connections outside the pools. */
   readonly connection: ConnectOptions;
   /** Undefined if the connection's certificate authenticates. */
@@ -33,7 +36,8 @@ export interface ConnectionPoolsOptions {
   readonly passThrough: boolean;
   /** Milliseconds that a request waits for a connection, after its account's limit. */
   readonly queueTimeout: number;
-  readonly context: Omit<CallContext, 'pool' | 'authority'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export interface ConnectionPools {
@@ -59,10 +63,7 @@ export function createConnectionPools(options: ConnectionPoolsOptions): Connecti
   // Without a certificate a connection authenticates no one.
   const clients =
     !passThrough || hasToken ? own : { ...createPoolPair(connection, options), token: undefined };
-  const pools = [...new Set([own, clients])].flatMap(({ short, longRunning }) => [
-    short.pool,
-    longRunning.pool,
-  ]);
+  const pools = [...new Set([own, clients])].flatMap(({ short, longRunning }) => [short, longRunning]);
 
   return {
     select(sender) {
@@ -91,12 +92,10 @@ export function createConnectionPools(options: ConnectionPoolsOptions): Connecti
  */
 function createPoolPair(
   connection: ConnectOptions,
-  { context, queueTimeout }: Pick<ConnectionPoolsOptions, 'context' | 'queueTimeout'>,
+  { clock, logger, queueTimeout }: ConnectionPoolsOptions,
 ): Omit<SenderPools, 'token'> {
-  const { authority } = parseServer(connection.server);
-  const { clock, logger } = context;
-  const createContext = (maxConnections: number): CallContext => {
-    const pool = new ConnectionPool({
+  const createPool = (maxConnections: number): ConnectionPool =>
+    new ConnectionPool({
       connector: createConnector(connection, clock),
       clock,
       maxConnections,
@@ -105,11 +104,10 @@ function createPoolPair(
       unusedTimeout: UNUSED_TIMEOUT,
       onHandlerError: (error) => logger.error({ error }, 'the failure of a request could not be reported'),
     });
-    return { ...context, authority, pool };
-  };
   return {
-    short: createContext(MAX_CONNECTIONS),
-    longRunning: createContext(Number.POSITIVE_INFINITY),
+    short: createPool(MAX_CONNECTIONS),
+    longRunning: createPool(Number.POSITIVE_INFINITY),
+    authority: parseServer(connection.server).authority,
     connection,
   };
 }

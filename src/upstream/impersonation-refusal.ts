@@ -20,14 +20,8 @@ export interface ImpersonationRefusal {
 /** Milliseconds before the repetition: an API server knows no roles for about 100 ms after its start. */
 export const REFUSAL_PAUSE = 200;
 
-export function pause(clock: Clock, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(milliseconds, resolve);
-  });
-}
-
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
-export const MAX_REFUSAL_BYTES = 4096;
+const MAX_REFUSAL_BYTES = 4096;
 const LOG_INTERVAL = 60_000;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
 /**

@@ -5,6 +5,7 @@
  */
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 
 /** Milliseconds the second side has to end after the first did. */
@@ -14,7 +15,7 @@ const KEEP_ALIVE_PROBE = 30_000;
 export interface JoinOptions {
   readonly clock: Clock;
   /** Closes both streams. */
-  readonly signal: AbortSignal;
+  readonly ending: Cancellation;
   /** The bytes sent to the client before the close, such as a close frame; undefined if none can be sent. */
   readonly lastBytes?: () => Buffer | undefined;
 }
@@ -23,7 +24,7 @@ export interface JoinOptions {
 export function joinStreams(
   client: Duplex,
   upstream: Duplex,
-  { clock, signal, lastBytes }: JoinOptions,
+  { clock, ending, lastBytes }: JoinOptions,
 ): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let broken = false;
@@ -36,7 +37,7 @@ export function joinStreams(
     upstream.destroy();
   }
 
-  function onAbort(): void {
+  function onCancel(): void {
     const bytes = lastBytes?.();
     if (bytes === undefined || client.destroyed) {
       breakOff();
@@ -62,17 +63,17 @@ export function joinStreams(
       open -= 1;
       if (open > 0) return;
       linger?.cancel();
-      signal.removeEventListener('abort', onAbort);
+      ending.offCancel(onCancel);
       resolve(broken);
     });
     keepOpen(from);
     from.pipe(to);
   }
 
-  signal.addEventListener('abort', onAbort, { once: true });
+  ending.onCancel(onCancel);
   attach(client, upstream);
   attach(upstream, client);
-  if (signal.aborted || client.destroyed || upstream.destroyed) breakOff();
+  if (ending.cancelled || client.destroyed || upstream.destroyed) breakOff();
   return promise;
 }
 

@@ -7,8 +7,8 @@ import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 
 /** Of one block, in bytes: as much as one read delivers. */
 const BLOCK_BYTES = 64 * 1024;
-/** Smaller chunks are copied: most responses consist of one of them. */
-const MIN_BYTES = 8 * 1024;
+/** Smaller chunks are better copied: most responses consist of one of them. */
+export const MIN_STORED_BYTES = 8 * 1024;
 const MAX_IDLE_BLOCKS = 2;
 
 export interface StoredChunk {
@@ -30,7 +30,7 @@ export class ResponseBuffers {
 
   store(chunk: BorrowedChunk): StoredChunk {
     const { length } = chunk;
-    if (length < MIN_BYTES || length > BLOCK_BYTES) return { bytes: chunk.copy() };
+    if (length < MIN_STORED_BYTES || length > BLOCK_BYTES) return { bytes: chunk.copy() };
     const block = this.#blockFor(length);
     const bytes = chunk.copyInto(block.memory.subarray(block.used));
     block.used += length;

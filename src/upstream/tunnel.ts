@@ -1,10 +1,10 @@
 /**
- * Upgraded connections: exec, attach, port-forward and cp, over SPDY/3.1 or WebSocket. A connection of its
- * own for each, opened with Node's own client, because pooled clients either destroy what they do not know or
- * lose the API server's refusal. RFC 9110 §7.8; RFC 6455 §4.
+ * Upgraded connections: exec, attach, port-forward and cp, over SPDY/3.1 or WebSocket. Each has a connection
+ * of its own. RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
-import type { Semaphore } from '../lib/semaphore.ts';
+import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
+import type { HeaderField } from '../lib/header-list.ts';
 import type {
   Exchange,
   RelayHooks,
@@ -13,123 +13,72 @@ import type {
   Upgrade,
   UpstreamRequest,
 } from '../pipeline/ports.ts';
-import type { AccountLimits } from './account-limits.ts';
-import { heldBytes } from './call-request.ts';
-import { HeldRefusal } from './held-refusal.ts';
-import type { ImpersonationRefusals } from './impersonation-refusal.ts';
+import { callUpstream } from './call.ts';
+import type { CallContext, Flow, Sending } from './call-request.ts';
+import { ClientResponse } from './client-response.ts';
 import { joinStreams } from './join-streams.ts';
-import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
-import { relayRefusal } from './refused-upgrade.ts';
+import { UpgradeSender } from './upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
-export interface TunnelOptions extends UpgradeOptions {
-  readonly limits: AccountLimits;
-  readonly refusals: ImpersonationRefusals;
-}
-
-export interface OwnedTunneller extends Tunneller {
-  /** Done when no tunnel is open. */
-  idle(): Promise<void>;
-  /** Breaks every tunnel off. */
-  destroy(): void;
-}
-
-export function createTunneller(options: TunnelOptions): OwnedTunneller {
-  const open = new Map<AbortController, Promise<unknown>>();
+/** @param destroyed aborted to break every tunnel off */
+export function createTunneller(context: CallContext, destroyed: AbortSignal): Tunneller {
+  const destroying = fromAbortSignal(destroyed);
   return {
-    tunnel(request, exchange, upgrade, hooks) {
-      const ending = new AbortController();
-      const onEnd = (): void => ending.abort(new Error("the user's access has ended"));
-      const forget = (): void => {
-        open.delete(ending);
-        request.ending?.offCancel(onEnd);
-      };
-      request.ending?.onCancel(onEnd);
-      if (request.ending?.cancelled) onEnd();
-      const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
-      open.set(ending, running.then(forget, forget));
-      return running;
-    },
-    async idle() {
-      while (open.size > 0) await Promise.all(open.values());
-    },
-    destroy() {
-      for (const ending of open.keys()) ending.abort(new Error('the API server is being given up'));
+    async tunnel(request, exchange, upgrade, hooks) {
+      const inFlight = context.unpooled.enter();
+      const ending = request.ending === undefined ? destroying : anyOf(request.ending, destroying);
+      try {
+        return await runTunnel(context, request, exchange, upgrade, hooks, ending);
+      } finally {
+        inFlight.release();
+      }
     },
   };
 }
 
-/** A held response reports its head when it is sent. */
-const SILENT: RelayHooks = { onHead() {} };
-
-const LEFT: Opened = { kind: 'left' };
-
 async function runTunnel(
-  options: TunnelOptions,
+  context: CallContext,
   request: UpstreamRequest,
   exchange: Exchange,
   upgrade: Upgrade,
   hooks: RelayHooks,
-  ending: AbortSignal,
+  ending: Cancellation,
 ): Promise<RelayResult> {
-  const { clock, timeouts, limits } = options;
+  const sender = new UpgradeSender(context, request, upgrade.protocol);
   const gone = new AbortController();
   const unwatch = watchForLeaving(upgrade.socket, () => gone.abort());
-  const signal = AbortSignal.any([exchange.signal, gone.signal, ending]);
-  let acquired: Semaphore | undefined;
-  try {
-    if (await begin(options, request, signal)) {
-      const limiter = limits.connectionsOf(request.account);
-      if (await limiter.acquire(heldBytes(request), signal)) acquired = limiter;
-    }
-    const opened = acquired === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
-    unwatch();
-    if (opened.kind === 'left') {
-      if (request.ending?.cancelled && !gone.signal.aborted && !exchange.signal.aborted)
-        throw request.ending.refusal();
-      // The client may have closed only its own half.
-      if (!exchange.response.closed) exchange.response.destroy();
-      return { status: 0, aborted: true };
-    }
-    if (opened.kind === 'refused') {
-      const { locationPrefix } = request;
-      const relayed = { clock, timeout: timeouts.response, signal, locationPrefix };
-      if (request.servedByAPIServer !== true || request.sender.kind === 'client')
-        return await relayRefusal(opened.response, exchange.response, hooks, relayed);
-      const { refusals } = options;
-      const { response } = exchange;
-      const held = new HeldRefusal({ response, hooks, read: (body) => refusals.read(body, request.headers) });
-      const result = await relayRefusal(opened.response, held, SILENT, relayed);
-      if (held.refusal !== undefined) throw refusals.report(held.refusal);
-      return result;
-    }
-    acquired?.release();
-    acquired = undefined;
-    upgrade.socket.write(opened.head, 'latin1');
-    hooks.onHead(101);
-    upgrade.socket.write(opened.rest);
-    opened.socket.write(upgrade.head);
-    const lastBytes = createLastBytes(request, upgrade, opened.socket, opened.rest);
-    const joined = { clock, signal: ending, ...(lastBytes && { lastBytes }) };
-    const aborted = await joinStreams(upgrade.socket, opened.socket, joined);
-    return { status: 101, aborted };
-  } finally {
-    unwatch();
-    acquired?.release();
-  }
+  const cancellation = anyOf(fromAbortSignal(exchange.signal), fromAbortSignal(gone.signal));
+  const sending: Sending = {
+    framing: 'none',
+    upgrade: sender,
+    cancellation: anyOf(cancellation, ending),
+    discardable: false,
+  };
+  const response = new RefusedUpgrade({ ...exchange, cancellation }, request, hooks);
+  const result = await callUpstream(context, request, sending, response).finally(unwatch);
+  const { switched } = sender;
+  if (switched === undefined) return result;
+  upgrade.socket.write(switched.head, 'latin1');
+  hooks.onHead(101);
+  upgrade.socket.write(switched.rest);
+  switched.socket.write(upgrade.head);
+  const lastBytes = createLastBytes(request, upgrade, switched.socket, switched.rest);
+  const joined = { clock: context.clock, ending, ...(lastBytes && { lastBytes }) };
+  return { status: 101, aborted: await joinStreams(upgrade.socket, switched.socket, joined) };
 }
 
-/** @returns false if the client has left */
-async function begin(
-  { limits }: TunnelOptions,
-  request: UpstreamRequest,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const limiter = limits.longRunningLimiterOf(request.account);
-  if (limiter === undefined) return true;
-  const begun = await limiter.acquire(heldBytes(request), signal);
-  if (begun) limiter.releaseDelayed();
-  return begun;
+/** The client receives any other response than the switch itself. */
+class RefusedUpgrade extends ClientResponse {
+  #isSwitched = false;
+
+  override head(status: number, headers: HeaderField[], flow: Flow): void {
+    if (status === 101) this.#isSwitched = true;
+    else super.head(status, headers, flow);
+  }
+
+  override end(): void {
+    if (!this.#isSwitched) super.end();
+  }
 }
 
 /**

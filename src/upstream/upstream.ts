@@ -9,6 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
+import type { CallContext } from './call-request.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
@@ -66,38 +67,38 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     connectTimeout: timeouts.connect,
   };
-  const context = { clock, logger, telemetry };
   const queueTimeout = timeouts.response;
-  const pools = createConnectionPools({ connection, credential, passThrough, queueTimeout, context });
+  const pools = createConnectionPools({ connection, credential, passThrough, queueTimeout, clock, logger });
   const limits = createAccountLimits({
     clock,
     queueTimeout,
     reviewedWrites: options.reviewedWrites,
     ...options.limits,
   });
-  const refusals = new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger });
-  const repeating = new InFlightCounter();
-  const shared = {
+  const unpooled = new InFlightCounter();
+  const destroyed = new AbortController();
+  const context: CallContext = {
     selectPools: pools.select,
     limits,
-    refusals,
-    timeouts,
     responseTimeouts: new InactivityTimers(clock, timeouts.response),
-    repeating,
+    refusals: new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger }),
+    unpooled,
+    clock,
+    logger,
+    telemetry,
   };
-  const tunneller = createTunneller({ ...shared, ...context });
   return {
-    ...createForwarder({ ...shared, maxBodyBytes }),
-    ...createFetcher({ ...shared, clock }),
-    ...createStreamer({ ...shared, clock }),
-    tunnel: tunneller.tunnel,
+    ...createForwarder({ context, timeouts, maxBodyBytes }),
+    ...createFetcher(context),
+    ...createStreamer(context),
+    ...createTunneller(context, destroyed.signal),
     async close() {
-      await Promise.all([pools.close(), tunneller.idle()]);
-      await repeating.drained();
+      await pools.close();
+      await unpooled.drained();
     },
     async destroy() {
       limits.destroy();
-      tunneller.destroy();
+      destroyed.abort();
       await pools.destroy();
     },
   };

@@ -7,29 +7,13 @@
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
 
-interface EventKind {
-  /** The first bytes of its lines. */
-  readonly beginning: Buffer;
-  readonly passes: boolean;
-}
-
-const START = Buffer.from('{"type":"');
 const NEWLINE = 0x0a;
-
-const kind = (name: string, passes: boolean): EventKind => ({
-  beginning: Buffer.from(`${START}${name}"`),
-  passes,
-});
-/** By the first letter, which differs. */
-const KINDS: ReadonlyMap<number | undefined, EventKind> = new Map(
-  [
-    kind('ADDED', true),
-    kind('MODIFIED', true),
-    kind('DELETED', true),
-    kind('ERROR', true),
-    kind('BOOKMARK', false),
-  ].map((known) => [known.beginning[START.length], known]),
-);
+const NOTHING: Buffer = Buffer.alloc(0);
+const beginningOf = (type: string): string => `{"type":"${type}"`;
+const BOOKMARK = beginningOf('BOOKMARK');
+/** The first bytes of all lines; none begins as another does. */
+const BEGINNINGS = [BOOKMARK, ...['ADDED', 'MODIFIED', 'DELETED', 'ERROR'].map(beginningOf)];
+const LONGEST = Math.max(...BEGINNINGS.map(({ length }) => length));
 
 const JSON_TYPE = /^application\/json(?:\s*;|\s*$)/i;
 
@@ -54,11 +38,10 @@ function isOfAnyLength(headers: HeaderList): boolean {
 }
 
 export class WatchFilter {
-  /** Of the current line, once its first letter is known. */
-  #kind: EventKind | undefined;
-  /** How many bytes of the current line's beginning were read. */
-  #read = 0;
-  #decided = false;
+  /** Of the current line; undefined until its beginning is known. */
+  #passes: boolean | undefined;
+  /** The beginning of the current line, as long as it does not decide. */
+  #beginning = NOTHING;
 
   /**
    * @param bytes the next of the response, however they were cut
@@ -67,61 +50,39 @@ export class WatchFilter {
    */
   take(bytes: Buffer): Buffer[] {
     const parts: Buffer[] = [];
-    /** Start of the bytes that pass and are not in `parts` yet. */
-    let passing = this.#decided && this.#kind?.passes ? 0 : bytes.length;
-    let at = 0;
-    while (at < bytes.length) {
-      if (!this.#decided) {
-        const lineStart = at;
-        const before = this.#read;
-        at = this.#readBeginning(bytes, at);
-        const passes = this.#decided && this.#kind?.passes === true;
-        if (!passes && passing < lineStart) parts.push(bytes.subarray(passing, lineStart));
-        if (!passes) passing = bytes.length;
-        else if (before > 0) parts.push(this.#beginning(before));
-        if (passes && passing > lineStart) passing = lineStart;
+    /** Where the bytes start that pass and are not in `parts` yet; undefined in a line that is dropped. */
+    let from = this.#passes ? 0 : undefined;
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#passes === undefined) {
+        const held = this.#beginning;
+        this.#passes = this.#decide(bytes, at);
+        if (this.#passes && from === undefined) {
+          if (held.length > 0) parts.push(held);
+          from = at;
+        } else if (!this.#passes && from !== undefined) {
+          if (from < at) parts.push(bytes.subarray(from, at));
+          from = undefined;
+        }
+        if (this.#passes === undefined) break;
       }
-      if (this.#decided) at = this.#readRest(bytes, at);
+      const end = bytes.indexOf(NEWLINE, at);
+      at = end === -1 ? bytes.length : end + 1;
+      if (end !== -1) this.#passes = undefined;
     }
-    if (passing < bytes.length) parts.push(passing === 0 ? bytes : bytes.subarray(passing));
+    if (from !== undefined) parts.push(from === 0 ? bytes : bytes.subarray(from));
     return parts;
   }
 
-  /** What an earlier piece ended with, before it was known whether it passes. */
-  #beginning(length: number): Buffer {
-    return Buffer.from((this.#kind?.beginning ?? START).subarray(0, length));
-  }
-
-  /** @returns the index of the next byte: behind the line's beginning, or the end of the bytes */
-  #readBeginning(bytes: Buffer, from: number): number {
-    let expected = this.#kind?.beginning ?? START;
-    let read = this.#read;
-    let at = from;
-    for (; at < bytes.length; at += 1) {
-      if (read === START.length) {
-        this.#kind = KINDS.get(bytes[at]);
-        expected = this.#kind?.beginning ?? START;
-      }
-      if (expected[read] !== bytes[at])
-        throw new Error('the API server answered a watch with a line that is no known event');
-      read += 1;
-      if (read > START.length && read === expected.length) {
-        this.#decided = true;
-        at += 1;
-        break;
-      }
-    }
-    this.#read = read;
-    return at;
-  }
-
-  /** @returns the index of the next line, or the end of the bytes */
-  #readRest(bytes: Buffer, from: number): number {
-    const end = bytes.indexOf(NEWLINE, from);
-    if (end === -1) return bytes.length;
-    this.#kind = undefined;
-    this.#read = 0;
-    this.#decided = false;
-    return end + 1;
+  /** @returns undefined if the bytes end before the line's beginning does */
+  #decide(bytes: Buffer, at: number): boolean | undefined {
+    const line = Buffer.concat([this.#beginning, bytes.subarray(at, at + LONGEST)]);
+    const text = line.toString('latin1');
+    this.#beginning = NOTHING;
+    const known = BEGINNINGS.find((beginning) => text.startsWith(beginning));
+    if (known !== undefined) return known !== BOOKMARK;
+    if (!BEGINNINGS.some((beginning) => beginning.startsWith(text)))
+      throw new Error('the API server answered a watch with a line that is no known event');
+    this.#beginning = line;
+    return undefined;
   }
 }

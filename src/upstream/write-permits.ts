@@ -5,7 +5,13 @@
  */
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { QueuedWaiter, Waiter } from '../lib/waiter.ts';
-import type { Limiter } from './call-request.ts';
+
+/** What a call waits for before it is sent. */
+export interface Limiter
+  extends Pick<Semaphore, 'tryAcquire' | 'enqueue' | 'queueFull' | 'release' | 'releaseDelayed'> {
+  /** The response's head has arrived; its body may take long, if the client reads it slowly. */
+  onResponse?(): void;
+}
 
 export class WritePermits implements Limiter {
   readonly #review: Semaphore;

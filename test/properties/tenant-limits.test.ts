@@ -8,15 +8,14 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Account } from '../../src/api/upstream-request.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createConnector } from '../../src/http1/connector.ts';
-import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
-import { ConnectionPool } from '../../src/http1/pool.ts';
+import type { ConnectionPool } from '../../src/http1/pool.ts';
 import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
-import type { CallResult } from '../../src/upstream/call-request.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import { callUpstream } from '../../src/upstream/call.ts';
+import type { CallContext, CallResult } from '../../src/upstream/call-request.ts';
+import { callContext } from '../support/call-context.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -81,27 +80,19 @@ class World {
   readonly limiter: KeyedSemaphore;
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
+  readonly pool: ConnectionPool;
   readonly #context: CallContext;
-  readonly #timeouts = new InactivityTimers(this.clock, TIMEOUT);
   readonly #connections: readonly RawConnection[];
 
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
-    const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
-    const pool = new ConnectionPool({
-      connector,
-      maxConnections: PERMITS,
-      queueTimeout: TIMEOUT,
-      clock,
-      onHandlerError: () => undefined,
-    });
-    this.#context = {
-      pool,
-      authority: 'api',
-      clock,
-      logger: silentLogger,
-      telemetry: noTelemetry,
+    const { context, pool } = callContext(url, { clock, timeout: TIMEOUT, maxConnections: PERMITS });
+    this.pool = pool;
+    const limits = {
+      ...context.limits,
+      limiterOf: (account: Account) => this.limiter.of(account.kind === 'tenant' ? account.tenant : ''),
     };
+    this.#context = { ...context, limits };
     this.#connections = connections;
     this.limiter = new KeyedSemaphore({
       clock,
@@ -116,10 +107,6 @@ class World {
           ? new StatusError('TenantRateExceeded', 'too many')
           : new StatusError('UpstreamTimeout', 'too late'),
     });
-  }
-
-  get pool(): ConnectionPool {
-    return this.#context.pool;
   }
 
   async take(step: Step): Promise<void> {
@@ -184,10 +171,13 @@ class World {
     callUpstream(
       this.#context,
       {
+        account: { kind: 'tenant', tenant: toTenantName(tenant) },
+        sender: { kind: 'stonegate' },
         method: body === undefined ? 'GET' : 'POST',
         target: how === 'unspeakable' ? '/ä' : '/',
         headers: [],
-        token: undefined,
+      },
+      {
         framing: body === undefined ? 'none' : 'chunked',
         body:
           body &&
@@ -195,11 +185,7 @@ class World {
             asker.breakBody = onFault;
             return body;
           }),
-        limiter: this.limiter.of(tenant),
-        limits: 'connection',
         discardable: body === undefined,
-        refusalIsClients: false,
-        timeouts: this.#timeouts,
         cancellation,
       },
       {

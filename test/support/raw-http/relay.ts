@@ -9,7 +9,7 @@ import { toStatus } from '../../../src/errors/to-status.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import type { Exchange, RelayResult, StreamEnding } from '../../../src/pipeline/ports.ts';
+import type { Exchange, RelayResult, StreamEnding, UpstreamRequest } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
@@ -60,6 +60,8 @@ export interface RelayOptions {
   readonly servedByAPIServer?: boolean;
   /** Whether it is a watch whose events are filtered. */
   readonly dropsBookmarks?: boolean;
+  /** Reads a 403. */
+  readonly onForbidden?: NonNullable<UpstreamRequest['onForbidden']>;
   /** Is given the body of a 201. */
   readonly onCreated?: (body: Buffer) => void;
   readonly maxBodyBytes?: number;
@@ -180,6 +182,7 @@ function relay(
     proxied: options.proxied ?? false,
     servedByAPIServer: options.servedByAPIServer ?? false,
     dropsBookmarks: options.dropsBookmarks ?? false,
+    ...(options.onForbidden && { onForbidden: options.onForbidden }),
     ...(options.onCreated && { onCreated: options.onCreated }),
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };

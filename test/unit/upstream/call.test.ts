@@ -1,11 +1,10 @@
 /** What becomes of a request where something of our own breaks: it comes to an end all the same. */
 import t from 'tap';
 import { type Connector, createConnector } from '../../../src/http1/connector.ts';
-import { ConnectionPool } from '../../../src/http1/pool.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { callUpstream } from '../../../src/upstream/call.ts';
 import type { CallResult } from '../../../src/upstream/call-request.ts';
+import { callContext } from '../../support/call-context.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 
@@ -19,31 +18,14 @@ function get(
   backendCall: Telemetry['backendCall'] = () => undefined,
   connector: Connector = real,
 ): Promise<CallResult> {
-  const pool = new ConnectionPool({
-    connector,
-    maxConnections: 2,
-    queueTimeout: 1_000,
-    clock,
-    onHandlerError: () => undefined,
-  });
+  const { context, pool } = callContext(server.url, { clock, connector });
   t.teardown(() => pool.destroy());
   return callUpstream(
+    { ...context, telemetry: { ...noTelemetry, backendCall } },
+    { account: { kind: 'stonegate' }, sender: { kind: 'stonegate' }, method: 'GET', target, headers: [] },
     {
-      pool,
-      authority: 'api',
-      clock,
-      logger: silentLogger,
-      telemetry: { ...noTelemetry, backendCall },
-    },
-    {
-      method: 'GET',
-      target,
-      headers: [],
-      token: undefined,
       framing: 'none',
-      limits: 'connection',
       discardable: true,
-      refusalIsClients: false,
       cancellation: { cancelled: false, onCancel: () => undefined, offCancel: () => undefined },
     },
     { head: () => undefined, data: () => undefined, end: () => undefined, brokeOff: (result) => result },

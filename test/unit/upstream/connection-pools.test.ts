@@ -1,6 +1,5 @@
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createConnectionPools } from '../../../src/upstream/connection-pools.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
@@ -14,7 +13,8 @@ function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean)
     credential,
     passThrough,
     queueTimeout: 1,
-    context: { clock: createFakeClock(), logger: silentLogger, telemetry: noTelemetry },
+    clock: createFakeClock(),
+    logger: silentLogger,
   });
 }
 
@@ -38,8 +38,8 @@ t.test('with a certificate of ours, what a client sends has no connection in com
   t.same(own.connection.certificate, CERTIFICATE);
   t.equal(theirs.token, 'theirs');
   t.equal(theirs.connection.certificate, undefined);
-  t.not(own.short.pool, theirs.short.pool);
-  t.not(own.longRunning.pool, theirs.longRunning.pool);
+  t.not(own.short, theirs.short);
+  t.not(own.longRunning, theirs.longRunning);
 });
 
 t.test('if no user passes through, a client’s token is sent nowhere', async (t) => {

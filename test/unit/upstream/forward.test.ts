@@ -165,19 +165,6 @@ t.test('the answer', async (t) => {
     t.same(await relay.ending(), { result: { status: 404, aborted: false }, heads: [404] });
   });
 
-  t.test('of 201 passes unchanged, and its body is read if that is wanted', async (t) => {
-    for (const status of ['201 Created', '200 OK']) {
-      const bodies: string[] = [];
-      const relay = await relayFor(t, { onCreated: (body) => bodies.push(body.toString()) });
-      const client = await relay.request(GET);
-      const connection = await relay.upstream.next();
-      connection.send(`HTTP/1.1 ${status}\r\nContent-Length: 8\r\n\r\n{"a":"b"`);
-      t.match(await client.until('{"a":"b"'), `HTTP/1.1 ${status}`);
-      await relay.ending();
-      t.same(bodies, status.startsWith('201') ? ['{"a":"b"'] : []);
-    }
-  });
-
   t.test('C203 that redirects passes and is not followed', async (t) => {
     const relay = await relayFor(t);
     const client = await relay.request(GET);
@@ -823,12 +810,127 @@ t.test('a refused HEAD, which does not say whose refusal it is', async (t) => {
       t.match(await client.until('\r\n\r\n'), new RegExp(`^HTTP/1.1 ${status} `));
       t.strictSame((await relay.ending()).heads, [status]);
     });
+});
 
-  t.test('without an impersonated user passes at once', async (t) => {
-    const relay = await relayFor(t, head('X-Other'));
-    await relay.request(GET.replace('GET', 'HEAD'));
-    (await relay.upstream.next()).send(refused);
-    t.match(await relay.ending(), { result: { status: 403 } });
+t.test('a 201 of which the body is wanted', async (t) => {
+  const created = async (response: (from: string) => string, body = '{"a":"b"}') => {
+    const bodies: string[] = [];
+    const relay = await relayFor(t, { onCreated: (read) => bodies.push(read.toString()) });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(response(body));
+    t.ok((await client.until(body)).endsWith(body), 'it passes unchanged');
+    t.match(await relay.ending(), { result: { aborted: false } });
+    return bodies;
+  };
+  const withLength = (first: string) => (body: string) =>
+    `HTTP/1.1 ${first}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+  t.test('is read', async (t) => {
+    t.same(await created(withLength('201 Created')), ['{"a":"b"}']);
+  });
+
+  t.test('is not read if it is compressed, over 64 kB or has another status', async (t) => {
+    t.same(await created(withLength('201 Created\r\nContent-Encoding: gzip')), []);
+    t.same(await created(withLength('200 OK')), []);
+    const large = 'x'.repeat(64 * 1024 + 1);
+    t.same(await created(withLength('201 Created'), large), []);
+    const head = 'HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n';
+    const bodies: string[] = [];
+    const relay = await relayFor(t, { onCreated: (read) => bodies.push(read.toString()) });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`${head}${large}`);
+    await client.until(large);
+    connection.send('more');
+    await client.until('more');
+    connection.socket.end();
+    t.match(await relay.ending(), { result: { status: 201, aborted: false } });
+    t.same(bodies, []);
+  });
+
+  t.test('is a 503 if it breaks off before it is read', async (t) => {
+    const bodies: string[] = [];
+    const relay = await relayFor(t, { onCreated: (read) => bodies.push(read.toString()) });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\n{"a":');
+    connection.socket.end();
+    t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+    t.same([bodies, relay.calls], [[], ['ok']]);
+  });
+});
+
+t.test('a 403 that may hide an object', async (t) => {
+  const fields = (more: string) =>
+    `HTTP/1.1 403 Forbidden\r\nAudit-Id: a\r\nX-Content-Type-Options: nosniff\r\n${more}\r\n`;
+  const replacement = {
+    status: 404,
+    headers: [
+      ['Content-Type', 'text/plain'],
+      ['Content-Length', '7'],
+    ],
+    body: Buffer.from('missing'),
+  } as const;
+  const forbidden = async (sent: string, replaces: boolean, options: RelayOptions = {}) => {
+    const bodies: string[] = [];
+    const onForbidden = (body: Buffer) => {
+      bodies.push(body.toString());
+      return replaces ? replacement : undefined;
+    };
+    const relay = await relayFor(t, { ...options, onForbidden });
+    const client = await relay.request(GET);
+    (await relay.upstream.next()).send(sent);
+    const received = await client.until(replaces ? 'missing' : 'forbidden');
+    t.match(await relay.ending(), {
+      result: { status: 403, aborted: false },
+      heads: [replaces ? 404 : 403],
+    });
+    return { received, bodies };
+  };
+
+  t.test('is replaced as a whole, its own fields included', async (t) => {
+    const { received, bodies } = await forbidden(
+      `${fields('Content-Type: application/json\r\nContent-Length: 9\r\n')}forbidden`,
+      true,
+    );
+    t.strictSame(bodies, ['forbidden']);
+    t.match(received, /^HTTP\/1\.1 404 .*\r\nAudit-Id: a\r\nContent-Type: text\/plain\r\n/s);
+    t.notMatch(received, /nosniff|application\/json|forbidden/);
+  });
+
+  t.test('is replaced unread if it is compressed or over 64 kB', async (t) => {
+    const large = 'x'.repeat(64 * 1024 + 1);
+    for (const sent of [
+      `${fields('Content-Encoding: gzip\r\nContent-Length: 9\r\n')}forbidden`,
+      `${fields(`Content-Length: ${large.length}\r\n`)}${large}`,
+      `${fields('Transfer-Encoding: chunked\r\n')}${chunk(large)}${chunk(large)}0\r\n\r\n`,
+    ]) {
+      const { received, bodies } = await forbidden(sent, true);
+      t.strictSame(bodies, ['']);
+      t.match(received, /\r\n\r\nmissing$/);
+    }
+  });
+
+  t.test('passes as it is without a replacement', async (t) => {
+    const { received } = await forbidden(`${fields('Content-Length: 9\r\n')}forbidden`, false);
+    t.match(received, /^HTTP\/1\.1 403 .*nosniff.*\r\n\r\nforbidden$/s);
+  });
+
+  t.test('is not replaced if it is about Stonegate’s own rights', async (t) => {
+    const bodies: string[] = [];
+    const relay = await relayFor(t, {
+      servedByAPIServer: true,
+      headers: () => [['Impersonate-User', 'acme:alice']],
+      onForbidden: (body) => {
+        bodies.push(body.toString());
+        return replacement;
+      },
+    });
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{}');
+    (await relay.upstream.next()).send(REFUSED_IMPERSONATION);
+    t.match(await client.until('UpstreamRefusedCredential'), /^HTTP\/1\.1 503 /);
+    t.strictSame(bodies, []);
   });
 });
 

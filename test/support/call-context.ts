@@ -1,0 +1,52 @@
+/**
+ * What a call to the API server shares with others, for tests of one part: a single pool, and no queues.
+ */
+import { type Connector, createConnector } from '../../src/http1/connector.ts';
+import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
+import { ConnectionPool } from '../../src/http1/pool.ts';
+import { InFlightCounter } from '../../src/lib/in-flight.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { createAccountLimits } from '../../src/upstream/account-limits.ts';
+import type { CallContext } from '../../src/upstream/call-request.ts';
+import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+
+export interface CallContextOptions {
+  readonly clock?: FakeClock;
+  /** Milliseconds. */
+  readonly timeout?: number;
+  readonly maxConnections?: number;
+  readonly connector?: Connector;
+}
+
+export function callContext(
+  server: string,
+  { clock = createFakeClock(), timeout = 1_000, maxConnections = 2, connector }: CallContextOptions = {},
+): { readonly context: CallContext; readonly pool: ConnectionPool } {
+  const connection = { server, connectTimeout: 5_000 };
+  const pool = new ConnectionPool({
+    connector: connector ?? createConnector(connection, clock),
+    maxConnections,
+    queueTimeout: timeout,
+    clock,
+    onHandlerError: () => undefined,
+  });
+  const pools = { short: pool, longRunning: pool, authority: 'api', connection, token: undefined };
+  const context = {
+    selectPools: () => pools,
+    limits: createAccountLimits({
+      clock,
+      queueTimeout: timeout,
+      sources: 1,
+      tenantQueue: { requests: 0, bytes: 0 },
+    }),
+    responseTimeouts: new InactivityTimers(clock, timeout),
+    refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
+    unpooled: new InFlightCounter(),
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  };
+  return { context, pool };
+}
