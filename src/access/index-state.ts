@@ -20,25 +20,18 @@ const TOO_LARGE = 'the RBAC index leaves out roles and bindings of over 64 kB';
 export interface IndexStateOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;
-  /**
-   * Called if a request waits for a revision: a resource in which nothing changes gives no sign of it.
-   * Resolves to false if the API server has not reached the revision; it never rejects.
-   */
-  readonly catchUp?: (revision: number) => Promise<boolean>;
 }
 
 export class TrackedIndex implements AccessIndex, FollowedIndex {
   readonly index: RBACIndex;
   readonly #clock: Clock;
-  readonly #catchUp: IndexStateOptions['catchUp'];
   /** Milliseconds since the epoch. */
   readonly #provenAt = new Map<IndexedResource, number>();
   readonly #stopping = new AbortController();
 
-  constructor({ index, clock, catchUp }: IndexStateOptions) {
+  constructor({ index, clock }: IndexStateOptions) {
     this.index = index;
     this.#clock = clock;
-    this.#catchUp = catchUp;
   }
 
   get stopped(): AbortSignal {
@@ -71,32 +64,6 @@ export class TrackedIndex implements AccessIndex, FollowedIndex {
       return `the API server has sent no news of its ${stale} for over ${STALE_AFTER / 60_000} minutes`;
     if (this.index.isOff(tenant)) return OFF;
     return this.index.hasTooLarge(tenant, scope) ? TOO_LARGE : undefined;
-  }
-
-  waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean> {
-    const { index } = this;
-    if (index.revision >= revision) return Promise.resolve(true);
-    const ends = [signal, this.stopped];
-    if (ends.some(({ aborted }) => aborted)) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const timer = this.#clock.after(timeout, () => finish(false));
-      const unsubscribe = index.subscribe({
-        progressed: (reached) => {
-          if (reached >= revision) finish(true);
-        },
-      });
-      const onAbort = () => finish(false);
-      function finish(reached: boolean): void {
-        timer.cancel();
-        unsubscribe();
-        for (const end of ends) end.removeEventListener('abort', onAbort);
-        resolve(reached);
-      }
-      for (const end of ends) end.addEventListener('abort', onAbort);
-      void this.#catchUp?.(revision).then((isReached) => {
-        if (!isReached) finish(false);
-      });
-    });
   }
 
   stop(): void {

@@ -27,12 +27,6 @@ export interface AccessIndex {
    */
   incompleteReason(tenant: string, scope: Scope): string | undefined;
   /**
-   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, at
-   * once if the API server has not reached the revision, or if `signal` is aborted or the index stops before.
-   * It never rejects.
-   */
-  waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
-  /**
    * Aborted when a reload has replaced the index, and at the end of the process: watches that are answered
    * from it end then.
    */

@@ -115,7 +115,6 @@ class IndexComponent {
     this.tracked = new TrackedIndex({
       index: new RBACIndex({ systemTenant, maxBytes }),
       clock: runtime.clock,
-      catchUp: (revision) => this.#watches.catchUp(revision),
     });
     this.#watches = createRBACWatches({
       ...runtime,

@@ -26,8 +26,6 @@ const RETRY = { first: 1_000, longest: 30_000 };
 const STABLE = 10_000;
 /** Milliseconds that a watch lasts before another may follow at once. */
 const SHORTEST_WATCH = 1_000;
-/** A resource with more objects catches up by a short watch. */
-const LISTED_AT_ONCE = 2_500;
 
 export interface ListWatchOptions {
   readonly resource: IndexedResource;
@@ -37,7 +35,6 @@ export interface ListWatchOptions {
   readonly index: RBACIndex;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
-  readonly listedAtOnce?: number;
   /** The resource is complete as of now. */
   readonly onProof: () => void;
   readonly clock: Clock;
@@ -54,9 +51,6 @@ export class ListWatch {
   readonly #failures: FailureLog;
   /** Why the resource is listed before it is watched. */
   #listFor: IndexListReason | undefined = 'start';
-  /** Through which the resource is to prove soon that it is complete; 0 if nothing is asked. */
-  #asked = 0;
-  #isShort = false;
   #watchdog: Watchdog | undefined;
 
   constructor(options: ListWatchOptions) {
@@ -89,21 +83,6 @@ export class ListWatch {
     this.#watchdog?.end(new Reconnection());
   }
 
-  /**
-   * Lets the resource prove soon that it is complete through the revision, which the API server has reached:
-   * by a list, or, if it is large, by a watch that ends soon, with a bookmark.
-   */
-  prove(revision: number): void {
-    const { index, resource } = this.#options;
-    const reached = index.revisionOf(resource);
-    if (reached === undefined || reached >= revision) return;
-    this.#asked = Math.max(this.#asked, revision);
-    if (this.#watchdog === undefined) return;
-    if (this.#isListedAtOnce) this.#watchdog.end(new ListNeeded('requested'));
-    // A short watch is never cut: cut again and again, it would prove nothing.
-    else if (this.#liveness.mayHaveBookmarks && !this.#isShort) this.reconnect();
-  }
-
   /** Lists the resource anew if it is beyond the revision: the API server's storage was restored to it. */
   listAnewIfAbove(revision: number): void {
     const { index, resource } = this.#options;
@@ -119,17 +98,11 @@ export class ListWatch {
     this.#stopping.abort();
   }
 
-  get #isListedAtOnce(): boolean {
-    const { index, resource, listedAtOnce = LISTED_AT_ONCE } = this.#options;
-    return index.countOf(resource) <= listedAtOnce;
-  }
-
   async #list(reason: IndexListReason): Promise<void> {
     const { resource, telemetry } = this.#options;
     telemetry.indexListed(resource, reason);
     this.#liveness.began();
     this.#listFor = undefined;
-    this.#asked = 0;
     const onMalformed = (error: MalformedObject) => this.#failures.mention(error);
     const options = { ...this.#options, onMalformed };
     await listIntoIndex(options, this.#stopping.signal).catch((error: unknown) => {
@@ -142,7 +115,6 @@ export class ListWatch {
   /** Resolves if the API server ends the watch in good order. @param isListed by the list just before */
   async #watch(isListed: boolean): Promise<void> {
     const { upstream, clock } = this.#options;
-    this.#isShort = this.#takeAsked();
     const watchdog = new Watchdog(clock, (touchedAt) => this.#liveness.deadline(touchedAt));
     this.#watchdog = watchdog;
     const signal = AbortSignal.any([this.#stopping.signal, watchdog.signal]);
@@ -158,18 +130,8 @@ export class ListWatch {
       throw watchdog.signal.aborted ? watchdog.signal.reason : error;
     } finally {
       this.#watchdog = undefined;
-      this.#isShort = false;
       watchdog.stop();
     }
-  }
-
-  /** @returns whether the watch is to end soon, with a bookmark */
-  #takeAsked(): boolean {
-    const { index, resource } = this.#options;
-    const isAsked = this.#asked > (index.revisionOf(resource) ?? 0);
-    this.#asked = 0;
-    if (isAsked && this.#isListedAtOnce) throw new ListNeeded('requested');
-    return isAsked && this.#liveness.mayHaveBookmarks;
   }
 
   /**
@@ -184,7 +146,7 @@ export class ListWatch {
 
   #target(): string {
     const { path, index, resource } = this.#options;
-    const seconds = this.#liveness.seconds(this.#isShort);
+    const seconds = this.#liveness.seconds();
     return `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${index.revisionOf(resource)}&timeoutSeconds=${seconds}`;
   }
 
@@ -222,7 +184,7 @@ export class ListWatch {
     if (error instanceof ListNeeded) {
       this.#listFor = error.reason;
       if (error.reason === 'no-bookmarks') this.#liveness.bookmarksMissing();
-      return error.reason === 'no-bookmarks' || error.reason === 'requested';
+      return error.reason === 'no-bookmarks';
     }
     const failure = failureOf(error);
     if (failure === 'expired') {

@@ -10,8 +10,6 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
-import { CatchUp } from './catch-up.ts';
-import { readCurrentRevision } from './list-pages.ts';
 import { ListWatch } from './list-watch.ts';
 import { createRBACReader } from './read-rbac-object.ts';
 
@@ -21,8 +19,6 @@ export interface RBACWatchesOptions {
   readonly hasTenants: boolean;
   /** Called for each request. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
-  /** Larger resources prove by a short watch, instead of a list, that they are complete; 2,500 by default. */
-  readonly listedAtOnce?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -33,13 +29,6 @@ export interface RBACWatches {
   start(): void;
   /** Ends the watches that are open and resumes them at once, with the present upstream. */
   reconnect(): void;
-  /**
-   * Lets each resource prove that it is complete through the revision, although nothing in it changes. It
-   * never rejects.
-   *
-   * @returns false if the API server has not reached the revision
-   */
-  catchUp(revision: number): Promise<boolean>;
   /** Lists all resources anew: what was too much for the index may fit now. */
   listAnew(): void;
   /** Resolves when all requests have ended. */
@@ -65,18 +54,6 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
       for (const watch of watches) watch.listAnewIfAbove(revision);
     },
   });
-  const catchUp = new CatchUp({
-    clock: options.clock,
-    async currentRevision(signal) {
-      const known = index.revision;
-      const current = await readCurrentRevision(options.upstream(), pathOf('namespaces', hasTenants), signal);
-      if (current < known) for (const watch of watches) watch.listAnewIfAbove(current);
-      return current;
-    },
-    prove(revision) {
-      for (const watch of watches) watch.prove(revision);
-    },
-  });
   let running: Promise<unknown> = Promise.resolve();
   return {
     start() {
@@ -88,10 +65,8 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
     listAnew() {
       for (const watch of watches) watch.listAnew('off');
     },
-    catchUp: (revision) => catchUp.request(revision),
     async stop() {
       unsubscribe();
-      catchUp.stop();
       for (const watch of watches) watch.stop();
       await running;
     },

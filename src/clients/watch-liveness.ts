@@ -18,8 +18,6 @@ export const SILENCE = 90_000;
 const WATCH_SECONDS = 300;
 /** Without bookmarks, since kube-apiserver sends one shortly before the end. */
 const PROBING_SECONDS = 58;
-/** kube-apiserver sends a bookmark two seconds before the end of a watch. */
-const SHORT_WATCH_SECONDS = 3;
 
 export class WatchLiveness {
   readonly #clock: Clock;
@@ -32,11 +30,6 @@ export class WatchLiveness {
   constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = clock;
     this.#random = random;
-  }
-
-  /** Whether a watch ends with a bookmark, as far as is known. */
-  get mayHaveBookmarks(): boolean {
-    return this.#bookmarks !== 'missing';
   }
 
   /** Milliseconds since the list or watch began. */
@@ -72,8 +65,7 @@ export class WatchLiveness {
   }
 
   /** The seconds for which a watch is requested. */
-  seconds(isShort: boolean): number {
-    if (isShort) return SHORT_WATCH_SECONDS;
+  seconds(): number {
     if (this.#bookmarks === 'missing') return PROBING_SECONDS;
     return WATCH_SECONDS + Math.floor(this.#random.fraction() * WATCH_SECONDS);
   }

@@ -64,7 +64,6 @@ export const INDEX_LIST_REASONS = [
   'start',
   'expired',
   'no-bookmarks',
-  'requested',
   'garbage',
   'disorder',
   'restored',

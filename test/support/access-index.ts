@@ -29,27 +29,14 @@ export function boundedAccessIndexOf(maxBytes: number, ...objects: readonly Stor
   return siteOf(index);
 }
 
-/**
- * No resource has been listed.
- *
- * @param catchUp called if a request waits for a revision
- */
-export function unsyncedAccessIndex(catchUp?: CatchUp): AccessIndexSite {
-  return siteOf(new RBACIndex(), catchUp);
+/** No resource has been listed. */
+export function unsyncedAccessIndex(): AccessIndexSite {
+  return siteOf(new RBACIndex());
 }
 
-type CatchUp = (index: RBACIndex, revision: number) => void;
-
-function siteOf(index: RBACIndex, catchUp: CatchUp = () => {}): AccessIndexSite {
+function siteOf(index: RBACIndex): AccessIndexSite {
   const clock = createFakeClock();
-  const access = new TrackedIndex({
-    index,
-    clock,
-    async catchUp(revision) {
-      catchUp(index, revision);
-      return true;
-    },
-  });
+  const access = new TrackedIndex({ index, clock });
   const prove = () => {
     for (const resource of INDEXED_RESOURCES) access.proved(resource);
   };

@@ -39,11 +39,10 @@ export interface ScriptedAPI {
   elapse(milliseconds: number): Promise<void>;
   start(): void;
   reconnect(): void;
-  prove(revision: number): void;
   stop(): Promise<void>;
 }
 
-export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number } = {}): ScriptedAPI {
+export function scriptedAPI(): ScriptedAPI {
   const resource: IndexedResource = 'namespaces';
   const clock = createFakeClock(1_000_000);
   const index = new RBACIndex();
@@ -78,7 +77,6 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
     reader: createRBACReader({ hasTenants: false }),
     index,
     upstream: () => upstream,
-    ...(listedAtOnce !== undefined && { listedAtOnce }),
     onProof: () => tracked.proved(resource),
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
@@ -116,7 +114,6 @@ export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number }
       running = listWatch.run();
     },
     reconnect: () => listWatch.reconnect(),
-    prove: (revision) => listWatch.prove(revision),
     async stop() {
       listWatch.stop();
       await running;

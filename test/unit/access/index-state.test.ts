@@ -2,7 +2,7 @@ import t from 'tap';
 import { STALE_AFTER } from '../../../src/access/index-state.ts';
 import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
 import { accessIndexOf, unsyncedAccessIndex } from '../../support/access-index.ts';
-import { namespace, nextRevision } from '../../support/rbac-objects.ts';
+import { nextRevision } from '../../support/rbac-objects.ts';
 
 t.test('an index is not synced until each resource has been listed', async (t) => {
   const { access, index } = unsyncedAccessIndex();
@@ -42,32 +42,4 @@ t.test('a clock that was set back makes nothing stale', async (t) => {
   clock.advance(-3_600_000);
   t.equal(access.ageOf('namespaces'), 0);
   t.equal(access.state(''), 'current');
-});
-
-t.test('a request waits until the index is complete through its revision', async (t) => {
-  const { access, clock, put } = accessIndexOf();
-  const { signal } = new AbortController();
-  t.equal(await access.waitFor(access.index.revision, 3_000, signal), true, 'it is already');
-  const waiting = access.waitFor(access.index.revision + 1, 3_000, signal);
-  put(namespace('team'));
-  t.equal(await waiting, true);
-  t.equal(clock.pending, 0, 'no timer is left');
-});
-
-t.test('the wait ends at its timeout, if the request is over, or if the index stops', async (t) => {
-  const { access, clock } = accessIndexOf();
-  const request = new AbortController();
-  const beyond = access.index.revision + 1;
-  const timedOut = access.waitFor(beyond, 3_000, request.signal);
-  clock.advance(3_000);
-  t.equal(await timedOut, false);
-  const aborted = access.waitFor(beyond, 3_000, request.signal);
-  request.abort();
-  t.equal(await aborted, false);
-  t.equal(await access.waitFor(beyond, 3_000, request.signal), false, 'it was over before');
-  const stopped = access.waitFor(beyond, 3_000, new AbortController().signal);
-  access.stop();
-  t.equal(await stopped, false);
-  t.ok(access.stopped.aborted);
-  t.equal(clock.pending, 0, 'no timer is left');
 });

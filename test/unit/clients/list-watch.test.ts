@@ -469,56 +469,6 @@ t.test('it stops at any moment, and leaves no timer', async (t) => {
   t.equal(pausing.clock.pending, 0);
 });
 
-t.test('a resource in which nothing changes proves on request that it is complete', async (t) => {
-  const api = await started(t);
-  await api.watch(1);
-  api.listWith({ items: [], revision: '90' });
-  api.prove(85);
-  api.prove(80);
-  t.equal((await api.watch(2)).query.get('resourceVersion'), '90');
-  t.same(api.counted, ['start', 'requested']);
-  api.prove(90);
-  t.equal(api.lists.length, 2, 'it is complete through it already');
-});
-
-t.test('a large resource proves it by a short watch, which ends with a bookmark', async (t) => {
-  const items = [ns('a', 3), ns('b', 4)];
-  const api = scriptedAPI({ listedAtOnce: 1 });
-  t.teardown(() => api.stop());
-  api.listWith({ items });
-  api.start();
-  await api.watch(1);
-  api.prove(85);
-  const short = await api.watch(2);
-  t.equal(short.query.get('timeoutSeconds'), '3');
-  t.same(api.lists, ['/things?limit=500']);
-  t.equal(api.probes, 1, "the API server's own cache learns of the present revision");
-  short.send(bookmark(86));
-  await eventually(() => api.index.revisionOf('namespaces') === 86);
-  api.clock.advance(1_000);
-  short.end();
-  t.equal((await api.watch(3)).query.get('timeoutSeconds'), '450');
-  t.same(api.counted, ['start']);
-});
-
-t.test('a short watch is never cut: further requests have to wait for its bookmark', async (t) => {
-  const api = scriptedAPI({ listedAtOnce: 1 });
-  t.teardown(() => api.stop());
-  api.listWith({ items: [ns('a', 3), ns('b', 4)] });
-  api.start();
-  await api.watch(1);
-  api.prove(85);
-  const short = await api.watch(2);
-  for (let revision = 86; revision < 200; revision += 1) api.prove(revision);
-  short.send(added('c', 150));
-  await eventually(() => names(api).includes('c'));
-  t.notOk(short.body.destroyed);
-  t.equal(api.watches.length, 2);
-  api.clock.advance(3_000);
-  short.end();
-  t.equal((await api.watch(3)).query.get('timeoutSeconds'), '3', 'the latest of them is proved next');
-});
-
 t.test('a watch is resumed only if the API server has reached its revision', async (t) => {
   const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
   const first = await api.watch(1);

@@ -10,22 +10,17 @@ import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 /** An API server without objects, at a revision. */
-async function site(t: Test, { listedAtOnce = 2_500 } = {}) {
+async function site(t: Test) {
   const clock = createFakeClock(1_000_000);
   const index = new RBACIndex();
   const server = { revision: 10 };
   const requests: string[] = [];
   const lists: string[] = [];
   const open: { readonly target: string; readonly body: PassThrough }[] = [];
-  const tracked: TrackedIndex = new TrackedIndex({
-    index,
-    clock,
-    catchUp: (revision) => watches.catchUp(revision),
-  });
+  const tracked = new TrackedIndex({ index, clock });
   const watches = createRBACWatches({
     tracked,
     hasTenants: false,
-    listedAtOnce,
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
     logger: { debug() {}, info() {}, warn() {}, error() {} },
@@ -65,31 +60,6 @@ async function site(t: Test, { listedAtOnce = 2_500 } = {}) {
     },
   };
 }
-
-const { signal } = new AbortController();
-
-t.test('requests for revisions of the future are refused at once, and touch no watch', async (t) => {
-  for (const listedAtOnce of [2_500, -1]) {
-    const { tracked, requests, open, elapse } = await site(t, { listedAtOnce });
-    const before = requests.length;
-    for (let round = 1; round <= 4; round += 1) {
-      const asked = Array.from({ length: 20 }, (_, at) => tracked.waitFor(1e9 + at, 3_000, signal));
-      await elapse(2_000);
-      t.same(new Set(await Promise.all(asked)), new Set([false]));
-      t.equal(requests.length, before + round, 'one request for all of them');
-    }
-    t.notOk(open.some(({ body }) => body.destroyed));
-  }
-});
-
-t.test('a request for a revision that the API server has reached waits for all resources', async (t) => {
-  const { tracked, server, elapse, lists } = await site(t);
-  server.revision = 90;
-  const asked = tracked.waitFor(85, 3_000, signal);
-  await elapse(50);
-  t.equal(await asked, true);
-  t.same(lists.slice(5).sort(), INDEXED_RESOURCES.map((resource) => `${resource} requested`).sort());
-});
 
 t.test('if one resource shows that a backup was restored, all are listed anew', async (t) => {
   const { index, server, open, lists, clock } = await site(t);
