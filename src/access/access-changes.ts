@@ -17,8 +17,8 @@ export interface AccessFollower {
   changed(change: Change): boolean;
   decide(): void;
   /**
-   * What was known counts no more: the API server's storage was restored from a backup, or the tenant's index
-   * is off or on again.
+   * Discards earlier decisions: the API server's storage was restored from a backup, or the tenant's index
+   * was turned off or on.
    */
   reset(): void;
 }

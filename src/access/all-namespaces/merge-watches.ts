@@ -12,7 +12,7 @@ export interface MergedWatchOptions {
   readonly namespaces: Iterable<string>;
   /** From which all are watched; undefined if they begin with the objects that there are. */
   readonly revision: string | undefined;
-  /** Of the permitted namespaces. */
+  /** The hash of the permitted namespaces. */
   readonly digits: string;
   /** The client has asked for bookmarks. */
   readonly allowsBookmarks: boolean;

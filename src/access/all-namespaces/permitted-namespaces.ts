@@ -12,13 +12,13 @@ import { contentDigits } from '../lists/shown-revision.ts';
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'apiGroup' | 'resource' | 'tenant'>;
 
 export interface PermittedNamespaces {
-  /** In which the user may list, in the order of their names; at least one. */
+  /** The namespaces in which the user may list, sorted; at least one. */
   readonly names: readonly string[];
   /** A hash of them. */
   readonly digits: string;
 }
 
-/** In one place for lists and watches: a client's watch is of the namespaces that its list showed. */
+/** Lists and watches share it, so that a client watches the namespaces that its list showed. */
 export function permittedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,

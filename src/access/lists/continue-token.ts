@@ -9,7 +9,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { ListOptions } from './list-options.ts';
 
-/** Whose token it is, and of which list. */
+/** The user and the list that a token belongs to. */
 export interface ContinueScope {
   readonly tenant: string;
   readonly user: { readonly username: string; readonly uid: string };

@@ -53,7 +53,7 @@ export function digitsIn(resourceVersion: string): string {
   return resourceVersion.length > DIGITS ? resourceVersion.slice(-DIGITS) : '';
 }
 
-/** What stands before the digits. */
+/** @returns the revision without its digits */
 export function revisionIn(resourceVersion: string): string {
   return resourceVersion.slice(0, -DIGITS);
 }

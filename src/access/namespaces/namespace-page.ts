@@ -1,5 +1,5 @@
 /**
- * What a request selects of the namespaces that a user sees, and a page of it.
+ * The namespaces that a request selects among those that the user sees, and a page of them.
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import { type FieldSelector, fieldsMatch, parseFieldSelector } from '../lists/field-selector.ts';

@@ -42,7 +42,7 @@ export class NamespaceWatch {
   readonly #options: NamespaceWatchOptions;
   #initial: readonly StoredNamespace[];
   #initialAt = 0;
-  /** In the history of the view. */
+  /** The client's position in the history of the view. */
   #position: number;
   #isFirst = true;
   #marksEnd: boolean;
@@ -115,7 +115,7 @@ export class NamespaceWatch {
     return text;
   }
 
-  /** In the terms of the selection: what begins or ceases to match comes or goes. */
+  /** A namespace that begins to match the selection is ADDED; one that ceases to match is DELETED. */
   #eventOf({ before, after }: VisibleChange): string {
     const { selection } = this.#options;
     const isSame = before?.uid === after?.uid;

@@ -23,19 +23,19 @@ export interface VisibleChange {
   readonly after: StoredNamespace | undefined;
 }
 
-/** What was decided at once. */
+/** The changes of one decision. */
 interface HistoryEntry {
   readonly digitsBefore: string;
   readonly changes: readonly VisibleChange[];
   readonly bytes: number;
 }
 
-/** Of decisions that are due. Stands for all namespaces. */
+/** The key of a due decision about all namespaces. */
 const ALL = '';
-/** Beyond it all decisions are made, which costs no more. */
+/** Above this number of due decisions the whole view is decided anew, which costs no more. */
 const MAX_DUE = 64;
 const MAX_HISTORY = 1_000;
-/** Of the objects in the history; a user with rights to write decides how long they are. */
+/** Bounds the objects in the history, whose length is decided by users who may write them. */
 const MAX_HISTORY_BYTES = 256 * 1024;
 const NAME_BYTES = 16;
 const KEY_BYTES = 100;

@@ -1,7 +1,7 @@
 /**
  * Everything that a user may do, as a document: rules by namespace, with namespaces of equal rules together,
  * so that the document of a user with one role in thousands of namespaces is short. Its work and its size are
- * bounded: beyond the bounds it says less, never more.
+ * bounded; above a bound it lists fewer rights, never more.
  */
 import { createHash } from 'node:crypto';
 import type {
