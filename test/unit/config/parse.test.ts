@@ -189,6 +189,7 @@ log: { level: debug }
   t.same(configuration, {
     access: {
       index: true,
+      othersNeverDeny: false,
       maxIndexBytes: 31,
       authorizers: ['Node', 'RBAC'],
       verifyOneIn: 7,

@@ -8,7 +8,7 @@ t.test('a request without options has none', async (t) => {
     fieldSelector: '',
     limit: 0,
     continue: '',
-    resourceVersion: undefined,
+    resourceVersion: '0',
     resourceVersionMatch: '',
     timeoutSeconds: undefined,
     allowWatchBookmarks: false,
@@ -51,5 +51,5 @@ t.test('which options go together depends on the verb', async (t) => {
   t.throws(() => readListOptions(WATCH_LIST, 'list'), { code: 'ListOptionsInvalid', http: 422 });
   t.throws(() => readListOptions('sendInitialEvents=true', 'watch'), { code: 'ListOptionsInvalid' });
   t.throws(() => readListOptions('continue=x', 'watch'), { code: 'ListOptionsInvalid' });
-  t.equal(readListOptions('resourceVersion=7&resourceVersionMatch=Exact', 'list').resourceVersion, 7);
+  t.equal(readListOptions('resourceVersion=7&resourceVersionMatch=Exact', 'list').resourceVersion, '7');
 });
