@@ -61,7 +61,7 @@ t.test('a watch of all namespaces: the API server is not read on, until the clie
   const watches = createWatches();
   const site = allNamespacesSite({ objects: podReader(['a', 'b']), changes: { streamer: watches.streamer } });
   const { connect, responseMemory, streams } = await serve(t, site.answerer, MIB);
-  const slow = await connect('/api/v1/pods?watch=1&resourceVersion=5');
+  const slow = await connect('/api/v1/pods?watch=1&resourceVersion=0');
   await eventually(() => watches.opened.length === 2);
   const line = `{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"},"x":"${'x'.repeat(100_000)}"}}\n`;
   const body = watches.latest('a');
