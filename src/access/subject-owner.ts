@@ -52,7 +52,7 @@ export class View {
   readonly #options: ViewOptions;
   /** Whether the viewer may list the RoleBindings of all namespaces. */
   readonly #listsEverywhere: boolean;
-  /** By namespace; empty for ClusterRoleBindings. */
+  /** The key is the namespace; ClusterRoleBindings have the empty one. */
   readonly #listable = new Map<string, boolean>();
 
   constructor(viewer: Viewer, options: ViewOptions) {

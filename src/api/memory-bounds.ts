@@ -8,7 +8,7 @@ const MEBIBYTE = 1024 * 1024;
 
 interface SharedBound {
   readonly total: number;
-  /** Of a tenant, an address, or Stonegate itself. */
+  /** The bound of one tenant, one address, or Stonegate itself. */
   readonly perKey: number;
 }
 

@@ -25,7 +25,7 @@ const NEVER = new AbortController().signal;
 /** The longest review: a token of 16 kB, or a user with very many groups. */
 const REVIEW_BYTES = 256 * 1024;
 
-/** What the portal's page shows at most. */
+/** Bounds of what the portal's page shows. */
 const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
 
 export interface AccessRulesOptions {

@@ -44,7 +44,7 @@ export function createServedReviewedWrites({
   );
 }
 
-/** For a command that ends by itself. */
+/** Commands that end by themselves use it: it belongs to no generation. */
 export function createCommandReviewedWrites(
   loaded: LoadedConfiguration,
   runtime: RuntimeDependencies,

@@ -17,7 +17,7 @@ export interface DocumentCacheOptions<T> {
   readonly ttl: number;
   /** The same for documents that have changed within `ttl`; 0, the default, caches none of them. */
   readonly recentTTL?: number;
-  /** Of all documents; the least recently used are evicted. */
+  /** Bounds all documents together; the least recently used are evicted. */
   readonly maxBytes: number;
   /** Of one queue: fetches at once, and how many more may wait. */
   readonly fetches: { readonly running: number; readonly waiting: number };

@@ -10,7 +10,7 @@ import { MalformedObject, type RBACReader, type WrittenObject } from './read-rba
 
 export interface ListObjectsOptions {
   readonly resource: IndexedResource;
-  /** Of the list, without a query. */
+  /** The path of the list, without a query. */
   readonly path: string;
   readonly reader: RBACReader;
   readonly index: RBACIndex;

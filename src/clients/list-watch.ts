@@ -29,7 +29,7 @@ const SHORTEST_WATCH = 1_000;
 
 export interface ListWatchOptions {
   readonly resource: IndexedResource;
-  /** Of the list, without a query. */
+  /** The path of the list, without a query. */
   readonly path: string;
   readonly reader: RBACReader;
   readonly index: RBACIndex;

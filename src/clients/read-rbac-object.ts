@@ -110,7 +110,7 @@ class SharingReader implements RBACReader {
     const { object, metadata, stored } = this.#headOf(written);
     const namespace = resource === 'roles' ? this.#namespaceOf(metadata) : '';
     const { rules, aggregationRule } = object;
-    // Of a Role nothing is selected by labels.
+    // No aggregation rule selects Roles by their labels.
     const labels = resource === 'clusterroles' ? metadata.labels : undefined;
     const place = { ...stored, resource, namespace };
     if (this.#isTooLarge(namespace, [rules, aggregationRule, labels]))

@@ -27,7 +27,7 @@ const SHORTEST_WATCH = 1_000;
 export interface ReflectorOptions<T> {
   readonly apiGroup: string;
   readonly resource: string;
-  /** Of the list, without a query. */
+  /** The path of the list, without a query. */
   readonly path: string;
   /** What follows the API server: a noun for messages. */
   readonly follower: string;

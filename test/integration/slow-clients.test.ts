@@ -48,6 +48,10 @@ t.test('a watch of namespaces: what waits is bounded, and released with the clie
   await eventually(() => other.bytesRead > 600 * 64 * 1_024);
   t.ok(responseMemory.reserved < MIB, 'a client that reads gets 40 MB, one that does not holds little');
   for (const one of namespaces.slice(0, 5)) site.delete(one);
+  t.ok(responseMemory.reserved < MIB, 'nor do changes wait for it');
+  slow.resume();
+  await eventually(() => slow.bytesRead > 595 * 64 * 1_024);
+  t.ok(responseMemory.reserved < MIB, 'when it reads, it gets everything');
   slow.destroy();
   await eventually(() => streams.size === 1);
   t.equal(responseMemory.reserved, 0);

@@ -58,7 +58,7 @@ export function invalidContinue(): StatusError {
   return new StatusError('RequestMalformed', 'continue key is not valid: it is of no list of yours');
 }
 
-/** What the user may see has changed since the list began. In the API server's words. */
+/** The refusal, in the API server's words, if what the user may see has changed since the list began. */
 export function expiredContinue(): StatusError {
   return new StatusError(
     'ResourceExpired',

@@ -28,7 +28,7 @@ const MAX_GRANTS = 2 * 1024 * 1024;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
-  /** Whether something was left out because it is beyond a bound. */
+  /** Whether a bound left some rights out. */
   readonly isCut: boolean;
   /** Bytes that the document has for anything else. */
   readonly room: number;
@@ -77,7 +77,7 @@ export function compileAccessRules(
   };
 }
 
-/** What still fits into the document. */
+/** The room that is left in the document. */
 class Room {
   left: number;
   isExceeded = false;

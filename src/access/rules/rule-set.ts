@@ -21,7 +21,7 @@ export interface RulesBudget {
   isExceeded: boolean;
 }
 
-/** What a single grant or name costs beside its characters. */
+/** Each grant and each name costs this much beside its characters. */
 const OVERHEAD = 64;
 
 export class RuleSet {
