@@ -1,11 +1,11 @@
 /**
- * The configuration's schema as JSON Schema, and as the table of docs/configuration.md.
+ * The configuration's schema as JSON Schema, and as the table of docs/reference/configuration.md.
  */
 import { z } from 'zod';
 import { configurationSchema } from '../src/config/schema.ts';
 
 export const SCHEMA = 'config/schema/stonegate.dev_v1alpha1.json';
-export const DOCUMENT = 'docs/configuration.md';
+export const DOCUMENT = 'docs/reference/configuration.md';
 
 const BEGIN = '<!-- fields: written by npm run schema -->';
 const END = '<!-- end of fields -->';
@@ -33,7 +33,7 @@ export function fieldPaths(): string[] {
   return rowsOf(schema(), '', true).map(({ path }) => path);
 }
 
-/** `docs/configuration.md` with a new table. */
+/** `docs/reference/configuration.md` with a new table. */
 export function withFieldTable(document: string): string {
   const begin = document.indexOf(BEGIN);
   const end = document.indexOf(END);

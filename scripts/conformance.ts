@@ -1,12 +1,12 @@
 /**
- * docs/conformance.md: cases from other projects' tests, advisories and users. A case counts as tested if a
- * test has its id in its name, so the page is generated from the tests.
+ * docs/reference/conformance.md: cases from other projects' tests, advisories and users. A case counts as
+ * tested if a test has its id in its name, so the page is generated from the tests.
  */
 import { globSync, readFileSync } from 'node:fs';
 
 const CASES = ['test/conformance/cases.jsonl', 'test/conformance/access-cases.jsonl'];
 const REASONS = 'test/conformance/reasons.json';
-export const PAGE = 'docs/conformance.md';
+export const PAGE = 'docs/reference/conformance.md';
 
 interface Case {
   readonly id: string;
@@ -72,7 +72,7 @@ export function conformancePage({ cases, tested, waits, doesNotApply, otherwise 
     const state =
       files === undefined
         ? `${waits.has(id) ? 'waits' : 'does not apply'}: ${waits.get(id) ?? doesNotApply.get(id) ?? ''}`
-        : `${otherwise.has(id) ? `on purpose otherwise (${otherwise.get(id)}), ` : ''}tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../${file})`).join(', ')}`;
+        : `${otherwise.has(id) ? `on purpose otherwise (${otherwise.get(id)}), ` : ''}tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../../${file})`).join(', ')}`;
     return `| ${id} | ${area} | ${cell(given)} | ${cell(expect)} | ${state} |`;
   });
   const count = (has: { has(id: string): boolean }) =>

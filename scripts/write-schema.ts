@@ -1,8 +1,8 @@
 /**
- * `npm run schema`: writes the JSON Schema for editors, the table of fields in `docs/configuration.md`, and
- * what the chart takes from the code: the schema and the table of its values, and RBAC rules, which
- * the kustomize overlays have too. Also the dashboards, and the chart's copy of the alerts. A test fails if
- * they are out of date.
+ * `npm run schema`: writes the JSON Schema for editors, the table of fields in
+ * `docs/reference/configuration.md`, and what the chart takes from the code: the schema and the table of its
+ * values, and RBAC rules, which the kustomize overlays have too. Also the dashboards, and the chart's copy of
+ * the alerts. A test fails if they are out of date.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

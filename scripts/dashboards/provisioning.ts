@@ -11,7 +11,7 @@ export const PROVISIONING: Dashboard = {
       panels: [
         {
           title: 'Runs',
-          description: 'By trigger and result; docs/metrics.md explains each result.',
+          description: 'By trigger and result; docs/reference/metrics.md explains each result.',
           unit: 'short',
           queries: [
             {

@@ -44,7 +44,7 @@ export const RBAC_INDEX: Dashboard = {
       panels: [
         {
           title: 'Compared decisions',
-          description: 'By result; docs/metrics.md explains each. differed should not occur.',
+          description: 'By result; docs/reference/metrics.md explains each. differed should not occur.',
           unit: 'reqps',
           queries: [
             { expr: perSecond('stonegate_access_verifications_total', ['result']), legend: '{{result}}' },

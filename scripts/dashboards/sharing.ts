@@ -28,7 +28,7 @@ export const SHARING: Dashboard = {
         },
         {
           title: 'Failed lists and watches',
-          description: 'By resource and failure; docs/metrics.md explains each failure.',
+          description: 'By resource and failure; docs/reference/metrics.md explains each failure.',
           unit: 'short',
           queries: [
             {
@@ -67,7 +67,7 @@ export const SHARING: Dashboard = {
       panels: [
         {
           title: 'Runs',
-          description: 'By result; docs/metrics.md explains each.',
+          description: 'By result; docs/reference/metrics.md explains each.',
           unit: 'short',
           queries: [{ expr: increase('stonegate_publishing_runs_total', ['result']), legend: '{{result}}' }],
         },

@@ -92,7 +92,7 @@ export const TRAFFIC: Dashboard = {
       panels: [
         {
           title: 'Requests that Stonegate refused',
-          description: 'By the code of docs/errors.md.',
+          description: 'By the code of docs/reference/errors.md.',
           unit: 'reqps',
           queries: [{ expr: `${perSecond('stonegate_refusals_total', ['code'])} > 0`, legend: '{{code}}' }],
         },

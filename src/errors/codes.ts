@@ -1,6 +1,6 @@
 /**
  * The closed set of Stonegate's error codes. A code is stable, has one HTTP status and one Kubernetes
- * reason, and is documented in `docs/errors.md`, which a test checks.
+ * reason, and is documented in `docs/reference/errors.md`, which a test checks.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason
  */
 

@@ -1,7 +1,7 @@
 /**
  * The port for counters. All labels have closed sets of values, so that no client can increase the number of
  * series. Implemented with prom-client in `observability/metrics.ts`; every name is listed in
- * `docs/metrics.md`.
+ * `docs/reference/metrics.md`.
  */
 
 export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
@@ -47,7 +47,7 @@ export interface PublishingRun {
   readonly failures?: number;
 }
 
-/** How a decision of the RBAC index compares with the API server's; `docs/metrics.md` explains each. */
+/** Result of comparing the RBAC index with the API server; `docs/reference/metrics.md` explains each. */
 export const VERIFICATION_RESULTS = [
   'agreed',
   'settled',
@@ -59,7 +59,7 @@ export const VERIFICATION_RESULTS = [
 ] as const;
 export type VerificationResult = (typeof VERIFICATION_RESULTS)[number];
 
-/** Why a resource of the RBAC index was listed; `docs/metrics.md` explains each. */
+/** Why a resource of the RBAC index was listed; `docs/reference/metrics.md` explains each. */
 export const INDEX_LIST_REASONS = [
   'start',
   'expired',

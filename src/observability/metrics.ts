@@ -1,7 +1,7 @@
 /**
  * Prometheus metrics. All label values come from closed sets, never from paths, users, addresses or tenants,
- * so that clients cannot create series. `docs/metrics.md` lists all metrics; a test compares it with this
- * file.
+ * so that clients cannot create series. `docs/reference/metrics.md` lists all metrics; a test compares it
+ * with this file.
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';

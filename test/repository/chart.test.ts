@@ -55,5 +55,5 @@ t.test("the dashboards and the chart's copy of the alerts are fresh (npm run sch
 
 t.test('the autoscaler counts by a metric that Stonegate has', async (t) => {
   const { autoscaling } = parse(read('config/charts/stonegate/values.yaml'));
-  t.match(read('docs/metrics.md'), `| \`${autoscaling.openConnections.metric}\` | gauge |`);
+  t.match(read('docs/reference/metrics.md'), `| \`${autoscaling.openConnections.metric}\` | gauge |`);
 });

@@ -22,7 +22,7 @@ t.test('the JSON Schema is fresh (npm run schema)', async (t) => {
   t.ok(read(SCHEMA) === jsonSchema());
 });
 
-t.test('docs/configuration.md has a fresh table of every field (npm run schema)', async (t) => {
+t.test('docs/reference/configuration.md has a fresh table of every field (npm run schema)', async (t) => {
   const document = read(DOCUMENT);
   t.ok(document === withFieldTable(document));
   t.same(
@@ -100,8 +100,8 @@ ${own}`;
   },
 );
 
-t.test('docs/errors.md has every error code with its HTTP status, and no other', async (t) => {
-  const documented = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) /gm)].map(
+t.test('docs/reference/errors.md has every error code with its HTTP status, and no other', async (t) => {
+  const documented = [...read('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) /gm)].map(
     ([, code, http]) => `${code} ${http}`,
   );
   t.same(

@@ -35,7 +35,7 @@ const ADDRESS_ALONE = /^ *(?:\/\/|\*) https:\/\/\S+$/;
 /** Text of others, which is quoted as it is. */
 const QUOTED: readonly RegExp[] = [
   // Cases of other projects.
-  /^docs\/conformance\.md$/,
+  /^docs\/reference\/conformance\.md$/,
   /^test\/(?:conformance|contracts)\/(?:recorded|cases)/,
   // This table.
   /^test\/repository\/words\.test\.ts$/,

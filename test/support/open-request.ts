@@ -122,7 +122,7 @@ export function askOnce(
   return openRequest(destination, token, path, options).answered;
 }
 
-/** The code by which `docs/errors.md` explains a Status; undefined for what is none of Stonegate's. */
+/** The code of a Status (`docs/reference/errors.md`); undefined for what is none of Stonegate's. */
 export function stonegateCode(body: string): string | undefined {
   return /"reason":"StonegateCode","message":"(\w+)"/.exec(body)?.[1];
 }

@@ -70,12 +70,12 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const text = await metrics.text();
   t.match(text, 'stonegate_requests_total{verb="list",authenticator="keystone",status="200"} 1');
   t.match(text, 'stonegate_refusals_total{code="CredentialInvalid"} 1');
-  const documented = (await readFile('docs/metrics.md', 'utf8')).match(/`stonegate_\w+`/g) ?? [];
+  const documented = (await readFile('docs/reference/metrics.md', 'utf8')).match(/`stonegate_\w+`/g) ?? [];
   const names = new Set(documented.map((name) => name.slice(1, -1)));
   const exposed = new Set(
     (text.match(/^# TYPE stonegate_\w+/gm) ?? []).map((line) => line.slice('# TYPE '.length)),
   );
-  t.same([...exposed].sort(), [...names].sort(), 'docs/metrics.md names exactly these');
+  t.same([...exposed].sort(), [...names].sort(), 'docs/reference/metrics.md names exactly these');
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
