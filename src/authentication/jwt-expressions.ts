@@ -5,14 +5,14 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { ExpressionRule } from '../api/config-v1alpha1.ts';
-import { unauthorized } from '../errors/status-error.ts';
 import {
   compileClaimsExpression,
   compileUserExpression,
   type Expression,
   ExpressionError,
   type Result,
-} from '../lib/cel.ts';
+} from '../cel/cel.ts';
+import { unauthorized } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { quoted, UnusableClaims } from './jwt-claims.ts';
 

@@ -12,8 +12,8 @@ import {
   RESERVED_EXTRA_KEY,
   SENDABLE_EXTRA_KEY,
 } from '../api/reserved-names.ts';
+import { compileClaimsExpression } from '../cel/cel.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
-import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import {

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { ExpressionRule, JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../lib/cel.ts';
+import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../cel/cel.ts';
 import { checkContent } from './content-checks.ts';
 import type { Finding, Path } from './problem.ts';
 

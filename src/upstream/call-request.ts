@@ -4,11 +4,6 @@
  */
 import type { Readable } from 'node:stream';
 import { STREAM_WINDOW } from '../api/memory-bounds.ts';
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
-import type { InactivityTimers } from '../http1/inactivity-timer.ts';
-import type { PendingRequest } from '../http1/pending-request.ts';
-import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
@@ -18,6 +13,11 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamRequest } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { SelectPools } from './connection-pools.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
+import type { ResponseHandler, WireRequest } from './http1/connection.ts';
+import type { InactivityTimers } from './http1/inactivity-timer.ts';
+import type { PendingRequest } from './http1/pending-request.ts';
+import type { RequestFraming } from './http1/serializer.ts';
 import type { ImpersonationRefusals } from './impersonation-refusal.ts';
 
 /** The headers are complete except for the credential and the framing fields. */

@@ -3,10 +3,10 @@
  * and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
-import { isConnectionLoss } from '../http1/errors.ts';
-import type { InactivityTimer } from '../http1/inactivity-timer.ts';
 import type { CallRequest, Sending, SentRequest } from './call-request.ts';
 import type { HeldResponse } from './held-response.ts';
+import { isConnectionLoss } from './http1/errors.ts';
+import type { InactivityTimer } from './http1/inactivity-timer.ts';
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {

@@ -3,9 +3,6 @@
  * repetition where it is harmless. The connection pool sends the request; a sink receives the response,
  * unless it is about Stonegate itself.
  */
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { ResponseHandler } from '../http1/connection.ts';
-import { isConnectionLoss } from '../http1/errors.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlight } from '../lib/in-flight.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
@@ -25,6 +22,9 @@ import {
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
 import { HeldResponse } from './held-response.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
+import type { ResponseHandler } from './http1/connection.ts';
+import { isConnectionLoss } from './http1/errors.ts';
 import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
 import { PermittedCall } from './permitted-call.ts';
 

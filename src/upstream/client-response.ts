@@ -3,12 +3,12 @@
  * than the client reads.
  */
 import { StatusError } from '../errors/status-error.ts';
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Exchange, RelayHooks, UpstreamRequest } from '../pipeline/ports.ts';
 import type { CallResult, Flow, ResponseSink } from './call-request.ts';
 import { isWithoutBody, responseHeaders } from './header-rules.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import { MIN_STORED_BYTES, ResponseBuffers } from './response-buffers.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 

@@ -7,12 +7,12 @@
  */
 import type { Sender } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { type ConnectOptions, createConnector, parseServer } from '../http1/connector.ts';
-import { ConnectionPool } from '../http1/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { UpstreamCredential } from './credential.ts';
+import { type ConnectOptions, createConnector, parseServer } from './http1/connector.ts';
+import { ConnectionPool } from './http1/pool.ts';
 
 export interface SenderPools {
   /** For requests that end by themselves. */

@@ -3,9 +3,9 @@
  * addresses and certificates.
  */
 import { StatusError } from '../errors/status-error.ts';
-import { Http1Error } from '../http1/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
+import { Http1Error } from './http1/errors.ts';
 
 /** @param cause for the log */
 export function unavailable(cause: unknown): StatusError {

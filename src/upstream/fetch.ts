@@ -5,7 +5,6 @@
 import { MAX_READ_RESPONSE, READ_RESPONSES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
@@ -15,6 +14,7 @@ import { callUpstream } from './call.ts';
 import type { CallContext, ResponseSink } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
 /** One for all credentials and generations: the memory is the process's. */
 const memory = new ByteBudget(READ_RESPONSES);

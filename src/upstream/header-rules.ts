@@ -3,8 +3,6 @@
  * RFC 9110 §7.6.1; RFC 9112 §6.
  */
 import { StatusError } from '../errors/status-error.ts';
-import { createHeadSerializer, type RequestFraming } from '../http1/serializer.ts';
-import { isContentLength, isFieldValue } from '../http1/syntax.ts';
 import {
   type HeaderField,
   type HeaderList,
@@ -15,6 +13,8 @@ import {
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
 import type { Exchange } from '../pipeline/ports.ts';
+import { createHeadSerializer, type RequestFraming } from './http1/serializer.ts';
+import { isContentLength, isFieldValue } from './http1/syntax.ts';
 
 /** Fields of one connection (RFC 9110 §7.6.1, RFC 7540 §3.2.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

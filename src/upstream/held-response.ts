@@ -2,9 +2,10 @@
  * A small response that is read as a whole before its head is passed on: a 403 may be about Stonegate's own
  * rights or hide an object from the user, and a 201 shows what was created.
  */
-import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { CallRequest, Flow, ResponseSink } from './call-request.ts';
+import { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
 /** A Status is a few hundred bytes, a namespace a few thousand; what is longer is passed on unread. */
 const MAX_BYTES = 64 * 1024;

@@ -3,7 +3,7 @@
  * instead of allocated for each chunk: garbage collection of buffers was over a fifth of the CPU of a 1 MB
  * list. No two responses share memory, so that a missing release cannot mix them.
  */
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
 /** Of one block, in bytes: as much as one read delivers. */
 const BLOCK_BYTES = 64 * 1024;

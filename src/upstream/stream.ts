@@ -3,7 +3,6 @@
  * than it works on them.
  */
 import { Readable } from 'node:stream';
-import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamStream, UpstreamStreamer } from '../pipeline/ports.ts';
@@ -11,6 +10,7 @@ import { callUpstream } from './call.ts';
 import type { CallContext, Flow, ResponseSink, Sending } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
 export function createStreamer(context: CallContext): UpstreamStreamer {
   return {

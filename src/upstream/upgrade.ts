@@ -5,14 +5,14 @@
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
-import { BorrowedChunk } from '../http1/borrowed-chunk.ts';
-import type { ResponseHandler, WireRequest } from '../http1/connection.ts';
-import { connect } from '../http1/connector.ts';
-import { DEFAULT_MAX_HEADER_BYTES } from '../http1/response-parser.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
 import type { CallContext, CallRequest, SentRequest } from './call-request.ts';
 import { unavailable } from './failure.ts';
 import { upgradeFields } from './header-rules.ts';
+import { BorrowedChunk } from './http1/borrowed-chunk.ts';
+import type { ResponseHandler, WireRequest } from './http1/connection.ts';
+import { connect } from './http1/connector.ts';
+import { DEFAULT_MAX_HEADER_BYTES } from './http1/response-parser.ts';
 
 /** The API server's end of a connection that has left HTTP. */
 export interface Switched {

@@ -2,7 +2,7 @@
  * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
-import { InactivityTimers } from '../http1/inactivity-timer.ts';
+
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,6 +14,7 @@ import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
+import { InactivityTimers } from './http1/inactivity-timer.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
 import type { ReviewedWrites } from './reviewed-writes.ts';
 import { createStreamer } from './stream.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { JWTTenant } from '../../src/api/config-v1alpha1.ts';
 import { identityOfClaims } from '../../src/authentication/jwt-mapping.ts';
+import { compileClaimsExpression, ExpressionError } from '../../src/cel/cel.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { compileClaimsExpression, ExpressionError } from '../../src/lib/cel.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 
 const word = fc.oneof(

@@ -9,9 +9,9 @@ import { Duplex, Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { Http1Error } from '../../src/http1/errors.ts';
-import type { RequestFraming } from '../../src/http1/serializer.ts';
 import { requestHead } from '../../src/upstream/header-rules.ts';
+import { Http1Error } from '../../src/upstream/http1/errors.ts';
+import type { RequestFraming } from '../../src/upstream/http1/serializer.ts';
 import { createTestPool } from '../support/raw-http/test-pool.ts';
 
 class MemorySocket extends Duplex {

@@ -23,14 +23,17 @@ const ADAPTERS = ['cache', 'clients', 'upstream', 'observability'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],
   lib: [],
-  http1: ['lib'],
+  cel: ['lib'],
+  'upstream/http1': ['lib'],
   errors: ['api', 'lib'],
-  config: BASE,
+  config: [...BASE, 'cel'],
   ...Object.fromEntries(DOMAIN.map((layer) => [layer, BASE])),
+  authentication: [...BASE, 'cel'],
   // One evaluation for the proxy and the webhook: what RBAC rules cover.
   admission: [...BASE, 'rbac'],
   ...Object.fromEntries(['access', 'policy', 'publishing'].map((layer) => [layer, [...BASE, 'rbac']])),
-  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...BASE, 'http1']])),
+  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, BASE])),
+  upstream: [...BASE, 'upstream/http1'],
   pipeline: [...BASE, ...DOMAIN, 'access', 'policy'],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
@@ -64,7 +67,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'sonic-boom': ['observability/'],
   // A cloud's file is no configuration of Stonegate's.
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/request/body-yaml.ts'],
-  re2js: ['lib/cel/functions-patterns.ts'],
+  re2js: ['cel/functions-patterns.ts'],
   '@bufbuild/protobuf': ['lib/kubernetes-protobuf.ts'],
   // Each layer has the schemas of what it reads.
   zod: [''],

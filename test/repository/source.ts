@@ -41,9 +41,12 @@ export function readSources(): SourceFile[] {
     });
 }
 
+/** Folders below the first level that are layers of their own. */
+const NESTED = /^upstream\/http1(?=\/)/;
+
 /** `config` of `config/load.ts`; empty for `main.ts`. */
 export function layerOf(path: string): string {
-  return path.slice(0, Math.max(0, path.indexOf('/')));
+  return NESTED.exec(path)?.[0] ?? path.slice(0, Math.max(0, path.indexOf('/')));
 }
 
 /** A package's own name: `@scope/name` of `@scope/name/part`. */

@@ -1,14 +1,15 @@
 /**
  * What a call to the API server shares with others, for tests of one part: a single pool, and no queues.
  */
-import { type Connector, createConnector } from '../../src/http1/connector.ts';
-import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
-import { ConnectionPool } from '../../src/http1/pool.ts';
+
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { createAccountLimits } from '../../src/upstream/account-limits.ts';
 import type { CallContext } from '../../src/upstream/call-request.ts';
+import { type Connector, createConnector } from '../../src/upstream/http1/connector.ts';
+import { InactivityTimers } from '../../src/upstream/http1/inactivity-timer.ts';
+import { ConnectionPool } from '../../src/upstream/http1/pool.ts';
 import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 

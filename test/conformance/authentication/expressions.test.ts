@@ -5,9 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { stringify } from 'yaml';
+import { compileClaimsExpression, ExpressionError } from '../../../src/cel/cel.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
-import { compileClaimsExpression, ExpressionError } from '../../../src/lib/cel.ts';
 import { isJSONObject, type JSONObject } from '../../../src/lib/json-object.ts';
 
 async function recorded(name: string): Promise<readonly JSONObject[]> {

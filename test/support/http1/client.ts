@@ -3,11 +3,11 @@
  */
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { createConnector } from '../../../src/http1/connector.ts';
-import { ConnectionPool } from '../../../src/http1/pool.ts';
-import { createHeadSerializer } from '../../../src/http1/serializer.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { fromRawHeaders, type HeaderField } from '../../../src/lib/header-list.ts';
+import { createConnector } from '../../../src/upstream/http1/connector.ts';
+import { ConnectionPool } from '../../../src/upstream/http1/pool.ts';
+import { createHeadSerializer } from '../../../src/upstream/http1/serializer.ts';
 import { Recorder } from '../raw-http/recorder.ts';
 
 export interface ClientRequest {

@@ -2,10 +2,10 @@
  * What the client for the API server makes of the bytes of an answer, cut into these pieces.
  */
 
-import { Http1Error } from '../../../src/http1/errors.ts';
-import type { ResponseHead } from '../../../src/http1/response-head.ts';
-import { ResponseParser } from '../../../src/http1/response-parser.ts';
 import type { HeaderField } from '../../../src/lib/header-list.ts';
+import { Http1Error } from '../../../src/upstream/http1/errors.ts';
+import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
+import { ResponseParser } from '../../../src/upstream/http1/response-parser.ts';
 
 export interface OurReading {
   readonly status: number | undefined;

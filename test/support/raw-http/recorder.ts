@@ -2,10 +2,10 @@
  * A response handler that records every call.
  */
 
-import type { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
-import type { ResponseHandler } from '../../../src/http1/connection.ts';
-import type { PendingRequest } from '../../../src/http1/pending-request.ts';
 import type { HeaderField } from '../../../src/lib/header-list.ts';
+import type { BorrowedChunk } from '../../../src/upstream/http1/borrowed-chunk.ts';
+import type { ResponseHandler } from '../../../src/upstream/http1/connection.ts';
+import type { PendingRequest } from '../../../src/upstream/http1/pending-request.ts';
 
 export type HandlerCall = Extract<keyof ResponseHandler, string>;
 

@@ -3,9 +3,13 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { type ConnectOptions, type Connector, createConnector } from '../../../src/http1/connector.ts';
-import { ConnectionPool } from '../../../src/http1/pool.ts';
-import { createHeadSerializer, type RequestFraming } from '../../../src/http1/serializer.ts';
+import {
+  type ConnectOptions,
+  type Connector,
+  createConnector,
+} from '../../../src/upstream/http1/connector.ts';
+import { ConnectionPool } from '../../../src/upstream/http1/pool.ts';
+import { createHeadSerializer, type RequestFraming } from '../../../src/upstream/http1/serializer.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { Recorder } from './recorder.ts';
 

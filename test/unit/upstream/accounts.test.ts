@@ -5,9 +5,9 @@
 import t, { type Test } from 'tap';
 import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
-import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/http1/pool.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';

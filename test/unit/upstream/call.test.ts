@@ -1,9 +1,9 @@
 /** What becomes of a request where something of our own breaks: it comes to an end all the same. */
 import t from 'tap';
-import { type Connector, createConnector } from '../../../src/http1/connector.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { callUpstream } from '../../../src/upstream/call.ts';
 import type { CallResult } from '../../../src/upstream/call-request.ts';
+import { type Connector, createConnector } from '../../../src/upstream/http1/connector.ts';
 import { callContext } from '../../support/call-context.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/http1/pool.ts';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/upstream/http1/pool.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,7 @@
  * Buffers of one response: memory is reused, and never while a reader may still use it.
  */
 import t from 'tap';
-import { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
+import { BorrowedChunk } from '../../../src/upstream/http1/borrowed-chunk.ts';
 import { ResponseBuffers, type StoredChunk } from '../../../src/upstream/response-buffers.ts';
 
 function store(memory: ResponseBuffers, text: string, times: number): StoredChunk {

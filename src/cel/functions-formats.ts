@@ -3,7 +3,7 @@
  * of ours.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-format-library
  */
-import { isRequestURI } from '../go-url.ts';
+import { isRequestURI } from '../lib/go-url.ts';
 import type { Declarations, Functions } from './declarations.ts';
 import { noSuchOverload } from './errors.ts';
 import { parseDate } from './times.ts';

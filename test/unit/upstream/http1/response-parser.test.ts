@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type OurReading, readByUs } from '../../support/raw-http/our-reading.ts';
+import { type OurReading, readByUs } from '../../../support/raw-http/our-reading.ts';
 
 const read = (text: string, method = 'GET', maxHeaderBytes?: number): OurReading =>
   readByUs([Buffer.from(text, 'latin1')], method, maxHeaderBytes);

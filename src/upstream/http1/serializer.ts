@@ -5,8 +5,8 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import type { HeaderList } from '../lib/header-list.ts';
-import { memoize } from '../lib/memoize.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import { memoize } from '../../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
 import { isFieldValue, isToken } from './syntax.ts';
 

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
-import type { HeaderField } from '../lib/header-list.ts';
+import type { HeaderField } from '../../lib/header-list.ts';
 import type { BorrowedChunk } from './borrowed-chunk.ts';
 import type { Receiver } from './connector.ts';
 import { Http1Error } from './errors.ts';

@@ -2,8 +2,8 @@
  * Timers that expire after a time without activity. A timer is touched any number of times and computes what
  * is left when it is checked: a new timer for each chunk would cost more than the chunk.
  */
-import type { Clock } from '../lib/clock.ts';
-import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { TimeoutEntry, TimeoutQueue } from '../../lib/timeout-queue.ts';
 
 export interface InactivityTimer {
   /** Starts the time anew. */

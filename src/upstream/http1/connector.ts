@@ -5,8 +5,8 @@
  */
 import net from 'node:net';
 import tls, { TLSSocket } from 'node:tls';
-import type { Clock } from '../lib/clock.ts';
-import { memoizeByReference } from '../lib/memoize.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
 
 export interface ConnectOptions {

@@ -7,7 +7,7 @@
  * RFC 9112 §9.3; https://github.com/advisories/GHSA-35p6-xmwp-9g52
  */
 import type { Socket } from 'node:net';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import {
   Connection,
   type ConnectionOwner,

@@ -1,8 +1,8 @@
 /** Requests that wait for a connection are served in order, and refused in time if none becomes free. */
 import t from 'tap';
-import { PendingRequest, RequestQueue } from '../../../src/http1/pending-request.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
-import { Recorder } from '../../support/raw-http/recorder.ts';
+import { PendingRequest, RequestQueue } from '../../../../src/upstream/http1/pending-request.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { Recorder } from '../../../support/raw-http/recorder.ts';
 
 const TIMEOUT = 20_000;
 

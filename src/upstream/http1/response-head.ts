@@ -2,8 +2,8 @@
  * Parses the head of a response, strictly: the head decides the end of the response, and bytes that two
  * parsers attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
  */
-import type { HeaderField } from '../lib/header-list.ts';
-import { memoize } from '../lib/memoize.ts';
+import type { HeaderField } from '../../lib/header-list.ts';
+import { memoize } from '../../lib/memoize.ts';
 import { malformedResponse } from './errors.ts';
 import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 

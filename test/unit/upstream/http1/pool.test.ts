@@ -3,16 +3,16 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import tls, { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import { eventually } from '../../support/eventually.ts';
-import { type RawServer, startRawServer } from '../../support/raw-http/raw-server.ts';
-import type { HandlerCall } from '../../support/raw-http/recorder.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type RawServer, startRawServer } from '../../../support/raw-http/raw-server.ts';
+import type { HandlerCall } from '../../../support/raw-http/recorder.ts';
 import {
   CONNECT_TIMEOUT,
   createTestPool,
   QUEUE_TIMEOUT,
   type TestPool,
-} from '../../support/raw-http/test-pool.ts';
-import { createAuthority } from '../../support/tls/authority.ts';
+} from '../../../support/raw-http/test-pool.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
 
 const IDLE_TIMEOUT = 60_000;
 const answer = (content: string, ...fields: string[]): string =>

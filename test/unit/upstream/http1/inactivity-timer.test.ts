@@ -1,6 +1,6 @@
 import t from 'tap';
-import { InactivityTimers } from '../../../src/http1/inactivity-timer.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
+import { InactivityTimers } from '../../../../src/upstream/http1/inactivity-timer.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 
 function timerOf() {
   const clock = createFakeClock(0);

@@ -4,18 +4,18 @@
  * token, both as cel-go does it with the libraries that Kubernetes switches on.
  * https://kubernetes.io/docs/reference/using-api/cel/; https://github.com/google/cel-spec
  */
-import { type Call, childrenOf, type Node } from './cel/ast.ts';
-import { check } from './cel/checker.ts';
-import { claimsRoot, type UserValue, userRoot } from './cel/claims.ts';
-import type { Checked } from './cel/declarations.ts';
-import { ENVIRONMENTS } from './cel/environment.ts';
-import { Budget, BudgetSpent, EvaluationFault, SyntaxFault } from './cel/errors.ts';
-import { formatFault } from './cel/format.ts';
-import { compilePattern } from './cel/functions-patterns.ts';
-import { evaluate, evaluateConstant } from './cel/interpreter.ts';
-import { parse } from './cel/parser.ts';
-import { describe, isSame, type Type, unwrapped } from './cel/types.ts';
-import { List, type Root, TypeValue, type Value } from './cel/values.ts';
+import { type Call, childrenOf, type Node } from './ast.ts';
+import { check } from './checker.ts';
+import { claimsRoot, type UserValue, userRoot } from './claims.ts';
+import type { Checked } from './declarations.ts';
+import { ENVIRONMENTS } from './environment.ts';
+import { Budget, BudgetSpent, EvaluationFault, SyntaxFault } from './errors.ts';
+import { formatFault } from './format.ts';
+import { compilePattern } from './functions-patterns.ts';
+import { evaluate, evaluateConstant } from './interpreter.ts';
+import { parse } from './parser.ts';
+import { describe, isSame, type Type, unwrapped } from './types.ts';
+import { List, type Root, TypeValue, type Value } from './values.ts';
 
 /** What an expression may speak of. */
 export type Subject = 'claims' | 'user';

@@ -4,7 +4,7 @@
  * server a TLS handshake each.
  */
 import type { Socket } from 'node:net';
-import { ListNode } from '../lib/linked-list.ts';
+import { ListNode } from '../../lib/linked-list.ts';
 import type { Connector, Receiver } from './connector.ts';
 import { Http1Error } from './errors.ts';
 import { type PendingRequest, UNASSIGNED } from './pending-request.ts';

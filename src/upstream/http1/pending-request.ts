@@ -1,8 +1,8 @@
 /**
  * A request in the pool, from `send` to its end, and the queue of the requests that wait for a connection.
  */
-import type { Clock } from '../lib/clock.ts';
-import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { TimeoutEntry, TimeoutQueue } from '../../lib/timeout-queue.ts';
 import type { Connection, ResponseHandler, WireRequest } from './connection.ts';
 import type { IdleConnection } from './idle-connections.ts';
 

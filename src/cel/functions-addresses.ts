@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-ip-address-library
  */
 import { isIPv4, isIPv6 } from 'node:net';
-import { escapedPath, type GoURL, isEscaped, isRequestURI, parseGoURL, unescaped } from '../go-url.ts';
+import { escapedPath, type GoURL, isEscaped, isRequestURI, parseGoURL, unescaped } from '../lib/go-url.ts';
 import type { Declarations, Functions, Run } from './declarations.ts';
 import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { Dictionary, List, Opaque, type Value } from './values.ts';

@@ -1,6 +1,6 @@
 /** What expressions come to is held to recordings of kube-apiserver in test/conformance/authentication. */
 import t from 'tap';
-import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../../../src/lib/cel.ts';
+import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../../../src/cel/cel.ts';
 
 const CLAIMS = { sub: 'Carol', email: 'carol@acme.example', roles: ['dev', 'ops'], nested: { flag: true } };
 

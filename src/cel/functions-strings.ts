@@ -4,7 +4,7 @@
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
 
-import { ESCAPES } from '../go-quoted.ts';
+import { ESCAPES } from '../lib/go-quoted.ts';
 import type { Declarations, Functions } from './declarations.ts';
 import { type Budget, EvaluationFault } from './errors.ts';
 import { formatted } from './format.ts';
