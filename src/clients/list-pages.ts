@@ -7,20 +7,17 @@ import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { readRevision, type WrittenObject } from './read-rbac-object.ts';
+import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
 
 /** The API server gave another status than 200. */
 export class UnexpectedStatus extends Error {
   readonly status: number;
 
-  constructor(status: number) {
-    super(`the API server's status was ${status}`);
+  constructor(status: number, message = `the API server's status was ${status}`) {
+    super(message);
     this.status = status;
   }
 }
-
-/** The list was not complete before the API server forgot its revision. */
-export class ListExpired extends Error {}
 
 const PAGE = 500;
 /** A page that is too large is requested again with so many times fewer objects. */
@@ -36,7 +33,7 @@ type TakePage = (items: readonly WrittenObject[], revision: number) => void;
  * @param take called with the items of each page and the revision of the list; called with those of the first
  *   page again if the list begins anew, after `restart`
  * @returns the revision of the list
- * @throws UnexpectedStatus, ListExpired, MalformedObject; StatusError as the fetcher does
+ * @throws UnexpectedStatus, MalformedObject; StatusError as the fetcher does
  */
 export async function listPages(
   fetcher: () => UpstreamFetcher,
@@ -49,7 +46,7 @@ export async function listPages(
     const revision = await listOnce(fetcher, path, take, signal);
     if (revision !== undefined) return revision;
   }
-  throw new ListExpired(`the list expired ${ATTEMPTS} times before it was complete`);
+  throw new UnexpectedStatus(410, `the list expired ${ATTEMPTS} times before it was complete`);
 }
 
 /**
@@ -128,11 +125,10 @@ interface ListPage {
 function readPage({ body }: UpstreamResponse): ListPage {
   const text = body.toString('utf8');
   const list = parse(text);
-  if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();
-  const { metadata } = list;
-  const items = goList(list.items);
-  if (items === undefined) throw new MalformedList();
-  const next = metadata.continue;
+  const items = isJSONObject(list) ? goList(list.items) : undefined;
+  if (!isJSONObject(list) || !isJSONObject(list.metadata) || items === undefined)
+    throw new MalformedObject('the response is no list');
+  const { continue: next, resourceVersion: revision } = list.metadata;
   let texts: readonly string[] | undefined;
   return {
     items: items.map((value, at) => ({
@@ -142,15 +138,9 @@ function readPage({ body }: UpstreamResponse): ListPage {
         return texts[at] ?? '';
       },
     })),
-    revision: metadata.resourceVersion,
+    revision,
     next: typeof next === 'string' ? next : '',
   };
-}
-
-export class MalformedList extends Error {
-  constructor() {
-    super('the response is no list');
-  }
 }
 
 function textsOfItems(list: string): string[] {
@@ -161,6 +151,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new MalformedList();
+    return undefined;
   }
 }

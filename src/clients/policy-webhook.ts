@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
-import { ListExpired, listPages, MalformedList, UnexpectedStatus } from './list-pages.ts';
+import { listPages, UnexpectedStatus } from './list-pages.ts';
 import { readRegistration } from './read-policy-object.ts';
 import { MalformedObject } from './read-rbac-object.ts';
 
@@ -24,7 +24,7 @@ export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSi
   try {
     await listPages(() => fetcher, PATH, pages, signal);
   } catch (error) {
-    if (!isNoList(error)) throw error;
+    if (!(error instanceof UnexpectedStatus || error instanceof MalformedObject)) throw error;
     throw new StatusError(
       'UpstreamUnavailable',
       `the webhook configurations could not be listed: ${error.message}`,
@@ -32,10 +32,4 @@ export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSi
     );
   }
   return registered;
-}
-
-function isNoList(error: unknown): error is Error {
-  return [UnexpectedStatus, ListExpired, MalformedList, MalformedObject].some(
-    (kind) => error instanceof kind,
-  );
 }
