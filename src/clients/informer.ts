@@ -11,8 +11,8 @@ import type { InformerListReason, InformerName, Telemetry } from '../lib/telemet
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
-import { listPages, readCurrentRevision, UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject, type WrittenObject } from './read-rbac-object.ts';
+import { listPages, pagesOf, readPage, UnexpectedStatus } from './list-pages.ts';
+import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };
@@ -141,17 +141,13 @@ export class Informer<T extends { readonly revision: number }> {
     const requestedAt = clock.now();
     this.#beganAt = requestedAt;
     let list: InformerList<T> | undefined;
-    const pages = {
-      restart() {
-        list = undefined;
-      },
-      take: (items: readonly WrittenObject[], revision: number) => {
-        list ??= store.beginList(revision);
-        list.take(this.#readable(items));
-      },
-    };
+    let revision = 0;
     try {
-      const revision = await listPages(upstream, path, pages, this.#stopping.signal);
+      for await (const page of listPages(pagesOf(upstream, path, this.#stopping.signal))) {
+        revision ||= readRevision(page.revision);
+        list ??= store.beginList(revision);
+        list.take(this.#readable(page.items));
+      }
       list?.end();
       const isRestored = revision < this.#revision;
       this.#revision = revision;
@@ -201,8 +197,8 @@ export class Informer<T extends { readonly revision: number }> {
    */
   async #checkRevision(signal: AbortSignal): Promise<void> {
     const { path, upstream } = this.#options;
-    if ((await readCurrentRevision(upstream(), path, signal)) < this.#revision)
-      throw new ListNeeded('restored');
+    const { revision } = readPage(await pagesOf(upstream, path, signal)('limit=1'));
+    if (readRevision(revision) < this.#revision) throw new ListNeeded('restored');
   }
 
   /** Ends the watch at the deadline, which moves with each event. */

@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
-import { listPages, UnexpectedStatus } from './list-pages.ts';
+import { listPages, pagesOf, UnexpectedStatus } from './list-pages.ts';
 import { readRegistration } from './read-policy-object.ts';
 import { MalformedObject } from './read-rbac-object.ts';
 
@@ -13,16 +13,9 @@ const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurati
 /** @throws StatusError as the fetcher does, UpstreamUnavailable if there is no list */
 export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
   let registered = false;
-  const pages = {
-    restart() {
-      registered = false;
-    },
-    take(items: readonly { readonly value: unknown }[]) {
-      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
-    },
-  };
   try {
-    await listPages(() => fetcher, PATH, pages, signal);
+    for await (const { items } of listPages(pagesOf(() => fetcher, PATH, signal)))
+      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
   } catch (error) {
     if (!(error instanceof UnexpectedStatus || error instanceof MalformedObject)) throw error;
     throw new StatusError(

@@ -219,6 +219,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: controllerRuns('publishing', '0x45 1x15', GROWING),
   },
   {
+    alert: 'StonegateInformerRefused',
+    after: 15,
+    fires: {
+      'stonegate_informer_failures_total{informer="rbac-index",resource="roles",failure="refused"}': GROWING,
+    },
+    silent: {
+      'stonegate_informer_failures_total{informer="policies",resource="tenants",failure="unreachable"}':
+        GROWING,
+    },
+  },
+  {
     alert: 'StonegateIndexStale',
     after: 10,
     fires: { 'stonegate_informer_age_seconds{informer="rbac-index",resource="roles"}': '0+60x60' },
@@ -230,17 +241,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: index('0x60', '5x60'),
     // access.index is off.
     silent: { stonegate_rbac_index_synced: '0x60' },
-  },
-  {
-    alert: 'StonegateInformerRefused',
-    after: 15,
-    fires: {
-      'stonegate_informer_failures_total{informer="rbac-index",resource="roles",failure="refused"}': GROWING,
-    },
-    silent: {
-      'stonegate_informer_failures_total{informer="policies",resource="tenants",failure="unreachable"}':
-        GROWING,
-    },
   },
   {
     alert: 'StonegateIndexDisagrees',
