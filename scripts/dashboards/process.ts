@@ -110,5 +110,44 @@ export const PROCESS: Dashboard = {
         },
       ],
     },
+    {
+      title: 'Informers: what is listed and watched at the API server',
+      panels: [
+        {
+          title: 'Age',
+          description: 'Since the last proof that a resource is current; of the oldest instance.',
+          unit: 's',
+          queries: [
+            {
+              expr: `max by (informer, resource) (${series('stonegate_informer_age_seconds')})`,
+              legend: '{{informer}} {{resource}}',
+            },
+          ],
+        },
+        {
+          title: 'Lists',
+          description: 'By reason. Many with no-bookmarks: the API server sends no bookmarks.',
+          unit: 'short',
+          queries: [
+            {
+              expr: increase('stonegate_informer_lists_total', ['informer', 'reason']),
+              legend: '{{informer}} {{reason}}',
+            },
+          ],
+        },
+        {
+          title: 'Failed lists and watches',
+          description:
+            'refused: apply what stonegate manifests rbac prints; docs/reference/metrics.md explains the others.',
+          unit: 'short',
+          queries: [
+            {
+              expr: increase('stonegate_informer_failures_total', ['informer', 'resource', 'failure']),
+              legend: '{{informer}} {{resource}} {{failure}}',
+            },
+          ],
+        },
+      ],
+    },
   ],
 };

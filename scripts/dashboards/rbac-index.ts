@@ -10,17 +10,6 @@ export const RBAC_INDEX: Dashboard = {
       title: 'Is it current?',
       panels: [
         {
-          title: 'Age',
-          description: 'Since the last proof that a resource is current; of the oldest instance.',
-          unit: 's',
-          queries: [
-            {
-              expr: `max by (resource) (${series('stonegate_rbac_index_age_seconds')})`,
-              legend: '{{resource}}',
-            },
-          ],
-        },
-        {
           title: 'Behind the newest instance',
           description: 'Revisions by which an instance is behind the one that has seen most.',
           unit: 'short',
@@ -84,25 +73,6 @@ export const RBAC_INDEX: Dashboard = {
             'Of the objects in one process, as they are estimated; access.maxIndexBytes bounds it.',
           unit: 'bytes',
           queries: [{ expr: `max(${series('stonegate_rbac_index_bytes')})`, legend: 'estimated' }],
-        },
-        {
-          title: 'Lists',
-          description: 'By reason. Many with no-bookmarks: the API server sends no bookmarks.',
-          unit: 'reqps',
-          queries: [
-            { expr: perSecond('stonegate_rbac_index_lists_total', ['reason']), legend: '{{reason}}' },
-          ],
-        },
-        {
-          title: 'Failures',
-          description: 'Lists and watches that failed. refused: apply what stonegate manifests rbac prints.',
-          unit: 'reqps',
-          queries: [
-            {
-              expr: perSecond('stonegate_rbac_index_failures_total', ['resource', 'failure']),
-              legend: '{{resource}} {{failure}}',
-            },
-          ],
         },
       ],
     },

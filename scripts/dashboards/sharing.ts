@@ -16,28 +16,6 @@ export const SHARING: Dashboard = {
           queries: [{ expr: `min by (form) (${series('stonegate_policies')})`, legend: '{{form}}' }],
         },
         {
-          title: 'Age',
-          description: 'Since the oldest proof of what policies follow from. Over 180 s it grants nothing.',
-          unit: 's',
-          queries: [
-            {
-              expr: `max by (instance) (${series('stonegate_policies_age_seconds')})`,
-              legend: '{{instance}}',
-            },
-          ],
-        },
-        {
-          title: 'Failed lists and watches',
-          description: 'By resource and failure; docs/reference/metrics.md explains each failure.',
-          unit: 'short',
-          queries: [
-            {
-              expr: increase('stonegate_policies_failures_total', ['resource', 'failure']),
-              legend: '{{resource}} {{failure}}',
-            },
-          ],
-        },
-        {
           title: 'Runs',
           description: 'Runs that make roles and bindings in tenants what policies say, by result.',
           unit: 'short',

@@ -6,7 +6,7 @@ import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scope } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { AccessIndex, FollowedIndex, IndexState } from './ports.ts';
+import type { AccessIndex, IndexState } from './ports.ts';
 
 /**
  * Milliseconds without a proof of life after which a resource is stale. An API server sends a bookmark every
@@ -19,33 +19,23 @@ const TOO_LARGE = 'the RBAC index leaves out roles and bindings of over 64 kB';
 
 export interface IndexStateOptions {
   readonly index: RBACIndex;
+  /** When the resource was last known to be complete, in milliseconds since the epoch; undefined before. */
+  readonly provenAt: (resource: IndexedResource) => number | undefined;
   readonly clock: Clock;
 }
 
-export class TrackedIndex implements AccessIndex, FollowedIndex {
+export class TrackedIndex implements AccessIndex {
   readonly index: RBACIndex;
-  readonly #clock: Clock;
-  /** Milliseconds since the epoch. */
-  readonly #provenAt = new Map<IndexedResource, number>();
+  readonly #options: IndexStateOptions;
   readonly #stopping = new AbortController();
 
-  constructor({ index, clock }: IndexStateOptions) {
-    this.index = index;
-    this.#clock = clock;
+  constructor(options: IndexStateOptions) {
+    this.index = options.index;
+    this.#options = options;
   }
 
   get stopped(): AbortSignal {
     return this.#stopping.signal;
-  }
-
-  proved(resource: IndexedResource): void {
-    this.#provenAt.set(resource, this.#clock.now());
-  }
-
-  /** Milliseconds since the last proof of life; undefined before the first. */
-  ageOf(resource: IndexedResource): number | undefined {
-    const provenAt = this.#provenAt.get(resource);
-    return provenAt === undefined ? undefined : Math.max(0, this.#clock.now() - provenAt);
   }
 
   state(tenant: string): IndexState {
@@ -71,6 +61,8 @@ export class TrackedIndex implements AccessIndex, FollowedIndex {
   }
 
   #stale(): IndexedResource | undefined {
-    return INDEXED_RESOURCES.find((resource) => (this.ageOf(resource) ?? 0) > STALE_AFTER);
+    const { provenAt, clock } = this.#options;
+    const oldest = clock.now() - STALE_AFTER;
+    return INDEXED_RESOURCES.find((resource) => (provenAt(resource) ?? oldest) < oldest);
   }
 }

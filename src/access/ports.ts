@@ -1,7 +1,6 @@
 /**
  * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
  */
-import type { IndexedResource } from '../api/rbac-v1.ts';
 import type { Question, RBACUser, Scope } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 
@@ -31,13 +30,6 @@ export interface AccessIndex {
    * from it end then.
    */
   readonly stopped: AbortSignal;
-}
-
-/** What is told by the client that follows the API server. */
-export interface FollowedIndex {
-  readonly index: RBACIndex;
-  /** The resource is complete now: a list, an event or a bookmark has just been received. */
-  proved(resource: IndexedResource): void;
 }
 
 /**

@@ -8,7 +8,6 @@ import { abacPoliciesOf } from '../config/abac-file.ts';
 import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { PolicyMeasures } from '../lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { createPoliciesInForce, type PoliciesInForce } from '../policy/policies-in-force.ts';
 import { createPolicySet } from '../policy/policy-set.ts';
 import { PolicyUpdates } from '../policy/policy-updates.ts';
@@ -16,24 +15,18 @@ import type { Policies } from '../policy/ports.ts';
 import { createPolicyResolver } from '../policy/resolve.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { ComponentType } from './component.ts';
+import { connectInformers } from './informers.ts';
 import { tenancyFacts } from './provisioning.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
-
-type SourcesUpstream = UpstreamFetcher & UpstreamStreamer;
 
 const POLICIES_IN_FORCE = new ComponentType<PoliciesInForce>('policies in force', {
   stop: (policies) => policies.replace(createPolicySet([])),
 });
 
-const POLICY_SOURCES = new ComponentType<SourcesComponent>('policy sources', {
-  start: ({ sources }) => sources.start(),
-  stop: ({ sources }) => sources.stop(),
-});
-
-/** Connects the sources with the upstream of a generation, once that is in force. */
-const POLICY_SOURCES_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of the policy sources', {
-  start: (connection) => connection.connect(),
+const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', {
+  start: ({ informers }) => informers.start(),
+  stop: ({ informers }) => informers.stop(),
 });
 
 const POLICY_UPDATES = new ComponentType<UpdatesComponent>('policy updates', {
@@ -68,9 +61,9 @@ export function createPolicies(build: Build): ConfiguredPolicies | undefined {
     create() {
       const resolve = createPolicyResolver(settingsOf(loaded));
       const { administrations } = authorization;
-      return new UpdatesComponent(runtime, sources.sources, {
+      return new UpdatesComponent(runtime, {
         ...runtime,
-        source: sources.sources,
+        source: sources,
         resolve: (facts, now) => resolve({ abac, administrations, facts }, now),
         inForce,
       });
@@ -79,19 +72,15 @@ export function createPolicies(build: Build): ConfiguredPolicies | undefined {
   return { policies: inForce, updates: component.updates, component };
 }
 
-function createSources(build: Build, enabled: EnabledPolicies): SourcesComponent {
+function createSources(build: Build, enabled: EnabledPolicies): PolicySources {
   const { generation, loaded, runtime } = build;
   const { systemTenant } = loaded.configuration.tenancy;
   const upstream = createOwnUpstream(build);
   const sources = generation.component(POLICY_SOURCES, {
     fingerprint: [loaded.configuration.upstream.server, systemTenant, enabled],
-    create: () => new SourcesComponent({ ...runtime, enabled, systemTenant }, upstream),
+    create: () => new PolicySources({ ...runtime, enabled, systemTenant, upstream }),
   });
-  generation.component(POLICY_SOURCES_UPSTREAM, {
-    fingerprint: [],
-    uses: [upstream, sources],
-    create: () => ({ connect: () => sources.connect(upstream) }),
-  });
+  connectInformers(generation, sources, upstream);
   return sources;
 }
 
@@ -109,39 +98,13 @@ function settingsOf({ configuration }: LoadedConfiguration) {
   };
 }
 
-class SourcesComponent {
-  readonly sources: PolicySources;
-  #upstream: SourcesUpstream;
-
-  constructor(
-    options: Omit<ConstructorParameters<typeof PolicySources>[0], 'upstream'>,
-    upstream: SourcesUpstream,
-  ) {
-    this.#upstream = upstream;
-    this.sources = new PolicySources({ ...options, upstream: () => this.#upstream });
-  }
-
-  /** @param upstream as before, or with a renewed credential */
-  connect(upstream: SourcesUpstream): void {
-    if (upstream === this.#upstream) return;
-    this.#upstream = upstream;
-    this.sources.reconnect();
-  }
-}
-
 class UpdatesComponent {
   readonly updates: PolicyUpdates;
   readonly #runtime: RuntimeDependencies;
-  readonly #sources: PolicySources;
   #outOfForce: (() => void) | undefined;
 
-  constructor(
-    runtime: RuntimeDependencies,
-    sources: PolicySources,
-    options: ConstructorParameters<typeof PolicyUpdates>[0],
-  ) {
+  constructor(runtime: RuntimeDependencies, options: ConstructorParameters<typeof PolicyUpdates>[0]) {
     this.#runtime = runtime;
-    this.#sources = sources;
     this.updates = new PolicyUpdates(options);
   }
 
@@ -158,11 +121,9 @@ class UpdatesComponent {
   #measures(): PolicyMeasures {
     const { policies = [], statuses = [] } = this.updates.snapshot ?? {};
     const count = (form: string) => policies.filter((policy) => policy.form === form).length;
-    const age = this.#sources.age();
     return {
       inForce: { abac: count('abac'), tenant: count('tenant'), administration: count('administration') },
       notReady: statuses.filter(({ ready }) => !ready).length,
-      ageSeconds: age === undefined ? undefined : age / 1_000,
     };
   }
 }

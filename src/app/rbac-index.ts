@@ -5,25 +5,22 @@
 import { TrackedIndex } from '../access/index-state.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
-import { createRBACWatches, type RBACWatches } from '../clients/rbac-watches.ts';
+import type { Informers, InformerUpstream } from '../clients/informers.ts';
+import { createRBACInformers } from '../clients/rbac-informers.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { RBACIndex } from '../rbac/rbac-index.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { ComponentType } from './component.ts';
+import { connectInformers } from './informers.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
-
-type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
 
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
 const READY_TIMEOUT = 60_000;
 
-/** Milliseconds after which all is listed again while the index is off: it may fit by now. */
-const RETRY_OFF = 600_000;
 const OFF =
   'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';
 const ON = 'the RBAC index is on again';
@@ -31,11 +28,6 @@ const ON = 'the RBAC index is on again';
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
   start: (index) => index.start(),
   stop: (index) => index.stop(),
-});
-
-/** Connects the index with the upstream of a generation, once that is in force. */
-const RBAC_INDEX_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of the RBAC index', {
-  start: (connection) => connection.connect(),
 });
 
 /** @returns undefined if the configuration has no index */
@@ -76,11 +68,7 @@ function createIndexComponent(build: Build): IndexComponent | undefined {
         maxBytes: access.maxIndexBytes,
       }),
   });
-  generation.component(RBAC_INDEX_UPSTREAM, {
-    fingerprint: [],
-    uses: [upstream, index],
-    create: () => ({ connect: () => index.connect(upstream) }),
-  });
+  connectInformers(generation, index, upstream);
   return index;
 }
 
@@ -91,7 +79,7 @@ export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
 }
 
 interface IndexOptions extends RuntimeDependencies {
-  readonly upstream: IndexUpstream;
+  readonly upstream: InformerUpstream;
   readonly hasTenants: boolean;
   readonly systemTenant: string;
   readonly maxBytes: number;
@@ -99,29 +87,20 @@ interface IndexOptions extends RuntimeDependencies {
 
 class IndexComponent {
   readonly tracked: TrackedIndex;
-  readonly #watches: RBACWatches;
+  readonly informers: Informers;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #telemetry: Telemetry;
-  #upstream: IndexUpstream;
   #timer: Timer | undefined;
-  #retry: Timer | undefined;
 
   constructor({ upstream, hasTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
     this.#clock = runtime.clock;
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
-    this.#upstream = upstream;
-    this.tracked = new TrackedIndex({
-      index: new RBACIndex({ systemTenant, maxBytes }),
-      clock: runtime.clock,
-    });
-    this.#watches = createRBACWatches({
-      ...runtime,
-      tracked: this.tracked,
-      hasTenants,
-      upstream: () => this.#upstream,
-    });
+    const index = new RBACIndex({ systemTenant, maxBytes });
+    const { informers, provenAt } = createRBACInformers({ ...runtime, index, hasTenants, upstream });
+    this.informers = informers;
+    this.tracked = new TrackedIndex({ index, provenAt, clock: runtime.clock });
   }
 
   start(): void {
@@ -133,23 +112,14 @@ class IndexComponent {
         else this.#logger.info({ tenant }, ON);
       },
     });
-    this.#watches.start();
-    this.#retryOff();
-  }
-
-  /** @param upstream as before, or with a renewed credential */
-  connect(upstream: IndexUpstream): void {
-    if (upstream === this.#upstream) return;
-    this.#upstream = upstream;
-    this.#watches.reconnect();
+    this.informers.start();
   }
 
   async stop(): Promise<void> {
     this.#timer?.cancel();
-    this.#retry?.cancel();
     this.tracked.stop();
     this.#telemetry.indexInForce(undefined);
-    await this.#watches.stop();
+    await this.informers.stop();
   }
 
   #tellOfSync(): void {
@@ -174,13 +144,6 @@ class IndexComponent {
     });
   }
 
-  #retryOff(): void {
-    this.#retry = this.#clock.after(RETRY_OFF, () => {
-      if (this.tracked.index.tenantsOff > 0) this.#watches.listAnew();
-      this.#retryOff();
-    });
-  }
-
   #measures(): IndexMeasures {
     const { index } = this.tracked;
     return {
@@ -189,14 +152,7 @@ class IndexComponent {
       tooLarge: index.tooLarge,
       synced: index.isSynced,
       revision: index.revision,
-      resources: INDEXED_RESOURCES.map((resource) => {
-        const age = this.tracked.ageOf(resource);
-        return {
-          resource,
-          objects: index.countOf(resource),
-          ageSeconds: age === undefined ? undefined : age / 1000,
-        };
-      }),
+      resources: INDEXED_RESOURCES.map((resource) => ({ resource, objects: index.countOf(resource) })),
     };
   }
 }

@@ -31,8 +31,7 @@ class RESTObjects implements ClusterObjects {
     labelSelector: string,
     signal: AbortSignal,
   ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]> {
-    const { items } = await this.#requests.list(collectionPath(kind, place), labelSelector, signal);
-    return items.map((item) => {
+    return this.#requests.list(collectionPath(kind, place), labelSelector, signal, (item) => {
       const object = believed(item, kind);
       if (isOfKind(object, kind)) return object;
       throw unusable(new Error(`a member of the list is no ${kind}`));

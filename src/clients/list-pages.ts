@@ -7,134 +7,89 @@ import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { readRevision, type WrittenObject } from './read-rbac-object.ts';
+import { MalformedObject, type WrittenObject } from './read-rbac-object.ts';
 
 /** The API server gave another status than 200. */
 export class UnexpectedStatus extends Error {
   readonly status: number;
 
-  constructor(status: number) {
-    super(`the API server's status was ${status}`);
+  constructor(status: number, message = `the API server's status was ${status}`) {
+    super(message);
     this.status = status;
   }
 }
 
-/** The list was not complete before the API server forgot its revision. */
-export class ListExpired extends Error {}
-
 const PAGE = 500;
-/** A page that is too large is requested again with so many times fewer objects. */
+/**
+ * A page that is too large is requested again with so many times fewer objects, so that large objects cannot
+ * hide others.
+ */
 const FEWER = 5;
-/** How often a list begins anew because its revision was forgotten. */
-const ATTEMPTS = 3;
 
-type TakePage = (items: readonly WrittenObject[], revision: number) => void;
-
-/**
- * @param fetcher called for each page
- * @param path of the list, without a query
- * @param take called with the items of each page and the revision of the list; called with those of the first
- *   page again if the list begins anew, after `restart`
- * @returns the revision of the list
- * @throws UnexpectedStatus, ListExpired, MalformedObject; StatusError as the fetcher does
- */
-export async function listPages(
-  fetcher: () => UpstreamFetcher,
-  path: string,
-  { restart, take }: { readonly restart: () => void; readonly take: TakePage },
-  signal: AbortSignal,
-): Promise<number> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    restart();
-    const revision = await listOnce(fetcher, path, take, signal);
-    if (revision !== undefined) return revision;
-  }
-  throw new ListExpired(`the list expired ${ATTEMPTS} times before it was complete`);
+export interface ListPage {
+  /** The kind of the list, such as `SecretList`. */
+  readonly kind: unknown;
+  /** The resourceVersion of the list. */
+  readonly revision: unknown;
+  readonly items: readonly WrittenObject[];
+  /** Empty on the last page. */
+  readonly next: string;
 }
 
 /**
- * The API server's revision now: that of a list without a resourceVersion, which is consistent.
- *
- * @param path of the list, without a query
- * @throws as `listPages`
+ * @param fetchPage requests a page
+ * @throws UnexpectedStatus, with 410 if the API server has forgotten the revision of the list;
+ *   MalformedObject; what `fetchPage` throws
  */
-export async function readCurrentRevision(
-  fetcher: UpstreamFetcher,
-  path: string,
-  signal: AbortSignal,
-): Promise<number> {
-  const response = await fetchPage(() => fetcher, `${path}?limit=1`, signal);
-  if (response === 'tooLarge') throw new UnexpectedStatus(413);
-  if (response.status !== 200) throw new UnexpectedStatus(response.status);
-  return readRevision(readPage(response).revision);
-}
-
-/** @returns undefined if the API server has forgotten the revision of the list */
-async function listOnce(
-  fetcher: () => UpstreamFetcher,
-  path: string,
-  take: TakePage,
-  signal: AbortSignal,
-): Promise<number | undefined> {
+export async function* listPages(
+  fetchPage: (query: string) => Promise<UpstreamResponse>,
+): AsyncGenerator<ListPage, void> {
   let limit = PAGE;
   let next = '';
-  let revision: number | undefined;
   for (;;) {
     const query = `limit=${limit}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
-    const response = await fetchPage(fetcher, `${path}?${query}`, signal);
-    if (response === 'tooLarge' && limit > 1) {
+    const response = await unlessTooLarge(fetchPage(query), limit > 1);
+    if (response === undefined) {
       limit = Math.ceil(limit / FEWER);
       continue;
     }
-    if (response === 'tooLarge') throw new UnexpectedStatus(413);
-    if (response.status === 410) return undefined;
-    if (response.status !== 200) throw new UnexpectedStatus(response.status);
     const page = readPage(response);
-    revision ??= readRevision(page.revision);
-    take(page.items, revision);
-    if (page.next === '') return revision;
+    yield page;
+    if (page.next === '') return;
     next = page.next;
     // Few large objects of one tenant must not make the list of all others take minutes.
     limit = Math.min(PAGE, limit * 2);
   }
 }
 
-async function fetchPage(
-  fetcher: () => UpstreamFetcher,
-  target: string,
-  signal: AbortSignal,
-): Promise<UpstreamResponse | 'tooLarge'> {
-  try {
-    const request = {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target,
-    } as const;
-    return await fetcher().fetch({ ...request, headers: [['Accept', 'application/json']] }, signal);
-  } catch (error) {
-    if (error instanceof StatusError && error.cause instanceof TooLarge) return 'tooLarge';
-    throw error;
-  }
+/** @returns pages for `listPages`, requested with Stonegate's own account */
+export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: AbortSignal) {
+  return (query: string): Promise<UpstreamResponse> =>
+    fetcher().fetch(
+      {
+        account: STONEGATE_ACCOUNT,
+        sender: { kind: 'stonegate' },
+        method: 'GET',
+        target: `${path}?${query}`,
+        headers: [['Accept', 'application/json']],
+      },
+      signal,
+    );
 }
 
-interface ListPage {
-  readonly items: readonly WrittenObject[];
-  readonly revision: unknown;
-  /** Empty on the last page. */
-  readonly next: string;
-}
-
-function readPage({ body }: UpstreamResponse): ListPage {
+/** @throws UnexpectedStatus, MalformedObject */
+export function readPage({ status, body }: UpstreamResponse): ListPage {
+  if (status !== 200) throw new UnexpectedStatus(status);
   const text = body.toString('utf8');
   const list = parse(text);
-  if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();
-  const { metadata } = list;
-  const items = goList(list.items);
-  if (items === undefined) throw new MalformedList();
-  const next = metadata.continue;
+  const items = isJSONObject(list) ? goList(list.items) : undefined;
+  if (!isJSONObject(list) || !isJSONObject(list.metadata) || items === undefined)
+    throw new MalformedObject('the response is no list');
+  const { continue: next, resourceVersion: revision } = list.metadata;
   let texts: readonly string[] | undefined;
   return {
+    kind: list.kind,
+    revision,
     items: items.map((value, at) => ({
       value,
       text() {
@@ -142,14 +97,20 @@ function readPage({ body }: UpstreamResponse): ListPage {
         return texts[at] ?? '';
       },
     })),
-    revision: metadata.resourceVersion,
     next: typeof next === 'string' ? next : '',
   };
 }
 
-export class MalformedList extends Error {
-  constructor() {
-    super('the response is no list');
+/** @returns undefined for a page that is too large, if it can be split */
+async function unlessTooLarge(
+  page: Promise<UpstreamResponse>,
+  divisible: boolean,
+): Promise<UpstreamResponse | undefined> {
+  try {
+    return await page;
+  } catch (error) {
+    if (divisible && error instanceof StatusError && error.cause instanceof TooLarge) return undefined;
+    throw error;
   }
 }
 
@@ -161,6 +122,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new MalformedList();
+    return undefined;
   }
 }

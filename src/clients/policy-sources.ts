@@ -1,23 +1,19 @@
 /**
- * The lists and watches from which policies follow, and their facts as long as they are current: what could
- * not be proven for three minutes is no fact. Only what the configuration enables is listed.
+ * The informers of what policies follow from, and their facts as long as they are current: what could not be
+ * proven for three minutes is no fact. Only what the configuration enables is listed.
  */
 import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import {
   type CrossTenantPolicy,
   TENANCY_API_VERSION,
-  TENANCY_GROUP,
   type TenantAdministration,
 } from '../api/tenancy-v1alpha1.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
-import type { PolicyResource, Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { PolicyForm } from '../policy/policy.ts';
 import type { PolicyFacts, PolicyFactsSource, TenantFacts, WebhookRegistration } from '../policy/ports.ts';
-import type { ObjectSetBounds } from './object-set.ts';
+import type { Informer } from './informer.ts';
+import { ObjectStore, type ObjectStoreBounds, storableObjects } from './informer-store.ts';
+import { type InformerRuntime, Informers, type InformerUpstream } from './informers.ts';
 import {
   readClusterRole,
   readCrossTenantPolicy,
@@ -25,103 +21,58 @@ import {
   readTenant,
   readTenantAdministration,
 } from './read-policy-object.ts';
-import { Reflector } from './reflector.ts';
 
 /** Milliseconds after which facts that were not proven again grant nothing. */
 const FACTS_EXPIRE = 180_000;
 
 const MEGABYTE = 1024 * 1024;
-/** Of one tenant: it takes no room from others. */
-const PER_TENANT: ObjectSetBounds = { objects: 1_000, bytes: 2 * MEGABYTE };
-const WHOLE_CLUSTER: ObjectSetBounds = { objects: 100_000, bytes: 128 * MEGABYTE };
+/** The bounds of one tenant, which takes no room from others. */
+const PER_TENANT: ObjectStoreBounds = { objects: 1_000, bytes: 2 * MEGABYTE };
+const WHOLE_CLUSTER: ObjectStoreBounds = { objects: 100_000, bytes: 128 * MEGABYTE };
 
-export interface PolicySourcesOptions {
+export interface PolicySourcesOptions extends InformerRuntime {
   readonly enabled: EnabledPolicies;
   readonly systemTenant: string;
-  /** Called for each request: a renewed credential has another one. */
-  readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
+  readonly upstream: InformerUpstream;
+}
+
+interface Source<T> {
+  readonly informer: Pick<Informer<never>, 'provenAt'>;
+  readonly store: ObjectStore<T>;
 }
 
 export class PolicySources implements PolicyFactsSource {
+  readonly informers: Informers;
   readonly #callbacks = new Set<() => void>();
-  readonly #clock: Clock;
-  readonly #tenants: Reflector<TenantFacts>;
-  readonly #clusterRoles: Reflector<readonly [string, readonly PolicyRule[]]> | undefined;
-  readonly #administrations: Reflector<TenantAdministration> | undefined;
-  readonly #policies: Reflector<CrossTenantPolicy> | undefined;
-  readonly #registrations: Reflector<WebhookRegistration> | undefined;
-  readonly #all: readonly Reflector<unknown>[];
-  /** Milliseconds since the epoch. */
-  #startedAt: number | undefined;
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #options: PolicySourcesOptions;
+  readonly #tenants: Source<TenantFacts>;
+  readonly #clusterRoles: Source<readonly [string, readonly PolicyRule[]]> | undefined;
+  readonly #administrations: Source<TenantAdministration> | undefined;
+  readonly #policies: Source<CrossTenantPolicy> | undefined;
+  readonly #registrations: Source<WebhookRegistration> | undefined;
 
-  constructor({ enabled, systemTenant, telemetry, ...options }: PolicySourcesOptions) {
+  constructor(options: PolicySourcesOptions) {
+    const { enabled, systemTenant } = options;
+    this.#options = options;
+    this.informers = new Informers({ ...options, name: 'policies' });
     const ofSystem = `tenants/${systemTenant}`;
-    const reflect = <T>(
-      apiGroup: string,
-      resource: PolicyResource,
-      prefix: string,
-      read: (value: unknown) => T | undefined,
-      bounds = WHOLE_CLUSTER,
-    ) =>
-      new Reflector({
-        ...options,
-        apiGroup,
-        resource,
-        path: `${prefix}/${resource}`,
-        follower: 'the set of policies',
-        read,
-        bounds,
-        onUpdate: () => {
-          for (const call of [...this.#callbacks]) call();
-        },
-        onFailure: (failure) => telemetry.policySourceFailed(resource, failure),
-      });
     const tenancy = `/apis/${TENANCY_API_VERSION}`;
-    this.#clock = options.clock;
-    this.#tenants = reflect('', 'tenants', '/api/v1', readTenant);
+    this.#tenants = this.#add('/api/v1/tenants', readTenant);
     if (enabled.administrations || enabled.tenantAdministrations)
-      this.#clusterRoles = reflect(RBAC, 'clusterroles', `/apis/${RBAC}/v1/${ofSystem}`, readClusterRole);
+      this.#clusterRoles = this.#add(`/apis/${RBAC}/v1/${ofSystem}/clusterroles`, readClusterRole);
     if (enabled.tenantAdministrations)
-      this.#administrations = reflect(
-        TENANCY_GROUP,
-        'tenantadministrations',
-        `${tenancy}/${ofSystem}`,
+      this.#administrations = this.#add(
+        `${tenancy}/${ofSystem}/tenantadministrations`,
         readTenantAdministration,
       );
     if (enabled.crossTenantPolicies) {
-      const path = `${tenancy}/tenants/all`;
-      const resource = 'crosstenantpolicies';
-      this.#policies = reflect(TENANCY_GROUP, resource, path, readCrossTenantPolicy, PER_TENANT);
-      this.#registrations = reflect(
-        ADMISSION,
-        'validatingwebhookconfigurations',
-        `/apis/${ADMISSION}/v1`,
+      const path = `${tenancy}/tenants/all/crosstenantpolicies`;
+      this.#policies = this.#add(path, readCrossTenantPolicy, PER_TENANT);
+      this.#registrations = this.#add(
+        `/apis/${ADMISSION}/v1/validatingwebhookconfigurations`,
         readRegistration,
       );
     }
-    const optional = [this.#clusterRoles, this.#administrations, this.#policies, this.#registrations];
-    this.#all = [this.#tenants, ...optional.filter((source) => source !== undefined)];
-  }
-
-  start(): void {
-    this.#startedAt = this.#clock.now();
-    this.#running = Promise.all(this.#all.map((source) => source.run()));
-  }
-
-  /** Lists and watches with the present upstream. */
-  reconnect(): void {
-    for (const source of this.#all) source.reconnect();
-  }
-
-  /** Resolves when all requests have ended. */
-  async stop(): Promise<void> {
-    for (const source of this.#all) source.stop();
-    await this.#running;
   }
 
   onUpdate(call: () => void): () => void {
@@ -150,35 +101,41 @@ export class PolicySources implements PolicyFactsSource {
       ['tenant', [this.#policies, this.#registrations]],
     ] as const;
     // What is not listed is not needed.
-    const isCurrent = (source: Reflector<unknown> | undefined) =>
+    const isCurrent = (source: Source<unknown> | undefined) =>
       source === undefined || this.#isCurrent(source);
     const current = sources.filter(([, needed]) => [this.#tenants, ...needed].every(isCurrent));
     return new Set(current.map(([form]) => form));
   }
 
-  /**
-   * Milliseconds since the oldest proof, or since the start if a resource has not been listed yet; undefined
-   * before the start.
-   */
-  age(): number | undefined {
-    const startedAt = this.#startedAt;
-    if (startedAt === undefined) return undefined;
-    return this.#clock.now() - Math.min(...this.#all.map(({ provenAt = startedAt }) => provenAt));
-  }
-
   expiresAt(): number | undefined {
-    const ends = this.#all
-      .filter((source) => this.#isCurrent(source))
-      .map(({ provenAt = 0 }) => provenAt + FACTS_EXPIRE);
+    const { clock } = this.#options;
+    const ends = this.informers.all
+      .map(({ provenAt = 0 }) => provenAt + FACTS_EXPIRE)
+      .filter((end) => clock.now() < end);
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
-  #isCurrent({ provenAt }: Reflector<unknown>): boolean {
-    return provenAt !== undefined && this.#clock.now() < provenAt + FACTS_EXPIRE;
+  #add<T>(
+    path: string,
+    select: (value: unknown) => T | undefined,
+    bounds: ObjectStoreBounds = WHOLE_CLUSTER,
+  ): Source<T> {
+    const { logger } = this.#options;
+    const onLeftOut = (tenant: string) =>
+      logger.warn({ path, tenant }, 'a tenant has too many or too large objects: none of them counts');
+    const store = new ObjectStore<T>({ bounds, onLeftOut });
+    const onUpdate = () => {
+      for (const call of [...this.#callbacks]) call();
+    };
+    return { informer: this.informers.add({ path, read: storableObjects(select), store, onUpdate }), store };
   }
 
-  #current<T>(source: Reflector<T> | undefined): readonly T[] {
-    return source !== undefined && this.#isCurrent(source) ? source.objects : [];
+  #isCurrent({ informer: { provenAt = 0 } }: Source<unknown>): boolean {
+    return this.#options.clock.now() < provenAt + FACTS_EXPIRE;
+  }
+
+  #current<T>(source: Source<T> | undefined): readonly T[] {
+    return source !== undefined && this.#isCurrent(source) ? source.store.values() : [];
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
-import { ListExpired, listPages, MalformedList, UnexpectedStatus } from './list-pages.ts';
+import { listPages, pagesOf, UnexpectedStatus } from './list-pages.ts';
 import { readRegistration } from './read-policy-object.ts';
 import { MalformedObject } from './read-rbac-object.ts';
 
@@ -13,18 +13,11 @@ const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurati
 /** @throws StatusError as the fetcher does, UpstreamUnavailable if there is no list */
 export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
   let registered = false;
-  const pages = {
-    restart() {
-      registered = false;
-    },
-    take(items: readonly { readonly value: unknown }[]) {
-      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
-    },
-  };
   try {
-    await listPages(() => fetcher, PATH, pages, signal);
+    for await (const { items } of listPages(pagesOf(() => fetcher, PATH, signal)))
+      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
   } catch (error) {
-    if (!isNoList(error)) throw error;
+    if (!(error instanceof UnexpectedStatus || error instanceof MalformedObject)) throw error;
     throw new StatusError(
       'UpstreamUnavailable',
       `the webhook configurations could not be listed: ${error.message}`,
@@ -32,10 +25,4 @@ export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSi
     );
   }
   return registered;
-}
-
-function isNoList(error: unknown): error is Error {
-  return [UnexpectedStatus, ListExpired, MalformedList, MalformedObject].some(
-    (kind) => error instanceof kind,
-  );
 }

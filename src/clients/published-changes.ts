@@ -3,23 +3,17 @@
  * the next periodic run.
  */
 import { createHash } from 'node:crypto';
-import { resourceName } from '../api/published-objects.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
+import type { Timer } from '../lib/clock.ts';
 import type { WatchedObjects } from '../publishing/watched.ts';
+import { ObjectStore, storableObjects } from './informer-store.ts';
+import { type InformerRuntime, Informers, type InformerUpstream } from './informers.ts';
 import { publishedPath } from './published-objects.ts';
-import { Reflector } from './reflector.ts';
 
-export interface PublishedChangesOptions {
+export interface PublishedChangesOptions extends InformerRuntime {
   readonly watched: readonly WatchedObjects[];
-  readonly upstream: UpstreamFetcher & UpstreamStreamer;
+  readonly upstream: InformerUpstream;
   /** Called for each change; not for what is there at the start. */
   readonly onChange: () => void;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export interface PublishedChanges {
@@ -28,57 +22,45 @@ export interface PublishedChanges {
   stop(): Promise<void>;
 }
 
-/** Of one tenant: with more objects of a kind, only the periodic run sees their changes. */
+/** The bounds of one tenant: with more objects of a kind, only the periodic run sees their changes. */
 const BOUNDS = { objects: 50_000, bytes: 512 * 1024 * 1024 };
 /** Milliseconds in which changes are gathered: tenants' users may cause many events. */
 const GATHER = 100;
 const MODULUS = 2 ** 48;
 
 export function createPublishedChanges(options: PublishedChangesOptions): PublishedChanges {
-  const { watched, upstream, onChange, ...runtime } = options;
-  const { clock } = runtime;
-  const stops: (() => void)[] = [];
-  const reflectors = watched.map(({ kind, place, fingerprint }) => {
+  const { watched, onChange, clock, logger } = options;
+  const informers = new Informers({ ...options, name: 'publishing' });
+  const timers = new Map<string, Timer>();
+  for (const { kind, place, fingerprint } of watched) {
+    const path = publishedPath(kind, place);
+    const store = new ObjectStore<number>({
+      bounds: BOUNDS,
+      onLeftOut: (tenant) =>
+        logger.warn({ path, tenant }, 'publishing: a tenant has too many objects to see their changes'),
+    });
     let known: number | undefined;
-    let timer: Timer | undefined;
     const compare = () => {
-      timer = undefined;
-      const now = sum(reflector.objects);
+      timers.delete(path);
+      const now = sum(store.values());
       if (known !== undefined && known !== now) onChange();
       known = now;
     };
-    const reflector: Reflector<number> = new Reflector<number>({
-      ...runtime,
-      apiGroup: kind.group,
-      resource: resourceName(kind),
-      path: publishedPath(kind, place),
-      follower: 'publishing',
-      read(value) {
-        const text = fingerprint(value);
-        return text === undefined ? undefined : digest(text);
-      },
-      bounds: BOUNDS,
-      upstream: () => upstream,
-      onFailure: () => {},
+    informers.add({
+      path,
+      read: storableObjects((value) => digest(fingerprint(value))),
+      store,
       onUpdate() {
         if (known === undefined) compare();
-        else timer ??= clock.after(GATHER, compare);
+        else if (!timers.has(path)) timers.set(path, clock.after(GATHER, compare));
       },
     });
-    stops.push(() => {
-      reflector.stop();
-      timer?.cancel();
-    });
-    return reflector;
-  });
-  let running: readonly Promise<void>[] = [];
+  }
   return {
-    start() {
-      running = reflectors.map((reflector) => reflector.run());
-    },
+    start: () => informers.start(),
     async stop() {
-      for (const stop of stops) stop();
-      await Promise.all(running);
+      await informers.stop();
+      for (const timer of timers.values()) timer.cancel();
     },
   };
 }
@@ -91,6 +73,7 @@ function sum(digests: readonly number[]): number {
   return digests.reduce((total, one) => (total + one) % MODULUS, digests.length);
 }
 
-function digest(fingerprint: string): number {
+function digest(fingerprint: string | undefined): number | undefined {
+  if (fingerprint === undefined) return undefined;
   return createHash('sha256').update(fingerprint).digest().readUIntBE(0, 6);
 }

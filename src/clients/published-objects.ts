@@ -16,11 +16,10 @@ export function createPublishedObjects(fetcher: UpstreamFetcher): PublishedObjec
   return {
     async list(kind, place, labelSelector, signal, read) {
       const path = publishedPath(kind, place);
-      const list = await requests.listEach(path, labelSelector, signal, (item, listKind) => {
+      return requests.list(path, labelSelector, signal, (item, listKind) => {
         const [, listed] = /^(\w+)List$/.exec(String(listKind)) ?? [];
         return read(readPublished(item, kind, listed));
       });
-      return list.items;
     },
     async get(kind, place, name, signal) {
       const object = await requests.get(`${publishedPath(kind, place)}/${segment(name)}`, signal);

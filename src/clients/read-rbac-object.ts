@@ -17,7 +17,7 @@ import type {
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { SharedValues } from './shared-values.ts';
 
-/** The object, or what contains it, cannot be used. */
+/** An object, or the list or watch that contains it, cannot be used. */
 export class MalformedObject extends Error {}
 
 type Labels = Readonly<Record<string, string>>;

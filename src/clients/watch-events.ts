@@ -2,40 +2,48 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-
-import type { Readable } from 'node:stream';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
-import { readRevision, type WrittenObject } from './read-rbac-object.ts';
-
-/** The response is no stream of watch events, or cannot be trusted to be a complete one. */
-export class WatchGarbage extends Error {}
+import type { UpstreamStreamer } from '../pipeline/ports.ts';
+import { UnexpectedStatus } from './list-pages.ts';
+import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
 
 export type WatchEvent =
   | { readonly kind: 'put' | 'delete'; readonly object: WrittenObject }
-  | { readonly kind: 'bookmark'; readonly revision: number }
-  /** The revision is no longer in the API server's history. */
-  | { readonly kind: 'expired' }
-  | { readonly kind: 'error'; readonly message: string }
-  /** Of a type that no API server sends today. */
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'bookmark'; readonly revision: number };
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * @param onLine called for each complete line: an event that never ends is no sign of life
- * @throws WatchGarbage for a line over 16 MiB; what the body fails with
+ * Watches until the API server ends the watch in good order.
+ *
+ * @param target with the query
+ * @throws UnexpectedStatus, with 410 if the API server has forgotten the revision; MalformedObject, also for
+ *   an event over 16 MiB; StatusError as the streamer does
  */
-export async function* readLines(body: Readable, onLine: () => void): AsyncGenerator<string, void> {
-  const lines = new LineSplitter(MAX_LINE_BYTES);
-  for await (const chunk of body) {
-    for (const line of linesIn(lines, Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)))) {
-      onLine();
-      yield line;
-    }
+export async function* watchEvents(
+  upstream: UpstreamStreamer,
+  target: string,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent, void> {
+  const request = { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' }, target } as const;
+  const { status, body } = await upstream.stream(
+    { ...request, headers: [['Accept', 'application/json']] },
+    signal,
+  );
+  if (status !== 200) {
+    body.destroy();
+    throw new UnexpectedStatus(status);
   }
-  if (lines.isWithinLine) throw new WatchGarbage('the last line is not complete');
+  const lines = new LineSplitter(MAX_LINE_BYTES);
+  for await (const chunk of body)
+    for (const line of linesIn(lines, Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)))) {
+      const event = readEvent(line);
+      if (event !== undefined) yield event;
+    }
+  if (lines.isWithinLine) throw new MalformedObject('the last line is not complete');
 }
 
 function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
@@ -43,15 +51,19 @@ function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
     const texts = lines.take(bytes).map((line) => line.toString('utf8'));
     return texts.filter((text) => text.trim() !== '');
   } catch (error) {
-    throw error instanceof TooLarge ? new WatchGarbage(error.message) : error;
+    throw error instanceof TooLarge ? new MalformedObject(error.message) : error;
   }
 }
 
-/** @throws WatchGarbage, MalformedObject */
-export function readEvent(line: string): WatchEvent {
+/**
+ * @returns undefined for a type that no API server sends today
+ * @throws MalformedObject; UnexpectedStatus for an error event, with 410 if the API server has forgotten the
+ *   revision
+ */
+export function readEvent(line: string): WatchEvent | undefined {
   const event = parse(line);
   if (!isJSONObject(event) || typeof event.type !== 'string')
-    throw new WatchGarbage('a line is no watch event');
+    throw new MalformedObject('a line is no watch event');
   const { type, object } = event;
   const written = { value: object, text: () => textOfObject(line) };
   switch (type) {
@@ -64,16 +76,17 @@ export function readEvent(line: string): WatchEvent {
       // Arktos sends whole objects of any tenant in bookmarks: nothing else of them is read.
       return { kind: 'bookmark', revision: readRevision(metadataOf(object).resourceVersion) };
     case 'ERROR':
-      return readError(object);
+      throw errorOf(object);
     default:
-      return { kind: 'unknown' };
+      return undefined;
   }
 }
 
-function readError(status: unknown): WatchEvent {
+function errorOf(status: unknown): UnexpectedStatus {
   const { code, reason, message } = isJSONObject(status) ? status : {};
-  if (code === 410 || reason === 'Expired' || reason === 'Gone') return { kind: 'expired' };
-  return { kind: 'error', message: typeof message === 'string' ? message.slice(0, 200) : 'no message' };
+  const isExpired = code === 410 || reason === 'Expired' || reason === 'Gone';
+  const text = typeof message === 'string' ? message.slice(0, 200) : 'no message';
+  return new UnexpectedStatus(isExpired ? 410 : 500, `the API server ended the watch: ${text}`);
 }
 
 function metadataOf(object: unknown): JSONObject {
@@ -88,6 +101,6 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new WatchGarbage('a line is no JSON');
+    throw new MalformedObject('a line is no JSON');
   }
 }

@@ -59,8 +59,10 @@ export const VERIFICATION_RESULTS = [
 ] as const;
 export type VerificationResult = (typeof VERIFICATION_RESULTS)[number];
 
-/** Why a resource of the RBAC index was listed; `docs/reference/metrics.md` explains each. */
-export const INDEX_LIST_REASONS = [
+/** Informers that belong together. */
+export type InformerName = 'rbac-index' | 'policies' | 'publishing';
+/** Why an informer listed its resource; `docs/reference/metrics.md` explains each. */
+export const INFORMER_LIST_REASONS = [
   'start',
   'expired',
   'no-bookmarks',
@@ -69,20 +71,17 @@ export const INDEX_LIST_REASONS = [
   'restored',
   'off',
 ] as const;
-export type IndexListReason = (typeof INDEX_LIST_REASONS)[number];
-export const INDEX_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
-export type IndexFailure = (typeof INDEX_FAILURES)[number];
+export type InformerListReason = (typeof INFORMER_LIST_REASONS)[number];
+export const INFORMER_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
+export type InformerFailure = (typeof INFORMER_FAILURES)[number];
 
-/** What policies follow from, beside the configuration. */
-export const POLICY_RESOURCES = [
-  'tenants',
-  'clusterroles',
-  'tenantadministrations',
-  'crosstenantpolicies',
-  'validatingwebhookconfigurations',
-] as const;
-export type PolicyResource = (typeof POLICY_RESOURCES)[number];
-export const POLICY_SOURCE_FAILURES = [...INDEX_FAILURES, 'expired'] as const;
+/** An informer at one moment. */
+export interface InformerMeasures {
+  readonly resource: string;
+  /** Since the store was last known to be complete; before that, since the start. */
+  readonly ageSeconds: number;
+}
+
 /** `incomplete`: a change failed. */
 export const POLICY_RUN_RESULTS = ['ok', 'incomplete', 'broken-off', 'error'] as const;
 
@@ -98,8 +97,6 @@ export interface PolicyMeasures {
   readonly inForce: Readonly<Record<'abac' | 'tenant' | 'administration', number>>;
   /** Objects and configured administrations that grant nothing. */
   readonly notReady: number;
-  /** Since the oldest proof of what they follow from; undefined before the first. */
-  readonly ageSeconds: number | undefined;
 }
 
 export const REVIEW_KINDS = ['TokenReview', 'SubjectAccessReview', 'other'] as const;
@@ -119,12 +116,7 @@ export interface IndexMeasures {
   readonly tenantsOff: number;
   /** Roles and bindings whose rules or subjects are too large. */
   readonly tooLarge: number;
-  readonly resources: readonly {
-    readonly resource: string;
-    readonly objects: number;
-    /** Since the last proof that the resource is current; undefined before the first. */
-    readonly ageSeconds: number | undefined;
-  }[];
+  readonly resources: readonly { readonly resource: string; readonly objects: number }[];
 }
 
 export interface Telemetry {
@@ -144,13 +136,16 @@ export interface Telemetry {
   streamEnded(kind: string, reason: StreamEndReason): void;
   /** A decision of the RBAC index was drawn to be compared with the API server's. */
   accessVerified(result: VerificationResult): void;
-  /** @param resource of the RBAC index */
-  indexListed(resource: string, reason: IndexListReason): void;
-  indexFailed(resource: string, failure: IndexFailure): void;
+  informerListed(informer: InformerName, resource: string, reason: InformerListReason): void;
+  informerFailed(informer: InformerName, resource: string, failure: InformerFailure): void;
+  /**
+   * Informers that were started are read at each scrape.
+   *
+   * @returns call it when they are stopped; others of this name may have been started by then
+   */
+  informersInForce(informer: InformerName, read: () => readonly InformerMeasures[]): () => void;
   /** The index in force is read at each scrape; undefined: there is none. */
   indexInForce(read: (() => IndexMeasures) | undefined): void;
-  /** A list or watch from which policies follow has failed. */
-  policySourceFailed(resource: PolicyResource, failure: (typeof POLICY_SOURCE_FAILURES)[number]): void;
   policiesProvisioned(run: PolicyRunMeasures): void;
   /**
    * The policies in force are read at each scrape.
@@ -176,10 +171,10 @@ export const noTelemetry: Telemetry = {
   published() {},
   streamEnded() {},
   accessVerified() {},
-  indexListed() {},
-  indexFailed() {},
+  informerListed() {},
+  informerFailed() {},
+  informersInForce: () => () => {},
   indexInForce() {},
-  policySourceFailed() {},
   policiesProvisioned() {},
   policiesInForce: () => () => {},
   listening() {},

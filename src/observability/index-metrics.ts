@@ -3,29 +3,12 @@
  * worst one counts.
  */
 import { Gauge, type Registry } from 'prom-client';
-import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
-import {
-  INDEX_FAILURES,
-  INDEX_LIST_REASONS,
-  type IndexMeasures,
-  type Telemetry,
-  VERIFICATION_RESULTS,
-} from '../lib/telemetry.ts';
+import { type IndexMeasures, type Telemetry, VERIFICATION_RESULTS } from '../lib/telemetry.ts';
 import { createCounter } from './counter.ts';
 
 export function createIndexMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'accessVerified' | 'indexListed' | 'indexFailed' | 'indexInForce'> {
-  const lists = createCounter(registers, {
-    name: 'stonegate_rbac_index_lists_total',
-    help: 'Lists of a resource of the RBAC index, by reason.',
-    labels: { resource: INDEXED_RESOURCES, reason: INDEX_LIST_REASONS },
-  });
-  const failures = createCounter(registers, {
-    name: 'stonegate_rbac_index_failures_total',
-    help: 'Lists and watches of the RBAC index that failed.',
-    labels: { resource: INDEXED_RESOURCES, failure: INDEX_FAILURES },
-  });
+): Pick<Telemetry, 'accessVerified' | 'indexInForce'> {
   const verifications = createCounter(registers, {
     name: 'stonegate_access_verifications_total',
     help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
@@ -33,26 +16,12 @@ export function createIndexMetrics(
   });
   return {
     accessVerified: (result) => verifications.inc({ result }),
-    indexListed: (resource, reason) => lists.inc({ resource, reason }),
-    indexFailed: (resource, failure) => failures.inc({ resource, failure }),
     indexInForce: createIndexGauges(registers),
   };
 }
 
 function createIndexGauges(registers: Registry[]): Telemetry['indexInForce'] {
   let read: (() => IndexMeasures) | undefined;
-  new Gauge({
-    name: 'stonegate_rbac_index_age_seconds',
-    help: 'Time since the last proof that a resource of the RBAC index is current.',
-    labelNames: ['resource'],
-    aggregator: 'max',
-    registers,
-    collect() {
-      this.reset();
-      for (const { resource, ageSeconds } of read?.().resources ?? [])
-        if (ageSeconds !== undefined) this.set({ resource }, ageSeconds);
-    },
-  });
   new Gauge({
     name: 'stonegate_rbac_index_objects',
     help: 'Objects in the RBAC index, by resource.',

@@ -18,6 +18,7 @@ import {
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
+import { createInformerMetrics } from './informer-metrics.ts';
 import { createPolicyMetrics } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
@@ -149,6 +150,7 @@ export function createMetrics(now: () => number): Metrics {
     published: createPublishingMetrics(registers, now),
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
+    ...createInformerMetrics(registers),
     ...createPolicyMetrics(registers),
     ...createProcessMetrics(registers),
     auditEventLost: () => auditLost.inc(),

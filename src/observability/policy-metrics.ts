@@ -3,23 +3,12 @@
  * workers the worst one counts.
  */
 import { Gauge, type Registry } from 'prom-client';
-import {
-  POLICY_RESOURCES,
-  POLICY_RUN_RESULTS,
-  POLICY_SOURCE_FAILURES,
-  type PolicyMeasures,
-  type Telemetry,
-} from '../lib/telemetry.ts';
+import { POLICY_RUN_RESULTS, type PolicyMeasures, type Telemetry } from '../lib/telemetry.ts';
 import { createCounter } from './counter.ts';
 
 export function createPolicyMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'policySourceFailed' | 'policiesProvisioned' | 'policiesInForce'> {
-  const failures = createCounter(registers, {
-    name: 'stonegate_policies_failures_total',
-    help: 'Lists and watches that failed of what policies follow from.',
-    labels: { resource: POLICY_RESOURCES, failure: POLICY_SOURCE_FAILURES },
-  });
+): Pick<Telemetry, 'policiesProvisioned' | 'policiesInForce'> {
   const runs = createCounter(registers, {
     name: 'stonegate_policies_runs_total',
     help: 'Runs that make roles and bindings in tenants what policies say, by result.',
@@ -31,7 +20,6 @@ export function createPolicyMetrics(
     labels: { action: ['create', 'update', 'delete'] },
   });
   return {
-    policySourceFailed: (resource, failure) => failures.inc({ resource, failure }),
     policiesProvisioned({ result, changes: made }) {
       runs.inc({ result });
       for (const [action, count] of Object.entries(made)) changes.inc({ action }, count);
@@ -54,18 +42,6 @@ function createPolicyGauges(registers: Registry[]): Telemetry['policiesInForce']
       const { inForce, notReady } = read();
       for (const [form, count] of Object.entries(inForce)) this.set({ form }, count);
       this.set({ form: 'not-ready' }, notReady);
-    },
-  });
-  new Gauge({
-    name: 'stonegate_policies_age_seconds',
-    help: 'Time since the oldest proof of what policies follow from at the API server.',
-    aggregator: 'max',
-    registers,
-    collect() {
-      // `reset` would set it to 0.
-      this.remove();
-      const age = read?.().ageSeconds;
-      if (age !== undefined) this.set(age);
     },
   });
   return (source) => {

@@ -19,15 +19,16 @@ t.test('names, types and labels', async (t) => {
     heldBack: 0,
   });
   metrics.streamEnded('watch', 'dropped');
-  metrics.indexListed('roles', 'start');
-  metrics.indexFailed('roles', 'silent');
+  metrics.informersInForce('rbac-index', () => [{ resource: 'roles', ageSeconds: 1 }]);
+  metrics.informerListed('rbac-index', 'roles', 'start');
+  metrics.informerFailed('rbac-index', 'roles', 'silent');
   metrics.indexInForce(() => ({
     synced: true,
     bytes: 500,
     tenantsOff: 0,
     tooLarge: 0,
     revision: 1,
-    resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
+    resources: [{ resource: 'roles', objects: 1 }],
   }));
   metrics.listening('api', () => 1);
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));

@@ -73,8 +73,8 @@ t.test('D010 the index survives a restart of the API server and a lost history',
   const now = await indexMetrics(app);
   t.ok(now.failures('clusterroles', 'unreachable') > 0, 'its failures are counted');
   t.ok(now.age('clusterroles') < 60, 'and the metric shows its age');
-  t.match(stonegate.logged.join('\n'), /the RBAC index could not follow the API server/);
-  await eventually(() => /the RBAC index follows the API server again/.test(stonegate.logged.join('\n')));
+  t.match(stonegate.logged.join('\n'), /informer: the API server could not be listed or watched/);
+  await eventually(() => /informer: the API server is watched again/.test(stonegate.logged.join('\n')));
 });
 
 t.test('D011 until the index is complete, requests are forwarded as if there were none', async (t) => {

@@ -1,7 +1,7 @@
 /** An RBAC index as the features see it, made from objects; its state is set by the test. */
 
 import { STALE_AFTER, TrackedIndex } from '../../src/access/index-state.ts';
-import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/api/rbac-v1.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { indexOf, listInto, nextRevision } from './rbac-objects.ts';
@@ -13,6 +13,8 @@ export interface AccessIndexSite {
   /** Adds or changes an object, as a watch event with a new revision. All resources progress to it. */
   put<T extends StoredObject>(object: T): T;
   delete(object: StoredObject): void;
+  /** Resources are known to be complete now. */
+  prove(resources?: readonly IndexedResource[]): void;
   /** Nothing is heard of the API server for too long. */
   becomeStale(): void;
 }
@@ -36,9 +38,10 @@ export function unsyncedAccessIndex(): AccessIndexSite {
 
 function siteOf(index: RBACIndex): AccessIndexSite {
   const clock = createFakeClock();
-  const access = new TrackedIndex({ index, clock });
-  const prove = () => {
-    for (const resource of INDEXED_RESOURCES) access.proved(resource);
+  const provenAt = new Map<IndexedResource, number>();
+  const access = new TrackedIndex({ index, provenAt: (resource) => provenAt.get(resource), clock });
+  const prove = (resources: readonly IndexedResource[] = INDEXED_RESOURCES) => {
+    for (const resource of resources) provenAt.set(resource, clock.now());
   };
   const progress = (revision: number) => {
     for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
@@ -49,6 +52,7 @@ function siteOf(index: RBACIndex): AccessIndexSite {
     access,
     index,
     clock,
+    prove,
     put(object) {
       const changed = { ...object, revision: nextRevision() };
       index.put(changed);

@@ -3,6 +3,8 @@
 import type { IndexedResource } from '../../src/api/rbac-v1.ts';
 import type { App } from '../../src/app/app.ts';
 
+const INDEX = 'informer="rbac-index"';
+
 export interface IndexMetrics {
   readonly synced: boolean;
   readonly revision: number;
@@ -18,19 +20,18 @@ export async function indexMetrics({ metrics }: Pick<App, 'metrics'>): Promise<I
   const value = (name: string, ...labels: readonly string[]): number => {
     const line = text
       .split('\n')
-      .find(
-        (each) =>
-          each.startsWith(`stonegate_rbac_index_${name}`) && labels.every((label) => each.includes(label)),
-      );
+      .find((each) => each.startsWith(`stonegate_${name}`) && labels.every((label) => each.includes(label)));
     return Number(line?.split(' ').at(-1) ?? Number.NaN);
   };
   const of = (resource: string) => `resource="${resource}"`;
   return {
-    synced: value('synced') === 1,
-    revision: value('revision'),
-    objects: (resource) => value('objects', of(resource)),
-    age: (resource) => value('age_seconds', of(resource)),
-    lists: (resource, reason) => value('lists_total', of(resource), `reason="${reason}"`) || 0,
-    failures: (resource, failure) => value('failures_total', of(resource), `failure="${failure}"`) || 0,
+    synced: value('rbac_index_synced') === 1,
+    revision: value('rbac_index_revision'),
+    objects: (resource) => value('rbac_index_objects', of(resource)),
+    age: (resource) => value('informer_age_seconds', INDEX, of(resource)),
+    lists: (resource, reason) =>
+      value('informer_lists_total', INDEX, of(resource), `reason="${reason}"`) || 0,
+    failures: (resource, failure) =>
+      value('informer_failures_total', INDEX, of(resource), `failure="${failure}"`) || 0,
   };
 }

@@ -3,11 +3,10 @@
  * pages from the same kube-apiserver with the same HTTP client, only parsed. Prints the figures as JSON.
  * Started by `index-ready.ts`.
  */
-import { TrackedIndex } from '../../../src/access/index-state.ts';
 import { INDEXED_RESOURCES, type IndexedResource } from '../../../src/api/rbac-v1.ts';
 import { STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { commandRuntime } from '../../../src/app/build.ts';
-import { createRBACWatches } from '../../../src/clients/rbac-watches.ts';
+import { createRBACInformers } from '../../../src/clients/rbac-informers.ts';
 import { mapWithConcurrency } from '../../../src/lib/concurrency.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
@@ -60,16 +59,15 @@ function connect({ admin, authority, url }: Kubernetes): Upstream {
 
 async function buildIndex(upstream: Upstream): Promise<void> {
   const index = new RBACIndex();
-  const tracked = new TrackedIndex({ index, clock: runtime.clock });
-  const watches = createRBACWatches({ ...runtime, tracked, hasTenants: false, upstream: () => upstream });
+  const { informers } = createRBACInformers({ ...runtime, index, hasTenants: false, upstream });
   const synced = new Promise<void>((resolve) => {
     index.subscribe({ progressed: () => resolve() });
   });
-  watches.start();
+  informers.start();
   await synced;
   if (index.countOf('rolebindings') < SIZE.namespaces * SIZE.bindingsPerNamespace)
     throw new Error('the index is not complete');
-  await watches.stop();
+  await informers.stop();
 }
 
 async function listPlainly(upstream: Upstream, resource: IndexedResource): Promise<void> {

@@ -1,8 +1,7 @@
 /** The RBAC index as Stonegate keeps it, following a real kube-apiserver by list and watch. */
 import type { Test } from 'tap';
-import { TrackedIndex } from '../../../src/access/index-state.ts';
 import { commandRuntime } from '../../../src/app/build.ts';
-import { createRBACWatches } from '../../../src/clients/rbac-watches.ts';
+import { createRBACInformers } from '../../../src/clients/rbac-informers.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { eventually } from '../eventually.ts';
 import { adminUpstream } from './admin-upstream.ts';
@@ -13,14 +12,9 @@ export async function followRBAC(t: Pick<Test, 'teardown'>, kubernetes: Kubernet
   const runtime = commandRuntime();
   const index = new RBACIndex();
   const upstream = adminUpstream(t, kubernetes);
-  const watches = createRBACWatches({
-    ...runtime,
-    tracked: new TrackedIndex({ index, clock: runtime.clock }),
-    hasTenants: false,
-    upstream: () => upstream,
-  });
-  watches.start();
-  t.teardown(() => watches.stop());
+  const { informers } = createRBACInformers({ ...runtime, index, hasTenants: false, upstream });
+  informers.start();
+  t.teardown(() => informers.stop());
   await eventually(() => index.isSynced);
   return index;
 }

@@ -4,7 +4,7 @@
  */
 import { PassThrough } from 'node:stream';
 import { TrackedIndex } from '../../../src/access/index-state.ts';
-import { createRBACWatches } from '../../../src/clients/rbac-watches.ts';
+import { createRBACInformers } from '../../../src/clients/rbac-informers.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -45,15 +45,14 @@ function pageText(target: string): string {
 }
 
 const index = new RBACIndex({ maxBytes });
-const tracked = new TrackedIndex({ index, clock: systemClock });
-const watches = createRBACWatches({
-  tracked,
+const { informers, provenAt } = createRBACInformers({
+  index,
   hasTenants: false,
   clock: systemClock,
   random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
   telemetry: noTelemetry,
-  upstream: () => ({
+  upstream: {
     fetch: async ({ target }) => ({ status: 200, headers: [], body: Buffer.from(pageText(target)) }),
     async stream(_request, signal) {
       const body = new PassThrough();
@@ -63,10 +62,11 @@ const watches = createRBACWatches({
       signal.addEventListener('abort', end);
       return { status: 200, headers: [], body };
     },
-  }),
+  },
 });
-watches.start();
+const tracked = new TrackedIndex({ index, provenAt, clock: systemClock });
+informers.start();
 await eventually(() => index.isSynced);
 const { size, tooLarge } = index;
 console.log(JSON.stringify({ state: tracked.state(''), tooLarge, fits: size <= maxBytes }));
-await watches.stop();
+await informers.stop();

@@ -203,14 +203,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'StonegatePoliciesStale',
     after: 8,
-    fires: { stonegate_policies_age_seconds: '0+60x60' },
-    silent: { stonegate_policies_age_seconds: '170x60' },
-  },
-  {
-    alert: 'StonegatePoliciesRefused',
-    after: 15,
-    fires: { 'stonegate_policies_failures_total{resource="tenants",failure="refused"}': GROWING },
-    silent: { 'stonegate_policies_failures_total{resource="tenants",failure="expired"}': GROWING },
+    fires: { 'stonegate_informer_age_seconds{informer="policies",resource="tenants"}': '0+60x60' },
+    silent: { 'stonegate_informer_age_seconds{informer="policies",resource="tenants"}': '170x60' },
   },
   {
     alert: 'StonegatePoliciesFailing',
@@ -225,10 +219,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: controllerRuns('publishing', '0x45 1x15', GROWING),
   },
   {
+    alert: 'StonegateInformerRefused',
+    after: 15,
+    fires: {
+      'stonegate_informer_failures_total{informer="rbac-index",resource="roles",failure="refused"}': GROWING,
+    },
+    silent: {
+      'stonegate_informer_failures_total{informer="policies",resource="tenants",failure="unreachable"}':
+        GROWING,
+    },
+  },
+  {
     alert: 'StonegateIndexStale',
     after: 10,
-    fires: { 'stonegate_rbac_index_age_seconds{resource="roles"}': '0+60x60' },
-    silent: { 'stonegate_rbac_index_age_seconds{resource="roles"}': '290x60' },
+    fires: { 'stonegate_informer_age_seconds{informer="rbac-index",resource="roles"}': '0+60x60' },
+    silent: { 'stonegate_informer_age_seconds{informer="rbac-index",resource="roles"}': '290x60' },
   },
   {
     alert: 'StonegateIndexIncomplete',
@@ -236,12 +241,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: index('0x60', '5x60'),
     // access.index is off.
     silent: { stonegate_rbac_index_synced: '0x60' },
-  },
-  {
-    alert: 'StonegateIndexRefused',
-    after: 15,
-    fires: { 'stonegate_rbac_index_failures_total{resource="roles",failure="refused"}': GROWING },
-    silent: { 'stonegate_rbac_index_failures_total{resource="roles",failure="unreachable"}': GROWING },
   },
   {
     alert: 'StonegateIndexDisagrees',

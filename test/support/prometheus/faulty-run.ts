@@ -242,8 +242,7 @@ async function apiServerFaults({ testbed, ask, until, during }: Site): Promise<v
     await until('StonegateErrorBudgetBurnsFast', () => ask(alice));
     await until('StonegateErrorBudgetBurns', () => ask(alice));
     await apiServer.restart();
-    await until('StonegateIndexRefused', () => ask(alice));
-    await until('StonegatePoliciesRefused', () => ask(alice));
+    await until('StonegateInformerRefused', () => ask(alice));
     if (own !== undefined) apiServer.cluster.tokens.set(OWN_TOKEN, own);
   });
   await during('API server down', async () => {

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap';
 import { createPublishedChanges } from '../../../src/clients/published-changes.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { scriptedResource } from '../../support/scripted-resource.ts';
@@ -30,7 +32,8 @@ function follow(t: Test) {
     },
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    logger: silentLogger,
+    telemetry: noTelemetry,
   });
   t.teardown(() => followed.stop());
   followed.start();

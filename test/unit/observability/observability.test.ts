@@ -54,15 +54,15 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
   metrics.streamEnded('watch', 'expired');
   metrics.accessVerified('agreed');
-  metrics.indexListed('roles', 'start');
-  metrics.indexFailed('roles', 'silent');
-  const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
+  metrics.informersInForce('rbac-index', () => [{ resource: 'roles', ageSeconds: 1.5 }]);
+  metrics.informerListed('rbac-index', 'roles', 'start');
+  metrics.informerFailed('rbac-index', 'roles', 'silent');
+  const resources = [{ resource: 'roles', objects: 5 }];
   const held = { bytes: 500, tenantsOff: 1, tooLarge: 2 };
   metrics.indexInForce(() => ({ synced: true, ...held, revision: 7, resources }));
-  metrics.policySourceFailed('tenants', 'unreachable');
   metrics.policiesProvisioned({ result: 'ok', changes });
   const inForce = { abac: 1, tenant: 2, administration: 3 };
-  metrics.policiesInForce(() => ({ inForce, notReady: 4, ageSeconds: 5 }));
+  metrics.policiesInForce(() => ({ inForce, notReady: 4 }));
   metrics.listening('api', () => 3);
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');
@@ -79,14 +79,24 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
-t.test('without policies there is no age of them', async (t) => {
+t.test('informers have an age and series while they are in force', async (t) => {
   const metrics = createMetrics(() => 2_000);
-  t.notMatch(await metrics.text(), /^stonegate_policies_age_seconds/m);
-  const inForce = { abac: 1, tenant: 0, administration: 0 };
-  const outOfForce = metrics.policiesInForce(() => ({ inForce, notReady: 0, ageSeconds: 5 }));
-  t.match(await metrics.text(), /^stonegate_policies_age_seconds 5$/m);
+  const of =
+    (...ages: readonly number[]) =>
+    () =>
+      ages.map((ageSeconds) => ({ resource: 'pots', ageSeconds }));
+  const first = metrics.informersInForce('policies', of(7));
+  const outOfForce = metrics.informersInForce('policies', of(5, 9, 3));
+  first();
+  const text = await metrics.text();
+  t.match(text, /^stonegate_informer_age_seconds{informer="policies",resource="pots"} 9$/m, 'the oldest');
+  t.match(text, 'stonegate_informer_lists_total{informer="policies",resource="pots",reason="off"} 0\n');
+  t.match(
+    text,
+    'stonegate_informer_failures_total{informer="policies",resource="pots",failure="refused"} 0\n',
+  );
   outOfForce();
-  t.notMatch(await metrics.text(), /^stonegate_policies_age_seconds/m);
+  t.notMatch(await metrics.text(), /^stonegate_informer_age_seconds/m);
 });
 
 t.test('C252 clients cannot grow the number of series', async (t) => {
@@ -114,7 +124,6 @@ t.test('a series whose labels have closed sets is there before its first event',
     'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
     'stonegate_bindings_runs_total{trigger="periodic",result="error"} 0',
     'stonegate_access_verifications_total{result="differed"} 0',
-    'stonegate_rbac_index_failures_total{resource="roles",failure="refused"} 0',
   ])
     t.match(text, `${line}\n`);
 });

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { STALE_AFTER } from '../../../src/access/index-state.ts';
-import { FIRST_PROOF, LIST_INTERVAL, SILENCE } from '../../../src/clients/watch-liveness.ts';
+import { LIST_INTERVAL, SILENCE } from '../../../src/clients/informer.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { eventually } from '../../support/eventually.ts';
-import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-list-watch.ts';
+import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-informer.ts';
 
 /** More than any pause between two attempts. */
 const A_WHILE = 31_000;
@@ -39,9 +39,12 @@ t.test('a resource is listed page by page and then watched from the revision of 
     { items: [ns('b', 4)], revision: '10' },
   );
   const watch = await api.watch(1);
-  t.same(api.lists, ['/things?limit=500', '/things?limit=500&continue=more%2F%3D']);
+  t.same(api.lists, ['/api/v1/namespaces?limit=500', '/api/v1/namespaces?limit=500&continue=more%2F%3D']);
   t.same(names(api), ['a', 'b']);
-  t.equal(watch.target, '/things?watch=1&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=450');
+  t.equal(
+    watch.target,
+    '/api/v1/namespaces?watch=1&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=58',
+  );
   watch.send(added('c', 11));
   watch.send({ type: 'MODIFIED', object: ns('a', 12, { labels: { team: 'x' } }) });
   watch.send(deleted('b', 13));
@@ -94,20 +97,21 @@ t.test('410 is followed by a new list, as a status, as an event, and within a li
   const second = await api.watch(2);
   t.same(names(api), ['a'], 'what was deleted in between is gone');
   t.equal(second.query.get('resourceVersion'), '50');
+  second.send(bookmark(51));
+  await eventually(() => api.index.revisionOf('namespaces') === 51);
   api.refuseWatches(410);
   api.listWith({ items: [], revision: '60', next: 'x' }, 410, { items: [ns('c', 61)], revision: '70' });
   second.end();
-  await api.elapse(A_WHILE);
-  await api.elapse(A_WHILE);
+  for (const _ of [1, 2, 3]) await api.elapse(A_WHILE);
   t.equal((await api.watch(3)).query.get('resourceVersion'), '70');
   t.same(names(api), ['c']);
-  t.same(api.counted, ['start', 'expired', 'expired']);
+  t.same(api.counted, ['start', 'expired', 'expired', 'status', 'expired']);
 });
 
 t.test('an API server that always forgets the revision of a list is asked less and less often', async (t) => {
   const api = await started(t, 410);
   for (let attempt = 1; attempt <= 8; attempt += 1) {
-    await eventually(() => api.lists.length === attempt * 3);
+    await eventually(() => api.lists.length === attempt);
     await api.elapse(A_WHILE);
   }
   t.equal(api.watches.length, 0);
@@ -130,7 +134,7 @@ t.test('an API server that is down for an hour is followed again when it is back
   await eventually(() => names(api).length === 2);
   const warnings = api.log.filter(({ level }) => level === 'warn');
   t.ok(warnings.length > 40 && warnings.length < 80, `${warnings.length} warnings in over an hour`);
-  t.match(api.log.at(-1), { level: 'info', message: 'the RBAC index follows the API server again' });
+  t.match(api.log.at(-1), { level: 'info', message: 'informer: the API server is watched again' });
 });
 
 t.test('attempts are spaced up to 30 seconds apart', async (t) => {
@@ -146,31 +150,54 @@ t.test('attempts are spaced up to 30 seconds apart', async (t) => {
 
 t.test('an API server without bookmarks is listed every minute', async (t) => {
   const api = await started(t);
-  await api.watch(1);
+  t.equal((await api.watch(1)).query.get('timeoutSeconds'), '58', 'kube-apiserver sends a bookmark before');
   api.listWith({ items: [], revision: '40' });
-  await api.elapse(FIRST_PROOF);
-  const second = await api.watch(2);
-  t.equal(second.query.get('timeoutSeconds'), '58', 'kube-apiserver sends a bookmark before that');
+  await api.elapse(LIST_INTERVAL);
+  t.equal((await api.watch(2)).query.get('timeoutSeconds'), '58');
   t.equal(api.index.revisionOf('namespaces'), 40);
   api.listWith({ items: [], revision: '50' });
-  await api.elapse(LIST_INTERVAL);
+  api.clock.advance(58_000);
+  (await api.watch(2)).end();
   await api.watch(3);
   t.equal(api.index.revisionOf('namespaces'), 50);
-  api.clock.advance(58_000);
-  (await api.watch(3)).end();
+  t.same(api.counted, ['start', 'no-bookmarks', 'no-bookmarks']);
+  t.equal(api.age, 0);
+});
+
+t.test('so it is if each watch breaks off before', async (t) => {
+  const api = await started(t);
+  for (const number of [1, 2, 3]) {
+    const watch = await api.watch(number);
+    api.clock.advance(20_000);
+    watch.breakOff();
+    await api.elapse(2_000);
+  }
   await api.watch(4);
-  t.same(api.counted, ['start', 'no-bookmarks', 'no-bookmarks', 'no-bookmarks']);
-  t.equal(api.tracked.ageOf('namespaces'), 0);
+  t.same(
+    api.counted.filter((each) => each !== 'unreachable'),
+    ['start', 'no-bookmarks'],
+  );
+});
+
+t.test('after a bookmark, watches last longer', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  api.clock.advance(58_000);
+  watch.end();
+  t.equal((await api.watch(2)).query.get('timeoutSeconds'), '450');
+  t.equal(api.lists.length, 1);
 });
 
 t.test('events prove as much as bookmarks', async (t) => {
   const api = await started(t);
   const watch = await api.watch(1);
-  api.clock.advance(FIRST_PROOF - 1);
+  api.clock.advance(LIST_INTERVAL - 1);
   watch.send(added('a', 11));
   await eventually(() => names(api).length === 1);
   await api.elapse(1);
-  await eventually(() => api.clock.untilNext === FIRST_PROOF - 1);
+  await eventually(() => api.clock.untilNext === LIST_INTERVAL - 1);
   t.equal(api.lists.length, 1);
 });
 
@@ -185,9 +212,10 @@ t.test('a silent watch is opened again where it ended, if the API server sends b
   t.equal((await api.watch(2)).query.get('resourceVersion'), '20');
   t.equal(api.lists.length, 1);
   t.same(api.counted, ['start', 'silent']);
-  await api.elapse(FIRST_PROOF);
+  await api.elapse(SILENCE);
+  await api.elapse(A_WHILE);
   await api.watch(3);
-  t.equal(api.counted.at(-1), 'no-bookmarks', 'silence again: the list tells');
+  t.same(api.counted, ['start', 'silent', 'silent', 'no-bookmarks'], 'bookmarks may have ceased');
 });
 
 t.test('a watch that stalls in the middle of an event is silent, even if pieces of it arrive', async (t) => {
@@ -220,15 +248,15 @@ t.test('while a list is very slow the index stays as it was, and proves nothing'
   first.send(EXPIRED);
   await api.elapse(A_WHILE);
   await eventually(() => api.lists.length === 2);
-  const before = api.tracked.ageOf('namespaces') ?? 0;
+  const before = api.age;
   api.clock.advance(STALE_AFTER + 1);
-  t.equal(api.tracked.ageOf('namespaces'), before + STALE_AFTER + 1);
+  t.equal(api.age, before + STALE_AFTER + 1);
   t.same(names(api), ['a']);
   t.equal(api.lists.length, 2, 'no other list begins beside it');
   resolve({ items: [ns('b', 60)], revision: '60' });
   t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
   t.same(names(api), ['b']);
-  t.equal(api.tracked.ageOf('namespaces'), 0);
+  t.equal(api.age, STALE_AFTER + 1, 'it tells of the moment at which it was requested');
 });
 
 t.test('a request that is never answered is given up', async (t) => {
@@ -366,7 +394,11 @@ t.test('pages that are too large are requested with fewer objects', async (t) =>
   const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
   const api = await started(t, tooLarge, tooLarge, { items: [ns('a', 3)] });
   await api.watch(1);
-  t.same(api.lists, ['/things?limit=500', '/things?limit=100', '/things?limit=20']);
+  t.same(api.lists, [
+    '/api/v1/namespaces?limit=500',
+    '/api/v1/namespaces?limit=100',
+    '/api/v1/namespaces?limit=20',
+  ]);
 });
 
 t.test('behind large objects pages grow again, so that they do not slow down the whole list', async (t) => {
@@ -417,6 +449,7 @@ t.test('a credential that is refused on the way is told in the same words', asyn
 t.test('any other status and any other error event is tried again, without a list', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
+  first.send(bookmark(20));
   api.refuseWatches(500, 429, 503);
   first.send({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'etcd is gone' } });
   for (let attempt = 0; attempt < 4; attempt += 1) await api.elapse(A_WHILE);
@@ -426,19 +459,18 @@ t.test('any other status and any other error event is tried again, without a lis
   t.match(api.log[0], { fields: { error: /etcd is gone/ } });
 });
 
-t.test('a resource without progress becomes stale, and current again with the next bookmark', async (t) => {
+t.test('a resource without progress becomes stale', async (t) => {
   const api = await started(t);
   const watch = await api.watch(1);
-  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const) {
+  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const)
     api.index.replace(resource, [], 10);
-    api.tracked.proved(resource);
-  }
   t.equal(api.tracked.state(''), 'current');
   api.refuseWatches(...Array.from({ length: 30 }, () => DOWN));
+  api.listWith(DOWN);
   watch.breakOff();
   while (api.tracked.state('') === 'current') await api.elapse(A_WHILE);
   t.equal(api.tracked.state(''), 'stale');
-  t.ok((api.tracked.ageOf('namespaces') ?? 0) > STALE_AFTER);
+  t.ok(api.age > STALE_AFTER);
 });
 
 t.test('a renewed credential is used at once, without a list', async (t) => {
@@ -487,14 +519,16 @@ t.test('a watch is resumed only if the API server has reached its revision', asy
 t.test('an API server that does not tell its revision is tried again', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
+  first.send(bookmark(15));
+  await eventually(() => api.index.revisionOf('namespaces') === 15);
   api.tellRevision(DOWN);
   first.breakOff();
   await api.elapse(A_WHILE);
   await eventually(() => api.counted.length === 3);
   t.same(api.counted, ['start', 'unreachable', 'unreachable']);
-  api.tellRevision(10);
+  api.tellRevision(15);
   await api.elapse(A_WHILE);
-  t.equal((await api.watch(2)).query.get('resourceVersion'), '10');
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '15');
   t.equal(api.lists.length, 1);
 });
 

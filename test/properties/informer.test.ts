@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
-import { ns, scriptedAPI } from '../support/scripted-list-watch.ts';
+import { ns, scriptedAPI } from '../support/scripted-informer.ts';
 
 const NAMES = ['a', 'b', 'c'] as const;
 const event = fc.record({

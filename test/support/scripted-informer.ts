@@ -1,13 +1,13 @@
 /**
- * An API server of one resource as the test writes it, in front of a list and watch with a clock of the
+ * An API server of one resource as the test writes it, in front of an informer with a clock of the
  * test's: it stores objects, answers lists, and holds watches open until the test ends them.
  */
 import { TrackedIndex } from '../../src/access/index-state.ts';
 import type { IndexedResource } from '../../src/api/rbac-v1.ts';
-import { ListWatch } from '../../src/clients/list-watch.ts';
+import { Informer } from '../../src/clients/informer.ts';
+import { storeOf } from '../../src/clients/rbac-informers.ts';
 import { createRBACReader } from '../../src/clients/read-rbac-object.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../../src/pipeline/ports.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { eventually } from './eventually.ts';
@@ -20,6 +20,8 @@ export interface ScriptedAPI {
   readonly clock: FakeClock;
   readonly index: RBACIndex;
   readonly tracked: TrackedIndex;
+  /** Milliseconds since the namespaces were known to be complete. */
+  readonly age: number;
   readonly watches: OpenWatch[];
   readonly lists: string[];
   /** How often the present revision was asked for. */
@@ -46,7 +48,6 @@ export function scriptedAPI(): ScriptedAPI {
   const resource: IndexedResource = 'namespaces';
   const clock = createFakeClock(1_000_000);
   const index = new RBACIndex();
-  const tracked = new TrackedIndex({ index, clock });
   const scripted = scriptedResource();
   const { watches, lists } = scripted;
   const log: { level: string; fields: LogFields; message: string }[] = [];
@@ -71,21 +72,25 @@ export function scriptedAPI(): ScriptedAPI {
     },
     stream: (request, signal) => scripted.upstream.stream(request, signal),
   };
-  const listWatch = new ListWatch({
-    resource,
-    path: '/things',
-    reader: createRBACReader({ hasTenants: false }),
-    index,
+  const reader = createRBACReader({ hasTenants: false });
+  const informer = new Informer({
+    name: 'rbac-index',
+    path: '/api/v1/namespaces',
+    read: (object) => reader.read(resource, object),
+    store: storeOf(index, resource),
     upstream: () => upstream,
-    onProof: () => tracked.proved(resource),
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
     logger,
     telemetry: {
-      ...noTelemetry,
-      indexListed: (_resource, reason) => counted.push(reason),
-      indexFailed: (_resource, failure) => counted.push(failure),
+      informerListed: (_informer, _resource, reason) => counted.push(reason),
+      informerFailed: (_informer, _resource, failure) => counted.push(failure),
     },
+  });
+  const tracked = new TrackedIndex({
+    index,
+    provenAt: (one) => (one === resource ? informer.provenAt : clock.now()),
+    clock,
   });
   let running: Promise<void> = Promise.resolve();
 
@@ -93,6 +98,9 @@ export function scriptedAPI(): ScriptedAPI {
     clock,
     index,
     tracked,
+    get age() {
+      return clock.now() - (informer.provenAt ?? 0);
+    },
     watches,
     lists,
     get probes() {
@@ -111,11 +119,11 @@ export function scriptedAPI(): ScriptedAPI {
       clock.advance(milliseconds);
     },
     start() {
-      running = listWatch.run();
+      running = informer.run();
     },
-    reconnect: () => listWatch.reconnect(),
+    reconnect: () => informer.reconnect(),
     async stop() {
-      listWatch.stop();
+      informer.stop();
       await running;
     },
   };
