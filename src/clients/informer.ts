@@ -11,8 +11,15 @@ import type { InformerListReason, InformerName, Telemetry } from '../lib/telemet
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
-import { listPages, pagesOf, readPage, UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
+import {
+  listPages,
+  MalformedObject,
+  pagesOf,
+  readPage,
+  readRevision,
+  UnexpectedStatus,
+  type WrittenObject,
+} from './list-pages.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };
