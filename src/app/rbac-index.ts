@@ -98,8 +98,9 @@ class IndexComponent {
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
     const index = new RBACIndex({ systemTenant, maxBytes });
-    const { informers, provenAt } = createRBACInformers({ ...runtime, index, hasTenants, upstream });
+    const informers = createRBACInformers({ ...runtime, index, hasTenants, upstream });
     this.informers = informers;
+    const provenAt = (resource: string) => informers.provenAt(resource);
     this.tracked = new TrackedIndex({ index, provenAt, clock: runtime.clock });
   }
 

@@ -5,8 +5,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { InformerFailure, InformerListReason } from '../lib/telemetry.ts';
-import { UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject } from './read-rbac-object.ts';
+import { MalformedObject, UnexpectedStatus } from './list-pages.ts';
 
 /** The watch cannot go on from its revision, or has to be checked. */
 export class ListNeeded extends Error {

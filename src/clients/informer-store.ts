@@ -2,8 +2,9 @@
  * The stores that informers fill. An ObjectStore is bounded for each tenant: one with too many or too large
  * objects has none of them until the next list, and takes no room from others.
  */
+
 import { isJSONObject } from '../lib/json-object.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
+import { MalformedObject, readRevision, type WrittenObject } from './list-pages.ts';
 
 /** Where an informer puts what it reads. */
 export interface InformerStore<T> {

@@ -11,8 +11,15 @@ import type { InformerListReason, InformerName, Telemetry } from '../lib/telemet
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
-import { listPages, pagesOf, readPage, UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
+import {
+  listPages,
+  MalformedObject,
+  pagesOf,
+  readPage,
+  readRevision,
+  UnexpectedStatus,
+  type WrittenObject,
+} from './list-pages.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };
@@ -26,7 +33,10 @@ export const SILENCE = 90_000;
 export const LIST_INTERVAL = 60_000;
 /** Seconds after which the API server ends a watch; the actual time is random, up to twice as long. */
 const WATCH_SECONDS = 300;
-/** Until a bookmark has come: kube-apiserver sends one two seconds before the end of each watch. */
+/**
+ * Until a bookmark has come: kube-apiserver sends one two seconds before the end of a watch, but none before
+ * its cache has seen an event or a progress notification of etcd.
+ */
 const FIRST_WATCH_SECONDS = 58;
 
 export interface InformerOptions<T> {

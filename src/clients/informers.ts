@@ -46,6 +46,11 @@ export class Informers {
     return this.#informers;
   }
 
+  /** When the resource was last known to be complete, in milliseconds since the epoch; undefined before. */
+  provenAt(resource: string): number | undefined {
+    return this.#informers.find((informer) => informer.resource === resource)?.provenAt;
+  }
+
   /** Before `start`. */
   add<T extends { readonly revision: number }>(
     options: Pick<InformerOptions<T>, 'path' | 'read' | 'store' | 'onUpdate'>,

@@ -7,7 +7,6 @@ import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { MalformedObject, type WrittenObject } from './read-rbac-object.ts';
 
 /** The API server gave another status than 200. */
 export class UnexpectedStatus extends Error {
@@ -17,6 +16,29 @@ export class UnexpectedStatus extends Error {
     super(message);
     this.status = status;
   }
+}
+
+/** An object, or the list or watch that contains it, cannot be used. */
+export class MalformedObject extends Error {}
+
+/**
+ * A resource version as a number, so that two of them can be compared.
+ * https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5504-comparable-resource-version
+ *
+ * @throws MalformedObject
+ */
+export function readRevision(value: unknown): number {
+  const revision = typeof value === 'string' && /^[1-9]\d*$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(revision)) return revision;
+  throw new MalformedObject(`the resourceVersion ${JSON.stringify(value)} is no number`);
+}
+
+/** An object of a list or a watch. */
+export interface WrittenObject {
+  /** Parsed. */
+  readonly value: unknown;
+  /** The same as it was written: Arktos' `hashKey` is a number that JavaScript does not have. */
+  readonly text: () => string;
 }
 
 const PAGE = 500;

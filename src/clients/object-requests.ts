@@ -10,8 +10,7 @@ import type { HeaderField } from '../lib/header-list.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { forbidden, objectIn, reasonOf, unexpected, unusable } from './cluster-object-response.ts';
-import { listPages, UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject } from './read-rbac-object.ts';
+import { listPages, MalformedObject, UnexpectedStatus } from './list-pages.ts';
 
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;

@@ -4,9 +4,8 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
-import { listPages, pagesOf, UnexpectedStatus } from './list-pages.ts';
+import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from './list-pages.ts';
 import { readRegistration } from './read-policy-object.ts';
-import { MalformedObject } from './read-rbac-object.ts';
 
 const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 

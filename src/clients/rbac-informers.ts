@@ -15,26 +15,16 @@ export interface RBACInformersOptions extends InformerRuntime {
   readonly upstream: InformerUpstream;
 }
 
-export interface RBACInformers {
-  readonly informers: Informers;
-  /** When the resource was last known to be complete, in milliseconds since the epoch; undefined before. */
-  provenAt(resource: IndexedResource): number | undefined;
-}
-
-export function createRBACInformers({ index, hasTenants, ...options }: RBACInformersOptions): RBACInformers {
+export function createRBACInformers({ index, hasTenants, ...options }: RBACInformersOptions): Informers {
   const informers = new Informers({ ...options, name: 'rbac-index' });
   const reader = createRBACReader({ hasTenants });
-  const byResource = new Map(
-    INDEXED_RESOURCES.map((resource) => [
-      resource,
-      informers.add({
-        path: pathOf(resource, hasTenants),
-        read: (object) => reader.read(resource, object),
-        store: storeOf(index, resource),
-      }),
-    ]),
-  );
-  return { informers, provenAt: (resource) => byResource.get(resource)?.provenAt };
+  for (const resource of INDEXED_RESOURCES)
+    informers.add({
+      path: pathOf(resource, hasTenants),
+      read: (object) => reader.read(resource, object),
+      store: storeOf(index, resource),
+    });
+  return informers;
 }
 
 /** One resource of the index as a store. */

@@ -15,10 +15,8 @@ import type {
   StoredSubject,
 } from '../api/rbac-v1.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { MalformedObject, readRevision, type WrittenObject } from './list-pages.ts';
 import { SharedValues } from './shared-values.ts';
-
-/** An object, or the list or watch that contains it, cannot be used. */
-export class MalformedObject extends Error {}
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -27,26 +25,6 @@ const MAX_CHARACTERS = 64 * 1024;
 
 const NO_LABELS: Labels = {};
 const NO_SUBJECTS: readonly StoredSubject[] = [];
-
-/**
- * A resource version as a number, so that two of them can be compared.
- * https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5504-comparable-resource-version
- *
- * @throws MalformedObject
- */
-export function readRevision(value: unknown): number {
-  const revision = typeof value === 'string' && /^[1-9]\d*$/.test(value) ? Number(value) : Number.NaN;
-  if (Number.isSafeInteger(revision)) return revision;
-  throw new MalformedObject(`the resourceVersion ${JSON.stringify(value)} is no number`);
-}
-
-/** An object of a list or a watch. */
-export interface WrittenObject {
-  /** Parsed. */
-  readonly value: unknown;
-  /** The same as it was written: Arktos' `hashKey` is a number that JavaScript does not have. */
-  readonly text: () => string;
-}
 
 export interface RBACReader {
   /** @throws MalformedObject */

@@ -7,8 +7,7 @@ import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
 import type { UpstreamStreamer } from '../pipeline/ports.ts';
-import { UnexpectedStatus } from './list-pages.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './read-rbac-object.ts';
+import { MalformedObject, readRevision, UnexpectedStatus, type WrittenObject } from './list-pages.ts';
 
 export type WatchEvent =
   | { readonly kind: 'put' | 'delete'; readonly object: WrittenObject }

@@ -162,9 +162,8 @@ export class RBACIndex {
     return this.#counts.get(resource) ?? 0;
   }
 
-  /** A watch event ADDED or MODIFIED. */
+  /** A watch event ADDED or MODIFIED, in order: an earlier one could bring back a deleted object. */
   put(object: StoredObject): void {
-    if (!this.#isNew(object)) return;
     this.#put(this.#find(object), object, false);
     this.progress(object.resource, object.revision);
   }
@@ -175,15 +174,9 @@ export class RBACIndex {
    * @param object its last state; its revision is that of the deletion
    */
   delete(object: StoredObject): void {
-    if (!this.#isNew(object)) return;
     const known = this.#find(object);
     if (known !== undefined) this.#delete(known, object.revision);
     this.progress(object.resource, object.revision);
-  }
-
-  /** A repeated or reordered event is none: it could bring back a deleted object. */
-  #isNew({ resource, revision }: StoredObject): boolean {
-    return revision > (this.#revisions.get(resource) ?? 0);
   }
 
   /** The resource is complete through the revision: a bookmark, or what follows from an event. */

@@ -59,7 +59,7 @@ function connect({ admin, authority, url }: Kubernetes): Upstream {
 
 async function buildIndex(upstream: Upstream): Promise<void> {
   const index = new RBACIndex();
-  const { informers } = createRBACInformers({ ...runtime, index, hasTenants: false, upstream });
+  const informers = createRBACInformers({ ...runtime, index, hasTenants: false, upstream });
   const synced = new Promise<void>((resolve) => {
     index.subscribe({ progressed: () => resolve() });
   });

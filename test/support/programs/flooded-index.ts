@@ -45,7 +45,7 @@ function pageText(target: string): string {
 }
 
 const index = new RBACIndex({ maxBytes });
-const { informers, provenAt } = createRBACInformers({
+const informers = createRBACInformers({
   index,
   hasTenants: false,
   clock: systemClock,
@@ -64,7 +64,11 @@ const { informers, provenAt } = createRBACInformers({
     },
   },
 });
-const tracked = new TrackedIndex({ index, provenAt, clock: systemClock });
+const tracked = new TrackedIndex({
+  index,
+  provenAt: (resource) => informers.provenAt(resource),
+  clock: systemClock,
+});
 informers.start();
 await eventually(() => index.isSynced);
 const { size, tooLarge } = index;

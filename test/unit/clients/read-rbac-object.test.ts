@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
-import { createRBACReader, MalformedObject, readRevision } from '../../../src/clients/read-rbac-object.ts';
+import { MalformedObject, readRevision } from '../../../src/clients/list-pages.ts';
+import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
 
 const reader = createRBACReader({ hasTenants: false });
 const arktos = createRBACReader({ hasTenants: true });

@@ -114,15 +114,6 @@ t.test('D007: a namespace that is deleted and made again comes back without its 
   t.strictSame(visible(index), []);
 });
 
-t.test('repeated and late events bring nothing back', async (t) => {
-  const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]));
-  const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
-  index.put(binding);
-  index.delete({ ...binding, revision: nextRevision() });
-  index.put(binding);
-  t.strictSame(visible(index), []);
-});
-
 t.test('a list after a gap tells the differences, and what is gone', async (t) => {
   const view = clusterRole('view', [GET_NAMESPACES]);
   const bindings = ['alice', 'bob'].map((name) => roleBinding('a', name, 'ClusterRole/view', [user(name)]));
