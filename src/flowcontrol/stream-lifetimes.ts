@@ -8,7 +8,6 @@ import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { UNBOUNDED } from '../lib/semaphore.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import { GuestStreams, type StreamPermit } from './guest-streams.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
@@ -54,7 +53,6 @@ const JITTER = 0.2;
 const RETRY = 0.25;
 /** Of one authenticator at once: requests of clients must find room in the backend. */
 const MAX_RECHECKS = 4;
-const STOPPED = new Error('streams are no longer validated');
 
 export class StreamLifetimes {
   settings: StreamSettings;
@@ -66,6 +64,7 @@ export class StreamLifetimes {
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;
   readonly #guests: GuestStreams;
+  readonly #stopped = new AbortController();
   #timer: Timer | undefined;
 
   constructor(options: StreamLifetimesOptions) {
@@ -77,9 +76,9 @@ export class StreamLifetimes {
       clock: options.clock,
       permits: Number.POSITIVE_INFINITY,
       permitsPerKey: MAX_RECHECKS,
-      queue: UNBOUNDED,
-      queuePerKey: UNBOUNDED,
-      refusal: () => STOPPED,
+      queue: Number.POSITIVE_INFINITY,
+      queuePerKey: Number.POSITIVE_INFINITY,
+      refusal: () => new Error('streams are no longer validated'),
     });
     const { registry } = options;
     this.#guests = new GuestStreams(registry.guests, options.permit);
@@ -105,7 +104,7 @@ export class StreamLifetimes {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#rechecks.refuseAll(STOPPED);
+    this.#stopped.abort();
   }
 
   #begin(stream: OpenStream): void {
@@ -143,7 +142,7 @@ export class StreamLifetimes {
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
       if (credential.lookAt <= now) this.#endDue(credential, now);
-      if (credential.dueAt <= now) this.#enqueue(credential);
+      if (credential.dueAt <= now) void this.#recheck(credential);
     }
     this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
   };
@@ -196,17 +195,13 @@ export class StreamLifetimes {
     credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
   }
 
-  #enqueue(credential: StreamCredential): void {
-    if (credential.checking) return;
-    credential.checking = true;
-    const semaphore = this.#rechecks.of(credential.authenticator);
-    const begin = (): void => void this.#recheck(credential).finally(() => semaphore.release());
-    if (semaphore.tryAcquire()) begin();
-    else semaphore.enqueue({ onAcquired: begin, onRefused() {} }, 0);
-  }
-
   /** Never rejects. */
   async #recheck(credential: StreamCredential): Promise<void> {
+    if (credential.checking) return;
+    credential.checking = true;
+    const { signal } = this.#stopped;
+    const semaphore = this.#rechecks.of(credential.authenticator);
+    if (!(await semaphore.acquire(signal))) return;
     this.#postpone(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
@@ -216,6 +211,7 @@ export class StreamLifetimes {
       this.#unverified(credential, error);
     } finally {
       credential.checking = false;
+      semaphore.release();
     }
   }
 
