@@ -9,7 +9,6 @@ import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import { GuestStreams, type StreamPermit } from './guest-streams.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { Drops } from './ports.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -32,8 +31,8 @@ export interface StreamLifetimesOptions {
    * it cannot be validated now.
    */
   readonly recheck: (credential: StreamCredential) => Promise<void>;
-  /** Whether the policies in force permit a guest's stream. */
-  readonly permit: StreamPermit;
+  /** Whether the policies in force permit a guest's stream. @param now milliseconds since the epoch */
+  readonly permits: (stream: OpenStream, now: number) => boolean;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   readonly logger: Logger;
@@ -41,6 +40,8 @@ export interface StreamLifetimesOptions {
 
 /** All in milliseconds. Between two checks of all streams. */
 const LOOK = 1_000;
+/** Between two looks at what the policies permit to guests: their streams end within five seconds. */
+const POLICIES = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
 /** And after this share of what was left of the credential's life when they began. */
@@ -63,7 +64,7 @@ export class StreamLifetimes {
   #changedAt = Number.NEGATIVE_INFINITY;
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;
-  readonly #guests: GuestStreams;
+  #guestsDueAt = 0;
   readonly #stopped = new AbortController();
   #timer: Timer | undefined;
 
@@ -81,9 +82,7 @@ export class StreamLifetimes {
       refusal: () => new Error('streams are no longer validated'),
     });
     const { registry } = options;
-    this.#guests = new GuestStreams(registry.guests, options.permit);
     registry.onOpen = (stream) => this.#begin(stream);
-    registry.onPoliciesChange = () => this.#guests.policiesChanged();
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
@@ -93,10 +92,8 @@ export class StreamLifetimes {
     this.#drops = drops;
     if (replaced) this.#learned = drops.learned;
     this.#changedAt = this.#options.clock.now();
-    this.#guests.policiesChanged();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
-      credential.lookAt = 0;
       this.#hasten(credential);
     }
   }
@@ -109,7 +106,6 @@ export class StreamLifetimes {
 
   #begin(stream: OpenStream): void {
     const { opener } = stream;
-    opener.lookAt = Math.min(opener.lookAt, this.#endOf(stream));
     if (opener.endings === undefined) {
       this.#watchDrops(opener);
       this.#postpone(opener, this.settings.recheck);
@@ -138,10 +134,10 @@ export class StreamLifetimes {
     const heard = learned !== this.#learned;
     this.#learned = learned;
     if (heard) this.#changedAt = now;
-    this.#guests.look(now);
+    if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
-      if (credential.lookAt <= now) this.#endDue(credential, now);
+      this.#endDue(credential, now);
       if (credential.dueAt <= now) void this.#recheck(credential);
     }
     this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
@@ -160,12 +156,16 @@ export class StreamLifetimes {
   }
 
   #endDue(credential: StreamCredential, now: number): void {
-    credential.lookAt = Number.POSITIVE_INFINITY;
-    for (const stream of credential.streams) {
-      const end = this.#endOf(stream);
-      if (now < end) credential.lookAt = Math.min(credential.lookAt, end);
-      else stream.end(stream.tunnel ? 'max-age' : 'expired');
-    }
+    for (const stream of credential.streams)
+      if (this.#endOf(stream) <= now) stream.end(stream.tunnel ? 'max-age' : 'expired');
+  }
+
+  /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
+  #endForbiddenGuests(now: number): void {
+    this.#guestsDueAt = now + POLICIES;
+    const { registry, permits } = this.#options;
+    for (const stream of registry.guests)
+      if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
   }
 
   /** By the stream's own time, in milliseconds since the epoch. */
