@@ -41,8 +41,8 @@ export interface SharedCache {
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
   /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
-  /** The same, as far as this process knows. */
-  isCurrent(stamp: Stamp): boolean;
+  /** Whether one of its tags was dropped since, as far as this process knows. */
+  isDropped(stamp: Stamp): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
@@ -119,7 +119,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     mark: epochs.mark,
     stamp: epochs.stamp,
     confirm: epochs.confirm,
-    isCurrent: epochs.isCurrent,
+    isDropped: epochs.isDropped,
     async find(key) {
       const names = namesOf(key);
       const values = await store.get(names, MAX_ENTRY_BYTES);

@@ -104,7 +104,7 @@ export function createReviewLimits({
       } finally {
         ended = true;
         rates.spend(key, Math.floor(size / BYTES_OF_A_REVIEW));
-        reserved.resize(0);
+        reserved.release();
         permit.release();
       }
     },
