@@ -11,6 +11,9 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** For what the log says again and again. */
+export const ONCE_A_MINUTE: Rate = { perSecond: 1 / 60, burst: 1 };
+
 export interface RateLimiterOptions extends Rate {
   /**
    * The number of keys is bounded, 10,000 without this: the least recently used one is forgotten and would
