@@ -43,7 +43,8 @@ const MAX_KEYS = 10_000;
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { perSecond, burst, maxKeys = MAX_KEYS, clock } = options;
-  const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
+  // With `max` lru-cache would allocate its arrays for all keys at once.
+  const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
 
   function bucketOf(key: string): Bucket {
     const now = clock.now();
@@ -66,7 +67,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       bucket.tokens -= 1;
       return true;
     },
-    allows: (key) => bucketOf(key).tokens >= 1,
+    allows: (key) => !buckets.has(key) || bucketOf(key).tokens >= 1,
     spend(key, tokens) {
       bucketOf(key).tokens -= tokens;
     },
