@@ -196,7 +196,7 @@ async function openListeners(state: ProcessState, options: AppOptions): Promise<
       settings: loaded.configuration.limits.streams,
       drops: generations.current.drops,
       recheck: (credential) => generations.current.recheck(credential),
-      permit: (stream, now) => generations.current.permit(stream, now),
+      permits: (stream, now) => generations.current.permits(stream, now),
     });
     const listeners = await createListeners(loaded, () => generations.current, runtime, onStep);
     return { listeners, lifetimes };

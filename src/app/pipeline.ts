@@ -8,9 +8,9 @@ import { INSPECTED_BODIES } from '../api/memory-bounds.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
-import type { StreamPermit } from '../flowcontrol/guest-streams.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
+import type { StreamLifetimesOptions } from '../flowcontrol/stream-lifetimes.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
@@ -25,7 +25,7 @@ import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
 import { type AccessSubjects, createAccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import { createReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
-import { permitStream, recheckStreams } from '../pipeline/request/open-stream.ts';
+import { permitsStream, recheckStreams } from '../pipeline/request/open-stream.ts';
 import { createGuestReviewAnswerer } from '../pipeline/self-review/answer-guest-review.ts';
 import { createSelfReviewAnswerer } from '../pipeline/self-review/answer-self-review.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
@@ -40,7 +40,6 @@ import { createAuthentication } from './authenticators.ts';
 import { bodyAdmissions } from './body-admissions.ts';
 import type { Build } from './build.ts';
 import { createDiscovery, type Discovery } from './discovery.ts';
-import { followPolicies } from './guest-streams.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { reviewPathsOf } from './reviewed-writes.ts';
@@ -54,7 +53,7 @@ export interface ConfiguredPipeline {
   /** Validates a credential of open streams again; see `recheckStreams`. */
   recheck(credential: StreamCredential): Promise<void>;
   /** Whether the policies in force permit a guest's stream. */
-  readonly permit: StreamPermit;
+  readonly permits: StreamLifetimesOptions['permits'];
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
@@ -89,7 +88,6 @@ export interface PipelineOptions {
 
 export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
   const { provisioning, policies, responseMemory, streams } = options;
-  if (policies) followPolicies(build, policies, streams);
   const mode = memoizedMode(createTenancyMode(build.loaded.configuration));
   const upstream = createOwnUpstream(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
@@ -127,7 +125,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         inFlight.release();
       }
     },
-    permit: (stream, now) => permitStream(stream, policies, now),
+    permits: (stream, now) => permitsStream(stream, policies, now),
     authentication: credentials.readiness,
     stages,
     explain,

@@ -42,7 +42,7 @@ export interface ServingProcess {
   readonly keep: boolean;
 }
 
-export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permit' | 'clear'>, InForce {
+export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permits' | 'clear'>, InForce {
   readonly serve: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
@@ -75,7 +75,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   return {
     serve: pipeline.serve,
     recheck: pipeline.recheck,
-    permit: pipeline.permit,
+    permits: pipeline.permits,
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),

@@ -7,7 +7,8 @@ import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type Digestible, digestOf } from '../lib/credential-digest.ts';
+import { digestOf } from '../lib/credential-digest.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
@@ -16,8 +17,10 @@ import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
 import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
 import type { IssuerKeys, KeySet } from './ports.ts';
 
-/** Each is some kilobytes large. */
+/** Verified tokens that are cached; each is some kilobytes large. */
 const MAX_REMEMBERED = 2_000;
+/** Milliseconds for which they are cached. */
+const MAX_AGE = 60_000;
 
 export interface JWTAuthenticatorOptions {
   /** No two with the same `issuer.url`. */
@@ -44,7 +47,7 @@ interface Verdict {
 /** @throws Error if an issuer is configured twice, or with no permitted algorithm */
 export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
-  const verdicts = createVerifiedTokens<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
+  const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
   const issuers = new Map<string, Issuer>();
   for (const { configuration, keys } of options.issuers) {
     const { url } = configuration.issuer;
@@ -65,7 +68,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
     const verified = issuer.verify(parts, keys);
     const verdict = { issuer, verified, keys, kid };
-    verdicts.set(credential, verdict, verified.expiresAt);
+    verdicts.set(digestOf(credential), verdict, Math.min(clock.now() + MAX_AGE, verified.expiresAt));
     return verdict;
   }
 
@@ -74,7 +77,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
     async authenticate(credential) {
       if (credential.kind !== 'bearer') return undefined;
-      const known = verdicts.get(credential);
+      const known = verdicts.get(digestOf(credential));
       if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
         return identityOf(known);
       }
@@ -98,39 +101,4 @@ function outcomeOfClaims({
       return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
     throw refusal;
   }
-}
-
-const MAX_AGE = 60_000;
-
-export interface VerifiedTokens<V> {
-  get(token: Digestible): V | undefined;
-  /** @param expiresAt `exp` of the token, in milliseconds since the epoch */
-  set(token: Digestible, value: V, expiresAt: number): void;
-}
-
-export function createVerifiedTokens<V>(options: {
-  readonly maxEntries: number;
-  readonly clock: Clock;
-}): VerifiedTokens<V> {
-  const { maxEntries, clock } = options;
-  const entries = new Map<string, { readonly value: V; readonly until: number }>();
-  return {
-    get(token) {
-      const key = digestOf(token);
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      if (entry.until <= clock.now()) return undefined;
-      entries.set(key, entry);
-      return entry.value;
-    },
-    set(token, value, expiresAt) {
-      entries.set(digestOf(token), {
-        value,
-        until: Math.min(clock.now() + MAX_AGE, expiresAt),
-      });
-      const [eldest] = entries.keys();
-      if (entries.size > maxEntries && eldest !== undefined) entries.delete(eldest);
-    },
-  };
 }

@@ -4,8 +4,10 @@
  * background. Failures are cached for seconds, so that a project that cannot be provisioned delays few
  * requests.
  */
+import { LRUCache } from 'lru-cache';
 import type { Identity } from '../api/identity.ts';
 import type { Clock } from '../lib/clock.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { ProvisioningScope } from './make-plan.ts';
@@ -66,38 +68,35 @@ interface KnownProject {
 export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
   const { provisioningFor, subjects, interval, clock, logger, telemetry } = options;
   const log = createRunLog(logger);
-  const known = new Map<string, KnownProject>();
-  const queue: (() => void)[] = [];
+  const known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
   const underWay = new Set<Promise<void>>();
   const ending = new AbortController();
-  let running = 0;
+  /** By domain: tenants are provisioned in turn. */
+  const runs = new KeyedSemaphore({
+    clock,
+    permits: RUNNING,
+    permitsPerKey: RUNNING,
+    queue: MAX_WAITING,
+    queuePerKey: MAX_WAITING,
+    refusal: () => new Error('too many projects wait'),
+  });
 
-  /** Resolves when a run may start; undefined if the queue is full. */
-  function acquire(): Promise<void> | undefined {
-    if (running < RUNNING) {
-      running += 1;
-      return Promise.resolve();
+  /** Never rejects. */
+  async function runInTurn(one: KnownProject): Promise<void> {
+    const permits = runs.of(one.scope.domain.id);
+    if (!(await permits.acquire(ending.signal).catch(() => false))) return;
+    try {
+      await run(one);
+    } finally {
+      permits.release();
     }
-    if (queue.length >= MAX_WAITING) return undefined;
-    return new Promise((resolve) => queue.push(resolve));
-  }
-
-  function release(): void {
-    const next = queue.shift();
-    if (next === undefined) running -= 1;
-    else next();
   }
 
   function begin(one: KnownProject): void {
-    const place = acquire();
-    if (place === undefined) return;
-    const work = place
-      .then(() => run(one))
-      .finally(() => {
-        release();
-        one.work = undefined;
-        underWay.delete(work);
-      });
+    const work = runInTurn(one).finally(() => {
+      one.work = undefined;
+      underWay.delete(work);
+    });
     one.work = work;
     one.begunAt = clock.now();
     underWay.add(work);
@@ -125,13 +124,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
 
   function remember(key: string, scope: ProvisioningScope): KnownProject {
     const one = known.get(key) ?? unknown(scope);
-    // Moves it to the end: the map is ordered by last use.
-    known.delete(key);
     known.set(key, one);
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_KNOWN) break;
-      known.delete(oldest);
-    }
     return one;
   }
 

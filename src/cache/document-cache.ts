@@ -7,7 +7,6 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
-import { UNBOUNDED } from '../lib/semaphore.ts';
 import { CancellableSingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { DocumentChanges } from './document-changes.ts';
@@ -54,8 +53,8 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
     clock,
     permits: Number.POSITIVE_INFINITY,
     permitsPerKey: running,
-    queue: UNBOUNDED,
-    queuePerKey: { ...UNBOUNDED, requests: waiting },
+    queue: Number.POSITIVE_INFINITY,
+    queuePerKey: waiting,
     refusal: () =>
       new StatusError(
         'TenantRateExceeded',
@@ -68,7 +67,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
    */
   async function limited(queue: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const semaphore = fetches.of(queue);
-    if (!(await semaphore.acquire(0, signal))) throw cancelled(signal);
+    if (!(await semaphore.acquire(signal))) throw cancelled(signal);
     try {
       return await work();
     } finally {

@@ -3,9 +3,11 @@
  * only some time after its definition was written, so nothing is cached for a while after a change: dropping
  * once is not enough.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts';
 import type { Stamp } from './epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
@@ -24,43 +26,35 @@ interface Seen {
 }
 
 const MAX_TAGS = 10_000;
-/** Milliseconds between two messages to other replicas about one tag, however many writes there are. */
-const TELL_INTERVAL = 1_000;
+/** Messages to other replicas about one tag, however many writes there are. */
+const MESSAGES = { perSecond: 1, burst: 1 };
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class DocumentChanges {
   readonly #options: DocumentChangesOptions;
-  readonly #seen = new Map<string, Seen>();
-  /** Tags about which a message was sent within the interval, and whether they have changed again since. */
-  readonly #told = new Map<string, { again: boolean }>();
+  readonly #seen = new LRUCache<string, Seen>({ max: MAX_TAGS });
+  readonly #messages: RateLimiter;
 
   constructor(options: DocumentChangesOptions) {
     this.#options = options;
+    this.#messages = createRateLimiter({ ...MESSAGES, maxKeys: MAX_TAGS, clock: options.clock });
   }
 
   /**
    * The owner's documents may have changed. For `period` they are fetched at each request, since a change may
-   * take effect with a delay. This process knows it at once, other replicas within a second; if the message
-   * fails, they serve their documents until these expire.
+   * take effect with a delay. This process knows it at once, other replicas within a second; their `period`
+   * may end up to a second earlier. If the message fails, they serve their documents until these expire.
    *
    * @param owner undefined if it concerns all owners
    */
   changed(owner: string | undefined): void {
     const tag = owner === undefined ? ALL_DOCUMENTS_TAG : documentsTag(owner);
     this.#note(tag, this.#options.clock.now());
-    const told = this.#told.get(tag);
-    if (told === undefined) this.#tell(tag);
-    else told.again = true;
+    if (this.#messages.take(tag)) this.#publish(tag);
   }
 
-  #tell(tag: string): void {
+  #publish(tag: string): void {
     const { clock, shared, logger } = this.#options;
-    const told = { again: false };
-    this.#told.set(tag, told);
-    clock.after(TELL_INTERVAL, () => {
-      this.#told.delete(tag);
-      if (told.again) this.#tell(tag);
-    });
     const changedAt = this.#seen.get(tag)?.changedAt ?? clock.now();
     shared.drop([tag]).then(
       // A new stamp, so that this process's own drop is no later change.
@@ -105,7 +99,6 @@ export class DocumentChanges {
     const { shared } = this.#options;
     const later = Math.max(changedAt, this.#seen.get(tag)?.changedAt ?? NEVER);
     const seen = { stamp: shared.stamp([tag], shared.mark()), changedAt: later };
-    if (this.#seen.size >= MAX_TAGS) this.#seen.clear();
     this.#seen.set(tag, seen);
     return seen;
   }

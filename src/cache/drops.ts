@@ -3,7 +3,7 @@
  * long-running requests. A watch tells long-running requests about drops, since they are not entries and
  * outlive them.
  */
-import type { Drops, DropWatch } from '../flowcontrol/ports.ts';
+import type { Drops } from '../flowcontrol/ports.ts';
 import {
   endStreamsOfTenantTag,
   endStreamsOfUserTag,
@@ -11,10 +11,9 @@ import {
   tenantTag,
   userTag,
 } from '../lib/drop-tags.ts';
-import type { Stamp } from './epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
-type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isCurrent' | 'confirm' | 'revocations'>;
+type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'revocations'>;
 
 /** By the epochs that invalidate cached entries (`epochs.ts`). */
 export function createDrops(shared: Watched): Drops {
@@ -22,41 +21,20 @@ export function createDrops(shared: Watched): Drops {
     get learned() {
       return shared.revocations;
     },
-    watch: (tags) => new TagWatch(shared, tags),
+    watch(tags) {
+      const stamp = shared.stamp(tags, shared.mark());
+      // That needs a drop between two synchronous calls.
+      if (stamp === undefined) return { dropped: true, confirmDropped: async () => true };
+      return {
+        get dropped() {
+          return shared.isDropped(stamp);
+        },
+        async confirmDropped() {
+          return !(await shared.confirm(stamp)) && shared.isDropped(stamp);
+        },
+      };
+    },
   };
-}
-
-class TagWatch implements DropWatch {
-  readonly #shared: Watched;
-  readonly #tags: readonly string[];
-  #stamp: Stamp | undefined;
-
-  constructor(shared: Watched, tags: readonly string[]) {
-    this.#shared = shared;
-    this.#tags = tags;
-    this.#stamp = this.#stampNow();
-  }
-
-  get dropped(): boolean {
-    return this.#stamp !== undefined && !this.#shared.isCurrent(this.#stamp) && !this.#forgotten(this.#stamp);
-  }
-
-  async confirmDropped(): Promise<boolean> {
-    return this.#stamp !== undefined && !(await this.#shared.confirm(this.#stamp)) && this.dropped;
-  }
-
-  /** There were more drops than are known. Then entries are invalid, and open streams start a new watch. */
-  #forgotten(stamp: Stamp): boolean {
-    const now = this.#stampNow();
-    if (now === undefined || now.generation === stamp.generation) return false;
-    this.#stamp = now;
-    return true;
-  }
-
-  /** Never undefined in practice: that needs a drop between two synchronous calls. */
-  #stampNow(): Stamp | undefined {
-    return this.#shared.stamp(this.#tags, this.#shared.mark());
-  }
 }
 
 /** Exactly one of the two. */

@@ -51,8 +51,8 @@ export interface Epochs {
   restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
   /** Whether nothing was dropped. A promise only if messages may have been lost since Redis was last read. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
-  /** Whether nothing was dropped, as far as this process knows. */
-  isCurrent(stamp: Stamp): boolean;
+  /** Whether one of its tags was dropped since, as far as this process knows. */
+  isDropped(stamp: Stamp): boolean;
   /** Whether nothing was dropped; always reads Redis. False if Redis does not respond. */
   reconfirm(stamp: Stamp): Promise<boolean>;
   /**
@@ -180,7 +180,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       // Without a response the entry stays valid: an outage of Redis does not invalidate entries in memory.
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },
-    isCurrent,
+    isDropped: known.isDropped,
     get revocations() {
       return known.revocations;
     },

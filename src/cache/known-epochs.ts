@@ -36,7 +36,9 @@ export interface KnownEpochs {
   readonly revocations: number;
   /** Whether one of them was learned after `learned` had this value. */
   changedSince(ids: readonly string[], learned: number): boolean;
-  /** Whether no tag of an entry was dropped, as far as this process knows. */
+  /** Whether one of its tags was dropped since, as far as this process knows. */
+  isDropped(stamp: StampedEpochs): boolean;
+  /** Whether an entry is valid: it is not once more tags were dropped than are known. */
   isCurrent(stamp: StampedEpochs): boolean;
   /** Changes if all existing entries are invalidated. */
   readonly generation: number;
@@ -62,14 +64,17 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
     return value;
   }
 
+  const isDropped = ({ tags }: StampedEpochs): boolean => tags.some(({ ids, epoch }) => newest(ids) > epoch);
+
   return {
     get: (id) => known.get(id)?.epoch,
     newest,
+    isDropped,
     isCurrent(stamp) {
       if (stamp.generation !== generation) return false;
       // Epochs change by `learn` alone.
       if (stamp.currentAt === learned) return true;
-      if (stamp.tags.some(({ ids, epoch }) => newest(ids) > epoch)) return false;
+      if (isDropped(stamp)) return false;
       stamp.currentAt = learned;
       return true;
     },

@@ -6,9 +6,9 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Random } from '../lib/random.ts';
 import type { KubernetesIdentity, Sealer, Session, SessionStore } from '../portal/ports.ts';
-import { createMemoryTier } from './memory.ts';
 import { createSealingKey } from './sealing-key.ts';
 import { sessionCodec } from './session-codec.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
@@ -53,7 +53,7 @@ export function createMemorySessions(options: {
   readonly maxSessions: number;
   readonly clock: Clock;
 }): SessionStore {
-  const sessions = createMemoryTier<Session>({ maxEntries: options.maxSessions, clock: options.clock });
+  const sessions = createExpiringCache<Session>({ maxEntries: options.maxSessions, clock: options.clock });
   return {
     async save(id, session) {
       sessions.set(digestOf(id), session, session.expiresAt);

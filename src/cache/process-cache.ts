@@ -25,7 +25,7 @@ export function createProcessCache({
       return { tags: stamped, generation: known.generation, gaps: 0 };
     },
     confirm: known.isCurrent,
-    isCurrent: known.isCurrent,
+    isDropped: known.isDropped,
     find: async () => undefined,
     save: async () => false,
     acquireFlightLease: async () => 'unavailable',

@@ -6,6 +6,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { createRateLimiter, ONCE_A_MINUTE } from '../lib/rate-limiter.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { LeaseAttempt } from './distributed-single-flight.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
@@ -15,7 +16,6 @@ import type { LeaseStore, SharedStore } from './shared-store.ts';
 
 /** A larger entry is not written; hundreds of groups fit. */
 const MAX_ENTRY_BYTES = 65_536;
-const WARN_INTERVAL = 60_000;
 /** Milliseconds; no request to a backend takes longer. */
 const FLIGHT_LEASE_TTL = 10_000;
 
@@ -41,8 +41,8 @@ export interface SharedCache {
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
   /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
-  /** The same, as far as this process knows. */
-  isCurrent(stamp: Stamp): boolean;
+  /** Whether one of its tags was dropped since, as far as this process knows. */
+  isDropped(stamp: Stamp): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
@@ -84,7 +84,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
-  let quietUntil = 0;
+  const warnings = createRateLimiter({ ...ONCE_A_MINUTE, clock });
   const epochs = createEpochs({ store, keys, keyPrefix, longestLife, clock });
 
   const namesOf = ({ cache, digest, configurationDigest }: EntryKey): string[] =>
@@ -109,17 +109,14 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
 
   /** An attacker who can write to Redis must not be able to fill the log. */
   function warnOfRefusal(cache: string): void {
-    const now = clock.now();
-    if (now < quietUntil) return;
-    quietUntil = now + WARN_INTERVAL;
-    logger.warn({ cache }, 'an entry in Redis does not open and counts as absent');
+    if (warnings.take(cache)) logger.warn({ cache }, 'an entry in Redis does not open and counts as absent');
   }
 
   return {
     mark: epochs.mark,
     stamp: epochs.stamp,
     confirm: epochs.confirm,
-    isCurrent: epochs.isCurrent,
+    isDropped: epochs.isDropped,
     async find(key) {
       const names = namesOf(key);
       const values = await store.get(names, MAX_ENTRY_BYTES);

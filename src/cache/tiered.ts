@@ -7,6 +7,7 @@ import type { ForgettingCredentialCache, Validated } from '../authentication/por
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/credential-digest.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
@@ -14,7 +15,6 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { distributedSingleFlight } from './distributed-single-flight.ts';
 import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
 import type { Stamp } from './epochs.ts';
-import { createMemoryTier } from './memory.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
 
 /** Concurrent refreshes: clients that wait must find capacity in the backend. */
@@ -36,8 +36,8 @@ type Load<V> = (reason: 'miss' | 'refresh') => Promise<Validated<V>>;
 
 export function createCredentialCache<V>(options: CredentialCacheOptions<V>): ClearableCredentialCache<V> {
   const { shared, clock, codec, telemetry, maxEntries } = options;
-  const memory = createMemoryTier<Entry<V>>({ maxEntries, clock });
-  const bad = createMemoryTier<true>({ maxEntries, clock });
+  const memory = createExpiringCache<Entry<V>>({ maxEntries, clock });
+  const bad = createExpiringCache<true>({ maxEntries, clock });
   const flight = new SingleFlight<V | undefined>();
   const refreshing = new Set<string>();
   let generation = 0;

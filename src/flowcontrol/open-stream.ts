@@ -59,8 +59,6 @@ export class StreamCredential {
   readonly list = new ListNode();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
-  /** None of its streams ends before, by its own time. */
-  lookAt = Number.POSITIVE_INFINITY;
   checking = false;
   /** Since when it could not be validated; undefined while it can. */
   unverifiedSince: number | undefined;

@@ -51,8 +51,8 @@ export class ResponseMemory extends ByteBudget {
   }
 
   #reserve(tenant: string, bytes: number): () => void {
-    const release = this.reserve(tenant, bytes);
-    if (release !== undefined) return release;
+    const reservation = this.reservation(tenant);
+    if (reservation.resize(bytes)) return reservation.release;
     if (bytes > this.#perTenant)
       throw new StatusError(
         'ListTooLarge',

@@ -7,10 +7,9 @@ import { StatusError } from '../errors/status-error.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
+import { createRateLimiter, type Rate } from '../lib/rate-limiter.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Rate } from '../lib/token-bucket.ts';
-import { createTokenBuckets } from './rate-limits.ts';
 
 export interface ReviewLimitsOptions {
   readonly perSource: Rate;
@@ -31,7 +30,6 @@ export interface ReviewLimits {
   enter<T>(source: string, work: (admitted: AdmittedReview) => Promise<T>): Promise<T>;
 }
 
-const MAX_SOURCES = 10_000;
 const SOURCES_AT_ONCE = 8;
 const MEBIBYTE = 1024 * 1024;
 /** A source has room for the largest body. */
@@ -40,7 +38,6 @@ const SOURCE_BYTES = 12 * MEBIBYTE;
 export const REVIEWS_BYTES = SOURCES_AT_ONCE * SOURCE_BYTES;
 /** A larger body counts as several reviews. */
 const BYTES_OF_A_REVIEW = 4 * 1024;
-const QUEUE_BYTES = Number.POSITIVE_INFINITY;
 /** Milliseconds. API servers wait five seconds for a verdict. */
 const QUEUE_TIMEOUT = 2_000;
 
@@ -50,12 +47,12 @@ export function createReviewLimits({
   clock,
   telemetry,
 }: ReviewLimitsOptions): ReviewLimits {
-  const buckets = createTokenBuckets({ ...perSource, maxKeys: MAX_SOURCES, clock });
+  const rates = createRateLimiter({ ...perSource, clock });
   const memory = new ByteBudget({ total: REVIEWS_BYTES, perKey: SOURCE_BYTES });
   const queues = {
     clock,
-    queue: { requests: concurrent * SOURCES_AT_ONCE, bytes: QUEUE_BYTES },
-    queuePerKey: { requests: concurrent, bytes: QUEUE_BYTES },
+    queue: concurrent * SOURCES_AT_ONCE,
+    queuePerKey: concurrent,
     queueTimeout: QUEUE_TIMEOUT,
     refusal,
   };
@@ -77,7 +74,7 @@ export function createReviewLimits({
 
   async function inTurn<T>(key: string, judge: () => T): Promise<T> {
     const turn = turns.of(key);
-    if (!turn.tryAcquire()) await turn.acquire(0);
+    if (!turn.tryAcquire()) await turn.acquire();
     try {
       return judge();
     } finally {
@@ -89,9 +86,9 @@ export function createReviewLimits({
   return {
     async enter(source, work) {
       const key = sourceKey(source);
-      if (!buckets.take(key)) throw refusal();
+      if (!rates.take(key)) throw refusal();
       const permit = permits.of(key);
-      if (!permit.tryAcquire()) await permit.acquire(0);
+      if (!permit.tryAcquire()) await permit.acquire();
       const reserved = memory.reservation(key);
       let size = 0;
       let ended = false;
@@ -106,8 +103,8 @@ export function createReviewLimits({
         });
       } finally {
         ended = true;
-        buckets.spend(key, Math.floor(size / BYTES_OF_A_REVIEW));
-        reserved.resize(0);
+        rates.spend(key, Math.floor(size / BYTES_OF_A_REVIEW));
+        reserved.release();
         permit.release();
       }
     },

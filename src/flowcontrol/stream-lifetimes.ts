@@ -8,9 +8,7 @@ import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { UNBOUNDED } from '../lib/semaphore.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import { GuestStreams, type StreamPermit } from './guest-streams.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { Drops } from './ports.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -33,8 +31,8 @@ export interface StreamLifetimesOptions {
    * it cannot be validated now.
    */
   readonly recheck: (credential: StreamCredential) => Promise<void>;
-  /** Whether the policies in force permit a guest's stream. */
-  readonly permit: StreamPermit;
+  /** Whether the policies in force permit a guest's stream. @param now milliseconds since the epoch */
+  readonly permits: (stream: OpenStream, now: number) => boolean;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   readonly logger: Logger;
@@ -42,6 +40,8 @@ export interface StreamLifetimesOptions {
 
 /** All in milliseconds. Between two checks of all streams. */
 const LOOK = 1_000;
+/** Between two looks at what the policies permit to guests: their streams end within five seconds. */
+const POLICIES = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
 /** And after this share of what was left of the credential's life when they began. */
@@ -54,7 +54,6 @@ const JITTER = 0.2;
 const RETRY = 0.25;
 /** Of one authenticator at once: requests of clients must find room in the backend. */
 const MAX_RECHECKS = 4;
-const STOPPED = new Error('streams are no longer validated');
 
 export class StreamLifetimes {
   settings: StreamSettings;
@@ -65,7 +64,8 @@ export class StreamLifetimes {
   #changedAt = Number.NEGATIVE_INFINITY;
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;
-  readonly #guests: GuestStreams;
+  #guestsDueAt = 0;
+  readonly #stopped = new AbortController();
   #timer: Timer | undefined;
 
   constructor(options: StreamLifetimesOptions) {
@@ -77,14 +77,12 @@ export class StreamLifetimes {
       clock: options.clock,
       permits: Number.POSITIVE_INFINITY,
       permitsPerKey: MAX_RECHECKS,
-      queue: UNBOUNDED,
-      queuePerKey: UNBOUNDED,
-      refusal: () => STOPPED,
+      queue: Number.POSITIVE_INFINITY,
+      queuePerKey: Number.POSITIVE_INFINITY,
+      refusal: () => new Error('streams are no longer validated'),
     });
     const { registry } = options;
-    this.#guests = new GuestStreams(registry.guests, options.permit);
     registry.onOpen = (stream) => this.#begin(stream);
-    registry.onPoliciesChange = () => this.#guests.policiesChanged();
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
@@ -94,10 +92,8 @@ export class StreamLifetimes {
     this.#drops = drops;
     if (replaced) this.#learned = drops.learned;
     this.#changedAt = this.#options.clock.now();
-    this.#guests.policiesChanged();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
-      credential.lookAt = 0;
       this.#hasten(credential);
     }
   }
@@ -105,12 +101,11 @@ export class StreamLifetimes {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#rechecks.refuseAll(STOPPED);
+    this.#stopped.abort();
   }
 
   #begin(stream: OpenStream): void {
     const { opener } = stream;
-    opener.lookAt = Math.min(opener.lookAt, this.#endOf(stream));
     if (opener.endings === undefined) {
       this.#watchDrops(opener);
       this.#postpone(opener, this.settings.recheck);
@@ -139,11 +134,11 @@ export class StreamLifetimes {
     const heard = learned !== this.#learned;
     this.#learned = learned;
     if (heard) this.#changedAt = now;
-    this.#guests.look(now);
+    if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
-      if (credential.lookAt <= now) this.#endDue(credential, now);
-      if (credential.dueAt <= now) this.#enqueue(credential);
+      this.#endDue(credential, now);
+      if (credential.dueAt <= now) void this.#recheck(credential);
     }
     this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
   };
@@ -161,12 +156,16 @@ export class StreamLifetimes {
   }
 
   #endDue(credential: StreamCredential, now: number): void {
-    credential.lookAt = Number.POSITIVE_INFINITY;
-    for (const stream of credential.streams) {
-      const end = this.#endOf(stream);
-      if (now < end) credential.lookAt = Math.min(credential.lookAt, end);
-      else stream.end(stream.tunnel ? 'max-age' : 'expired');
-    }
+    for (const stream of credential.streams)
+      if (this.#endOf(stream) <= now) stream.end(stream.tunnel ? 'max-age' : 'expired');
+  }
+
+  /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
+  #endForbiddenGuests(now: number): void {
+    this.#guestsDueAt = now + POLICIES;
+    const { registry, permits } = this.#options;
+    for (const stream of registry.guests)
+      if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
   }
 
   /** By the stream's own time, in milliseconds since the epoch. */
@@ -196,17 +195,13 @@ export class StreamLifetimes {
     credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
   }
 
-  #enqueue(credential: StreamCredential): void {
-    if (credential.checking) return;
-    credential.checking = true;
-    const semaphore = this.#rechecks.of(credential.authenticator);
-    const begin = (): void => void this.#recheck(credential).finally(() => semaphore.release());
-    if (semaphore.tryAcquire()) begin();
-    else semaphore.enqueue({ onAcquired: begin, onRefused() {} }, 0);
-  }
-
   /** Never rejects. */
   async #recheck(credential: StreamCredential): Promise<void> {
+    if (credential.checking) return;
+    credential.checking = true;
+    const { signal } = this.#stopped;
+    const semaphore = this.#rechecks.of(credential.authenticator);
+    if (!(await semaphore.acquire(signal))) return;
     this.#postpone(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
@@ -216,6 +211,7 @@ export class StreamLifetimes {
       this.#unverified(credential, error);
     } finally {
       credential.checking = false;
+      semaphore.release();
     }
   }
 

@@ -35,8 +35,6 @@ export class StreamRegistry {
   limits: StreamLimits;
   /** Called with each that is opened. */
   onOpen: (stream: OpenStream) => void = () => {};
-  /** Called when other policies are in force. */
-  onPoliciesChange: () => void = () => {};
   readonly #options: StreamRegistryOptions;
   readonly #credentials = new Map<string, StreamCredential>();
   /** By tenant and name. */

@@ -8,11 +8,9 @@ import type { UnknownCredentialGate } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
-import { UNBOUNDED } from '../lib/semaphore.ts';
+import { createRateLimiter, type Rate } from '../lib/rate-limiter.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Rate } from '../lib/token-bucket.ts';
-import { createTokenBuckets } from './rate-limits.ts';
 
 export interface UnknownCredentialGateOptions {
   readonly perSource: Rate;
@@ -22,21 +20,19 @@ export interface UnknownCredentialGateOptions {
   readonly queue: number;
   /** The longest wait, in milliseconds. */
   readonly queueTimeout: number;
-  /** The number of source addresses whose rate is known. */
-  readonly maxSources?: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
 export function createUnknownCredentialGate(options: UnknownCredentialGateOptions): UnknownCredentialGate {
   const { perSource, concurrent, queueTimeout, clock, telemetry } = options;
-  const buckets = createTokenBuckets({ ...perSource, maxKeys: options.maxSources ?? 10_000, clock });
+  const rates = createRateLimiter({ ...perSource, clock });
   const validations = new KeyedSemaphore({
     clock,
     permits: concurrent,
     permitsPerKey: Number.POSITIVE_INFINITY,
-    queue: { ...UNBOUNDED, requests: options.queue },
-    queuePerKey: UNBOUNDED,
+    queue: options.queue,
+    queuePerKey: options.queue,
     queueTimeout,
     refusal: () => refusal('total'),
   });
@@ -51,9 +47,9 @@ export function createUnknownCredentialGate(options: UnknownCredentialGateOption
   return {
     async enter(source, work) {
       const key = sourceKey(source);
-      if (!buckets.take(key)) throw refusal('source');
+      if (!rates.take(key)) throw refusal('source');
       const semaphore = validations.of(key);
-      if (!semaphore.tryAcquire()) await semaphore.acquire(0);
+      if (!semaphore.tryAcquire()) await semaphore.acquire();
       try {
         return await work();
       } finally {

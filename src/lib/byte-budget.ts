@@ -9,8 +9,10 @@ export interface ByteBudgetOptions {
 
 /** Memory of one holder, which grows and shrinks. */
 export interface Reservation {
+  readonly bytes: number;
   /** @returns false if there is no room for more: then nothing has changed; never for less */
   resize(bytes: number): boolean;
+  release(): void;
 }
 
 export class ByteBudget {
@@ -22,43 +24,21 @@ export class ByteBudget {
     this.#options = options;
   }
 
-  /** @returns whether there was room; then the caller releases the bytes */
-  tryReserve(key: string, bytes: number): boolean {
-    const { total, perKey } = this.#options;
-    const ofKey = (this.#keys.get(key) ?? 0) + bytes;
-    if (ofKey > perKey || this.#reserved + bytes > total) return false;
-    this.#set(key, ofKey);
-    this.#reserved += bytes;
-    return true;
-  }
-
-  /** @returns releases the bytes, idempotent; undefined if there is no room */
-  reserve(key: string, bytes: number): (() => void) | undefined {
-    if (!this.tryReserve(key, bytes)) return undefined;
-    let released = false;
-    return () => {
-      if (released) return;
-      released = true;
-      this.release(key, bytes);
-    };
-  }
-
   /** Nothing is reserved yet. */
   reservation(key: string): Reservation {
     let held = 0;
-    return {
-      resize: (bytes) => {
-        if (bytes > held && !this.tryReserve(key, bytes - held)) return false;
-        if (bytes < held) this.release(key, held - bytes);
-        held = bytes;
-        return true;
-      },
+    const resize = (bytes: number): boolean => {
+      if (!this.#add(key, bytes - held)) return false;
+      held = bytes;
+      return true;
     };
-  }
-
-  release(key: string, bytes: number): void {
-    this.#set(key, (this.#keys.get(key) ?? 0) - bytes);
-    this.#reserved -= bytes;
+    return {
+      get bytes() {
+        return held;
+      },
+      resize,
+      release: () => void resize(0),
+    };
   }
 
   /** In bytes. */
@@ -66,9 +46,14 @@ export class ByteBudget {
     return this.#reserved;
   }
 
-  #set(key: string, bytes: number): void {
-    if (bytes > 0) this.#keys.set(key, bytes);
+  #add(key: string, bytes: number): boolean {
+    const { total, perKey } = this.#options;
+    const ofKey = (this.#keys.get(key) ?? 0) + bytes;
+    if (bytes > 0 && (ofKey > perKey || this.#reserved + bytes > total)) return false;
+    this.#reserved += bytes;
+    if (ofKey > 0) this.#keys.set(key, ofKey);
     else this.#keys.delete(key);
+    return true;
   }
 }
 

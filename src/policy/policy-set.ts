@@ -9,7 +9,6 @@ import type { Entry, Permit, Policies, PolicyAttributes } from './ports.ts';
 const EVERY = '*';
 
 /** The policies in force, without news of changes. */
-export type PolicySet = Omit<Policies, 'onChange'>;
 
 /** Those of one tenant among the subjects of a policy. */
 interface Subjects {
@@ -32,7 +31,7 @@ interface Candidate {
 type Candidates = ReadonlyMap<string, ReadonlyMap<string, readonly Candidate[]>>;
 
 /** @param policies by form and name, as `resolve.ts` orders them */
-export function createPolicySet(policies: readonly Policy[]): PolicySet {
+export function createPolicySet(policies: readonly Policy[]): Policies {
   const candidates = candidatesOf(policies);
 
   function* admitting(entry: Entry, now: number): Generator<Candidate> {

@@ -99,7 +99,6 @@ export class PolicyUpdates {
     this.#tellOfConfiguration(resolved.statuses);
     const previous = this.#snapshot;
     this.#snapshot = { ...resolved, facts, forms };
-    // Each replacement lets all open streams of guests be checked.
     const arePoliciesSame = isDeepStrictEqual(resolved.policies, previous?.policies);
     if (!arePoliciesSame) inForce.replace(createPolicySet(resolved.policies));
     if (!arePoliciesSame || previous === undefined || !isSame(this.#snapshot, previous))

@@ -44,8 +44,6 @@ export interface Policies {
   permits(entry: Entry, attributes: PolicyAttributes, now: number): Permit | undefined;
   /** The policies that let the user into the tenant, whatever they allow there; by form and name. */
   admitting(entry: Entry, now: number): readonly PolicyReference[];
-  /** Called after each change of the policies in force. @returns ends the calls */
-  onChange(callback: () => void): () => void;
 }
 
 /** A tenant of the cluster. */

@@ -7,12 +7,18 @@ import { TENANT_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
-import type { QueueBounds, Semaphore, SemaphoreOptions } from '../lib/semaphore.ts';
+import { KeyedSemaphore, type Semaphore, type SemaphoreOptions } from '../lib/keyed-semaphore.ts';
+import { createRateLimiter } from '../lib/rate-limiter.ts';
 import { sourceKey } from '../lib/source-key.ts';
-import { stonegateQueueFull, tenantQueueFull, timedOut, tooMany, unavailable } from './failure.ts';
+import {
+  stonegateQueueFull,
+  tenantOverRate,
+  tenantQueueFull,
+  timedOut,
+  tooMany,
+  unavailable,
+} from './failure.ts';
 import type { ReviewedWrites } from './reviewed-writes.ts';
-import { type Limiter, WritePermits } from './write-permits.ts';
 
 /**
  * Connections for requests that end by themselves, well below what an API server serves at once (600 by
@@ -22,68 +28,78 @@ import { type Limiter, WritePermits } from './write-permits.ts';
 export const MAX_CONNECTIONS = 256;
 /** The other connections are always for other tenants. */
 const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
-/** Of all users of a tenant who have entered others, out of the tenant's. */
+/** Of all users of a tenant who have entered others, beside the tenant's. */
 const CONNECTIONS_OF_GUESTS = CONNECTIONS_PER_TENANT / 4;
 /** For probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
 
 /**
- * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are
- * ordinary, thousands are not.
+ * Connections that the requests of one tenant cause to be closed: a new connection costs the API server a
+ * TLS handshake. A few are ordinary, thousands are not.
  */
-const CLOSED_CONNECTIONS = { burst: 64, perSecond: 20 };
+const CLOSED_CONNECTIONS = { burst: 128, perSecond: 20 };
 /**
  * Long-running requests that a tenant begins: each may need a connection of its own. All watches that a
  * tenant may have by default are opened again at once after a restart.
  */
 const LONG_RUNNING = { burst: 5_000, perSecond: 50 };
 
+/** Bounds what waits of one tenant. */
+export interface TenantQueue {
+  readonly requests: number;
+  /** In memory. */
+  readonly bytes: number;
+}
+
 export interface AccountLimitsOptions {
   readonly clock: Clock;
   /** Milliseconds that a request waits. */
   readonly queueTimeout: number;
-  readonly tenantQueue: QueueBounds;
+  readonly tenantQueue: TenantQueue;
   /** Validations of unknown credentials under way at once. */
   readonly sources: number;
-  /** Shared with other connections to the same API server; absent if there is no limit for writes. */
+  /** Shared with other connections to the same API server. */
   readonly reviewedWrites?: ReviewedWrites | undefined;
 }
 
 export interface AccountLimits {
+  /** @returns the size of a waiting request with so many bytes: no more than `tenantQueue.requests` fit */
+  queuedSize(bytes: number): number;
+  /** The account's connections for requests that end by themselves or are upgraded. */
+  connectionsOf(account: Account): Semaphore;
   /**
-   * For a request that ends by itself or is upgraded. A permit is held as long as the request has a
-   * connection; with `reviewedWrites` some writes need a second one.
+   * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
+   *   long-running requests
    */
-  limiterOf(account: Account, method: string, target: string): Limiter;
-  /**
-   * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
-   * limit.
-   */
-  longRunningLimiterOf(account: Account): Semaphore | undefined;
+  admit(account: Account, isLongRunning: boolean): void;
+  /** A request of the account caused its connection to be closed. */
+  closed(account: Account): void;
+  /** Absent if there is no limit for writes. */
+  readonly reviewedWrites: ReviewedWrites | undefined;
   /** Refuses all waiting requests. */
   destroy(): void;
 }
 
 const STONEGATE = 'stonegate';
+/** Follows the tenant's name in the key of its guests; no name contains a space. */
+const GUESTS = ' guests';
 
 export function createAccountLimits(options: AccountLimitsOptions): AccountLimits {
   const { clock, queueTimeout, tenantQueue } = options;
   const sourceConnections = Math.min(options.sources, MAX_RESERVED_FOR_SOURCES);
-  const { requests, bytes } = tenantQueue;
   const common = {
     clock,
     queueTimeout,
-    queuePerKey: tenantQueue,
-    queue: { requests: TENANT_QUEUES * requests, bytes: TENANT_QUEUES * bytes },
-    delayedRelease: CLOSED_CONNECTIONS,
+    queuePerKey: tenantQueue.bytes,
+    queue: TENANT_QUEUES * tenantQueue.bytes,
   };
   const connections = {
     tenant: new KeyedSemaphore({
       ...common,
       permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
       permitsPerKey: CONNECTIONS_PER_TENANT,
-      refusal: refuseWith(tenantQueueFull),
+      refusal: refuseWith((key) => tenantQueueFull(key.replace(GUESTS, ''))),
     }),
     source: new KeyedSemaphore({
       ...common,
@@ -100,39 +116,39 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       refusal: refuseWith(stonegateQueueFull),
     }),
   };
-  const longRunning = new KeyedSemaphore({
-    ...common,
-    permits: Number.POSITIVE_INFINITY,
-    // A permit is held for a moment only; `delayedRelease` is the limit.
-    permitsPerKey: 1,
-    delayedRelease: LONG_RUNNING,
-    refusal: refuseWith(tenantQueueFull),
-  });
+  const closedConnections = createRateLimiter({ ...CLOSED_CONNECTIONS, clock });
+  const longRunning = createRateLimiter({ ...LONG_RUNNING, clock });
 
-  function connectionsOf(account: Account): Semaphore {
-    switch (account.kind) {
-      case 'tenant':
-        return account.guests
-          ? connections.tenant.of(account.tenant).part(CONNECTIONS_OF_GUESTS)
-          : connections.tenant.of(account.tenant);
-      case 'source':
-        return connections.source.of(sourceKey(account.address));
-      case 'stonegate':
-        return connections.stonegate.of(STONEGATE);
-    }
-  }
+  const minimumSize = Math.floor(tenantQueue.bytes / tenantQueue.requests);
 
   return {
-    limiterOf(account, method, target) {
-      const review = options.reviewedWrites?.permitsOf(account, method, target);
-      const connection = connectionsOf(account);
-      return review === undefined ? connection : new WritePermits(review, connection);
+    queuedSize: (bytes) => Math.max(bytes, minimumSize),
+    connectionsOf(account) {
+      switch (account.kind) {
+        case 'tenant':
+          return account.guests
+            ? connections.tenant.of(account.tenant + GUESTS, CONNECTIONS_OF_GUESTS)
+            : connections.tenant.of(account.tenant);
+        case 'source':
+          return connections.source.of(sourceKey(account.address));
+        case 'stonegate':
+          return connections.stonegate.of(STONEGATE);
+      }
     },
-    longRunningLimiterOf: (account) =>
-      account.kind === 'tenant' ? longRunning.of(account.tenant) : undefined,
+    admit(account, isLongRunning) {
+      if (account.kind !== 'tenant') return;
+      const { tenant } = account;
+      if (!closedConnections.allows(tenant)) throw tenantOverRate(tenant, 'has cancelled too many requests');
+      if (isLongRunning && !longRunning.take(tenant))
+        throw tenantOverRate(tenant, 'begins too many watches, followed logs and connections');
+    },
+    closed(account) {
+      if (account.kind === 'tenant') closedConnections.spend(account.tenant, 1);
+    },
+    reviewedWrites: options.reviewedWrites,
     destroy() {
       const gone = unavailable('the connections are being given up');
-      for (const semaphore of [...Object.values(connections), longRunning]) semaphore.refuseAll(gone);
+      for (const semaphore of Object.values(connections)) semaphore.refuseAll(gone);
     },
   };
 }

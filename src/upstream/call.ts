@@ -6,7 +6,6 @@
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlight } from '../lib/in-flight.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
-import type { QueuedWaiter } from '../lib/waiter.ts';
 import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
 import {
   type Attempt,
@@ -62,12 +61,12 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     else this.acquire();
   }
 
-  protected onWaiting(wait: QueuedWaiter): void {
+  protected onWaiting(wait: { cancel(): void }): void {
     this.#startedAt = this.#context.clock.now();
     this.#state = { phase: 'waiting', wait };
   }
 
-  onRefused(error: Error): void {
+  protected onRefused(error: unknown): void {
     this.#fail(error);
   }
 

@@ -41,11 +41,13 @@ export function tooMany(what: string): string {
   return `Too many requests, please try again later: ${what}`;
 }
 
+/** @param does of the tenant */
+export function tenantOverRate(tenant: string, does: string): StatusError {
+  return new StatusError('TenantRateExceeded', tooMany(`the tenant ${JSON.stringify(tenant)} ${does}`));
+}
+
 export function tenantQueueFull(tenant: string): StatusError {
-  return new StatusError(
-    'TenantRateExceeded',
-    tooMany(`the tenant ${JSON.stringify(tenant)} has too many requests waiting for the API server`),
-  );
+  return tenantOverRate(tenant, 'has too many requests waiting for the API server');
 }
 
 export function stonegateQueueFull(): StatusError {

@@ -5,7 +5,7 @@
 import { MAX_READ_RESPONSE, READ_RESPONSES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
+import { ByteBudget, type Reservation, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
@@ -27,7 +27,7 @@ export function createFetcher(context: CallContext): UpstreamFetcher {
       const cancellation = fromAbortSignal(signal);
       // Short, and most of it reviews, which change nothing.
       const sending = { framing: body?.length ?? ('none' as const), body, cancellation, discardable: true };
-      const whole = new WholeResponse(request.account, memory, signal);
+      const whole = new WholeResponse(request.account, signal);
       try {
         await callUpstream(context, request, sending, whole);
         return whole.response;
@@ -40,17 +40,16 @@ export function createFetcher(context: CallContext): UpstreamFetcher {
 
 class WholeResponse implements ResponseSink {
   readonly #account: Account;
-  readonly #memory: ByteBudget;
+  readonly #memory: Reservation;
   readonly #signal: AbortSignal;
   readonly #chunks: Buffer[] = [];
-  #bytes = 0;
   #status = 0;
   #headers: HeaderField[] = [];
   #fault: StatusError | undefined;
 
-  constructor(account: Account, memory: ByteBudget, signal: AbortSignal) {
+  constructor(account: Account, signal: AbortSignal) {
     this.#account = account;
-    this.#memory = memory;
+    this.#memory = memory.reservation(budgetKeyOf(account));
     this.#signal = signal;
   }
 
@@ -59,7 +58,7 @@ class WholeResponse implements ResponseSink {
   }
 
   release(): void {
-    this.#memory.release(budgetKeyOf(this.#account), this.#bytes);
+    this.#memory.release();
   }
 
   head(status: number, received: HeaderField[]): void {
@@ -68,13 +67,11 @@ class WholeResponse implements ResponseSink {
   }
 
   data(chunk: BorrowedChunk): void {
-    const { length } = chunk;
-    if (this.#bytes + length > MAX_READ_RESPONSE)
+    const bytes = this.#memory.bytes + chunk.length;
+    if (bytes > MAX_READ_RESPONSE)
       this.#fault = unavailable(new TooLarge(`the response is over ${MAX_READ_RESPONSE} bytes`));
-    else if (!this.#memory.tryReserve(budgetKeyOf(this.#account), length))
-      this.#fault = noMemory(this.#account);
+    else if (!this.#memory.resize(bytes)) this.#fault = noMemory(this.#account);
     if (this.#fault !== undefined) throw this.#fault;
-    this.#bytes += length;
     this.#chunks.push(chunk.copy());
   }
 

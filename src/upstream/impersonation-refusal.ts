@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../lib/rate-limiter.ts';
 
 export interface ImpersonationRefusal {
   /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */
@@ -22,7 +23,6 @@ export const REFUSAL_PAUSE = 200;
 
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
 const MAX_REFUSAL_BYTES = 4096;
-const LOG_INTERVAL = 60_000;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
 /**
  * From the beginning, since no user's text can stand before it. The object's name may be mangled by the
@@ -41,11 +41,12 @@ export interface ImpersonationRefusalsOptions {
 
 export class ImpersonationRefusals {
   readonly #options: ImpersonationRefusalsOptions;
-  /** Until when the log says no more of a resource, in milliseconds since the epoch. */
-  readonly #quietUntil = new Map<string, number>();
+  /** By resource. */
+  readonly #messages: RateLimiter;
 
   constructor(options: ImpersonationRefusalsOptions) {
     this.#options = options;
+    this.#messages = createRateLimiter({ ...ONCE_A_MINUTE, clock: options.clock });
   }
 
   /**
@@ -72,12 +73,8 @@ export class ImpersonationRefusals {
    * @returns the client's response
    */
   report(refusal: ImpersonationRefusal): StatusError {
-    const { clock, logger } = this.#options;
-    const now = clock.now();
-    if (now >= (this.#quietUntil.get(refusal.resource) ?? 0)) {
-      this.#quietUntil.set(refusal.resource, now + LOG_INTERVAL);
-      logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
-    }
+    if (this.#messages.take(refusal.resource))
+      this.#options.logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
     return new StatusError(
       'UpstreamRefusedCredential',
       "the API server does not let Stonegate act for its users at the moment; if that lasts, only Stonegate's operator can mend it",

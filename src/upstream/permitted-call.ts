@@ -1,24 +1,22 @@
 /**
- * The permits of one call: a long-running request needs one to begin, a short one or an upgrade one as long
- * as it has a connection.
+ * The permits of one call: a short request or an upgrade needs one as long as it has a connection, and a
+ * write that the admission webhook reviews a second one until the API server responds.
  */
-import type { QueuedWaiter, Waiter } from '../lib/waiter.ts';
+import type { Semaphore } from '../lib/keyed-semaphore.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { type CallRequest, heldBytes, type Sending } from './call-request.ts';
-import type { Limiter } from './write-permits.ts';
+import type { ReviewedWrite } from './reviewed-writes.ts';
 
 /** A base class, since each object counts in a request that waits for nothing. */
-export abstract class PermittedCall implements Waiter {
+export abstract class PermittedCall {
   protected readonly request: CallRequest;
   protected readonly sending: Sending;
   /** Whether it has a permit as long as it has a connection; then its time is limited, too. */
   protected readonly isShort: boolean;
   readonly #limits: AccountLimits;
-  /** Whose permit was asked for last, and for what. */
-  #limiter: Limiter | undefined;
-  #isToBegin = false;
-  /** Of a connection. */
-  #hasPermit = false;
+  /** Both undefined without a permit. */
+  #connections: Semaphore | undefined;
+  #reviewed: ReviewedWrite | undefined;
 
   constructor(request: CallRequest, sending: Sending, limits: AccountLimits) {
     this.request = request;
@@ -27,58 +25,68 @@ export abstract class PermittedCall implements Waiter {
     this.isShort = request.longRunning !== true || sending.upgrade !== undefined;
   }
 
-  protected abstract onWaiting(wait: QueuedWaiter): void;
+  protected abstract onWaiting(wait: { cancel(): void }): void;
 
   protected abstract onPermitted(): void;
 
-  abstract onRefused(error: Error): void;
+  protected abstract onRefused(error: unknown): void;
 
   /** Ends with `onPermitted` or `onRefused`, unless the wait is cancelled. */
   protected acquire(): void {
-    const { account, longRunning } = this.request;
-    const openings = longRunning ? this.#limits.longRunningLimiterOf(account) : undefined;
-    if (openings === undefined) this.#acquireConnection();
-    else this.#acquire(openings, true);
-  }
-
-  /** The response's head has arrived. */
-  protected responded(): void {
-    if (this.#hasPermit) this.#limiter?.onResponse?.();
-  }
-
-  /** @param closed whether the request's connection was closed: then the permit may be returned later */
-  protected release(closed: boolean): void {
-    if (!this.#hasPermit) return;
-    this.#hasPermit = false;
-    if (closed) this.#limiter?.releaseDelayed();
-    else this.#limiter?.release();
-  }
-
-  onAcquired(): void {
-    if (this.#isToBegin) {
-      this.#limiter?.releaseDelayed();
-      this.#acquireConnection();
-    } else {
-      this.#hasPermit = true;
-      this.onPermitted();
-    }
-  }
-
-  #acquireConnection(): void {
-    const { account, method, target } = this.request;
-    if (this.isShort) this.#acquire(this.#limits.limiterOf(account, method, target), false);
-    else this.onPermitted();
-  }
-
-  #acquire(limiter: Limiter, isToBegin: boolean): void {
-    this.#limiter = limiter;
-    this.#isToBegin = isToBegin;
-    if (limiter.tryAcquire()) {
-      this.onAcquired();
+    const { account, method, target, longRunning = false } = this.request;
+    try {
+      this.#limits.admit(account, longRunning);
+      const reviewed = this.isShort ? this.#limits.reviewedWrites?.of(account, method, target) : undefined;
+      if (reviewed !== undefined || (this.isShort && !this.#tryAcquire())) {
+        void this.#wait(reviewed);
+        return;
+      }
+    } catch (error) {
+      this.onRefused(error);
       return;
     }
-    const wait = limiter.enqueue(this, heldBytes(this.request, this.sending));
-    if (wait === undefined) this.onRefused(limiter.queueFull());
-    else this.onWaiting(wait);
+    this.onPermitted();
+  }
+
+  /** The response's head has arrived; its body may take long, if the client reads it slowly. */
+  protected responded(): void {
+    this.#reviewed?.permits.release();
+    this.#reviewed = undefined;
+  }
+
+  /** @param closed whether the request caused its connection to be closed */
+  protected release(closed: boolean): void {
+    if (closed) this.#reviewed?.cancelled();
+    this.responded();
+    if (this.#connections === undefined) return;
+    if (closed) this.#limits.closed(this.request.account);
+    this.#connections.release();
+    this.#connections = undefined;
+  }
+
+  #tryAcquire(): boolean {
+    const connections = this.#limits.connectionsOf(this.request.account);
+    if (!connections.tryAcquire()) return false;
+    this.#connections = connections;
+    return true;
+  }
+
+  async #wait(reviewed: ReviewedWrite | undefined): Promise<void> {
+    const waiting = new AbortController();
+    const { signal } = waiting;
+    const size = this.#limits.queuedSize(heldBytes(this.request, this.sending));
+    this.onWaiting({ cancel: () => waiting.abort() });
+    try {
+      if (await reviewed?.permits.acquire(signal, size)) this.#reviewed = reviewed;
+      const connections = this.#limits.connectionsOf(this.request.account);
+      if (await connections.acquire(signal, size)) this.#connections = connections;
+    } catch (error) {
+      this.release(false);
+      this.onRefused(error);
+      return;
+    }
+    // It may have been cancelled after it was granted a permit.
+    if (signal.aborted) this.release(false);
+    else this.onPermitted();
   }
 }

@@ -1,82 +1,82 @@
 /**
  * Writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a webhook at
  * most five times a second and lets the other writes wait in order of arrival. So that a tenant does not wait
- * for all writes of another, only a few for each URL are sent at once, those of each account in turn.
+ * for all writes of another, each sends only a few at once for each URL.
  */
 import { REVIEWED_WRITE_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
-import { KeyedSemaphore, Queues } from '../lib/keyed-semaphore.ts';
-import type { QueueBounds, Semaphore } from '../lib/semaphore.ts';
-import { stonegateQueueFull, tenantQueueFull, timedOut, unavailable } from './failure.ts';
+import { KeyedSemaphore, type Semaphore } from '../lib/keyed-semaphore.ts';
+import { createRateLimiter } from '../lib/rate-limiter.ts';
+import { stonegateQueueFull, tenantOverRate, tenantQueueFull, timedOut, unavailable } from './failure.ts';
 
-/** Writes for one URL that wait for a response: enough that the API server never waits for the next one. */
-const WRITES_PER_URL = 4;
+/** Writes of a tenant for one URL that wait for a response: the API server never waits for the next one. */
+const WRITES = 2;
 /** Writes for one URL of all guests from one tenant. */
 const WRITES_OF_GUESTS = 1;
-/**
- * Permits of an account whose connections were closed before the response come back slowly: the API server
- * may still call the webhook.
- */
-const CANCELLED = { burst: WRITES_PER_URL, perSecond: 1 };
-/** The key of Stonegate's own writes; no tenant's name is empty. */
+/** Writes that a tenant cancels: the API server may still call the webhook. */
+const CANCELLED = { burst: 4, perSecond: 1 };
+/** Stands for the tenant of Stonegate's own writes; no tenant's name is empty. */
 const STONEGATE = '';
 
 export interface ReviewedWritesOptions {
   readonly clock: Clock;
   /** Milliseconds that a write waits. */
   readonly queueTimeout: number;
-  /** The queue of a tenant for each URL. */
-  readonly tenantQueue: QueueBounds;
+  /** Of the waiting writes of a tenant for each URL. */
+  readonly tenantQueue: { readonly bytes: number };
   /** The path of the webhook for a request; undefined if it is not reviewed. */
   readonly pathOf: (method: string, target: string) => string | undefined;
 }
 
+/** The account's writes for one URL. */
+export interface ReviewedWrite {
+  /** A permit is held until the API server responds. */
+  readonly permits: Semaphore;
+  /** One of them caused its connection to be closed. */
+  cancelled(): void;
+}
+
 export interface ReviewedWrites {
-  /** Undefined for a request that is not reviewed. */
-  permitsOf(account: Account, method: string, target: string): Semaphore | undefined;
+  /**
+   * @returns undefined for a request that is not reviewed
+   * @throws StatusError TenantRateExceeded if the tenant has cancelled too many
+   */
+  of(account: Account, method: string, target: string): ReviewedWrite | undefined;
   /** Refuses all waiting writes. */
   destroy(): void;
 }
 
 export function createReviewedWrites(options: ReviewedWritesOptions): ReviewedWrites {
   const { clock, queueTimeout, tenantQueue, pathOf } = options;
-  const { requests, bytes } = tenantQueue;
-  const queue = { requests: REVIEWED_WRITE_QUEUES * requests, bytes: REVIEWED_WRITE_QUEUES * bytes };
-  const queues = new Queues(queue);
-  const urls = new Map<string, KeyedSemaphore>();
-
-  function writesTo(path: string): KeyedSemaphore {
-    const known = urls.get(path);
-    if (known !== undefined) return known;
-    const created = new KeyedSemaphore(
-      {
-        clock,
-        queueTimeout,
-        permits: WRITES_PER_URL,
-        permitsPerKey: WRITES_PER_URL,
-        queue,
-        queuePerKey: tenantQueue,
-        delayedRelease: CANCELLED,
-        refusal(reason, key) {
-          if (reason === 'timeout') return timedOut("the tenant's turn to write did not come");
-          return key === STONEGATE ? stonegateQueueFull() : tenantQueueFull(key);
-        },
-      },
-      queues,
-    );
-    urls.set(path, created);
-    return created;
-  }
+  const cancellations = createRateLimiter({ ...CANCELLED, clock });
+  const writes = new KeyedSemaphore({
+    clock,
+    queueTimeout,
+    permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: WRITES,
+    queue: REVIEWED_WRITE_QUEUES * tenantQueue.bytes,
+    queuePerKey: tenantQueue.bytes,
+    refusal(reason, key) {
+      if (reason === 'timeout') return timedOut("the tenant's turn to write did not come");
+      const [, tenant = STONEGATE] = key.split(' ');
+      return tenant === STONEGATE ? stonegateQueueFull() : tenantQueueFull(tenant);
+    },
+  });
 
   return {
-    permitsOf(account, method, target) {
+    of(account, method, target) {
       const path = account.kind === 'source' ? undefined : pathOf(method, target);
       if (path === undefined) return undefined;
-      if (account.kind !== 'tenant') return writesTo(path).of(STONEGATE);
-      const permits = writesTo(path).of(account.tenant);
-      return account.guests ? permits.part(WRITES_OF_GUESTS) : permits;
+      if (account.kind !== 'tenant') return { permits: writes.of(`${path} ${STONEGATE}`), cancelled() {} };
+      const { tenant, guests } = account;
+      const key = `${path} ${tenant}`;
+      if (!cancellations.allows(key)) throw tenantOverRate(tenant, 'has cancelled too many writes');
+      return {
+        permits: guests ? writes.of(`${key} guests`, WRITES_OF_GUESTS) : writes.of(key),
+        cancelled: () => cancellations.spend(key, 1),
+      };
     },
-    destroy: () => queues.refuseAll(unavailable('the connections are being given up')),
+    destroy: () => writes.refuseAll(unavailable('the connections are being given up')),
   };
 }

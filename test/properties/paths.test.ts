@@ -28,7 +28,6 @@ const policy = { form: 'abac', name: 'every', source: 'the test' } as const;
 const everyTenant: Policies = {
   permits: () => ({ policy }),
   admitting: () => [policy],
-  onChange: () => () => {},
 };
 
 /** Resources that Arktos keeps outside of tenants; the impersonated user has no right to any. */

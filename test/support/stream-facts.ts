@@ -4,7 +4,7 @@
 import type { LongRunning } from '../../src/api/request-info.ts';
 import type { StreamFacts } from '../../src/flowcontrol/open-stream.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
-import { isTenantName } from '../../src/tenancy/tenant-name.ts';
+import { isTenantName, toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { alice } from './fake-pipeline.ts';
 
 const TARGETS: Readonly<Record<LongRunning, string>> = {
@@ -44,3 +44,11 @@ export function streamFacts({
     receivedAt,
   };
 }
+
+/** Added to the facts of a stream in another tenant. */
+export const GUEST = {
+  home: toTenantName('acme'),
+  name: 'alice',
+  groups: [],
+  tenant: toTenantName('globex'),
+};

@@ -105,13 +105,12 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
 
 /** Evaluations take tens of milliseconds at most: one in each turn of the event loop, by tenants in turn. */
 function createEvaluation(cache: RulesCache, clock: Clock) {
-  const queueOf = (requests: number) => ({ requests, bytes: Number.POSITIVE_INFINITY });
   const turns = new KeyedSemaphore({
     clock,
     permits: 1,
     permitsPerKey: 1,
-    queue: queueOf(QUEUE),
-    queuePerKey: queueOf(QUEUE_OF_TENANT),
+    queue: QUEUE,
+    queuePerKey: QUEUE_OF_TENANT,
     queueTimeout: QUEUE_TIMEOUT,
     refusal: tooMany,
   });
@@ -125,7 +124,7 @@ function createEvaluation(cache: RulesCache, clock: Clock) {
     const { home, tenant } = subject.cluster;
     const turn = turns.of(home ?? tenant);
     // A client that has left gets no response.
-    if (!turn.tryAcquire() && !(await turn.acquire(0, signal))) throw tooMany();
+    if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
     try {
       await nextTurn();
       // Another request of the user may have waited for the same.

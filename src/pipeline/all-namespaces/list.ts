@@ -22,7 +22,7 @@ import { digitsIn, withDigits } from '../../access/lists/shown-revision.ts';
 import { MAX_MERGED_LIST } from '../../api/memory-bounds.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import { type ByteBudget, TooLarge } from '../../lib/byte-budget.ts';
+import { type ByteBudget, type Reservation, TooLarge } from '../../lib/byte-budget.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
@@ -104,11 +104,12 @@ function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
 class NamespaceLists {
   readonly #request: AllNamespacesRequest;
   readonly #options: MergedListOptions;
-  #bytes = 0;
+  #memory: Reservation;
 
   constructor(request: AllNamespacesRequest, options: MergedListOptions) {
     this.#request = request;
     this.#options = options;
+    this.#memory = options.memory.reservation(request.outgoing.tenant);
   }
 
   async page(from: MergedPosition | undefined): Promise<MergedPage> {
@@ -128,16 +129,13 @@ class NamespaceLists {
 
   /** @returns releases what is reserved, since the merged list takes as much */
   detach(): () => void {
-    const { memory } = this.#options;
-    const { tenant } = this.#request.outgoing;
-    const bytes = this.#bytes;
-    this.#bytes = 0;
-    return () => memory.release(tenant, bytes);
+    const { release } = this.#memory;
+    this.#memory = this.#options.memory.reservation(this.#request.outgoing.tenant);
+    return release;
   }
 
   release(): void {
-    this.#options.memory.release(this.#request.outgoing.tenant, this.#bytes);
-    this.#bytes = 0;
+    this.#memory.release();
   }
 
   async #list({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
@@ -168,13 +166,13 @@ class NamespaceLists {
   }
 
   #reserve(bytes: number): void {
-    if (this.#bytes + bytes > MAX_MERGED_LIST) throw listTooLarge();
-    if (!this.#options.memory.tryReserve(this.#request.outgoing.tenant, bytes))
+    const merged = this.#memory.bytes + bytes;
+    if (merged > MAX_MERGED_LIST) throw listTooLarge();
+    if (!this.#memory.resize(merged))
       throw new StatusError(
         'TenantRateExceeded',
         'Too many requests, please try again later: too many large lists are merged at once',
       );
-    this.#bytes += bytes;
   }
 }
 

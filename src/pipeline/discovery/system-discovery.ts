@@ -7,6 +7,7 @@ import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { STONEGATE_ACCOUNT } from '../../api/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
+import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type ResourceNames, readResourceList } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
@@ -57,11 +58,12 @@ interface Reading<T> {
 class CachedSystemDiscovery implements SystemDiscovery {
   readonly #options: SystemDiscoveryOptions;
   readonly #parsed = new WeakMap<UpstreamResponse, unknown>();
-  readonly #unreadableUntil = new Map<string, number>();
+  readonly #unreadable: ExpiringCache<true>;
   #quietUntil = 0;
 
   constructor(options: SystemDiscoveryOptions) {
     this.#options = options;
+    this.#unreadable = createExpiringCache({ maxEntries: MAX_UNREADABLE, clock: options.clock });
   }
 
   definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined> {
@@ -83,7 +85,7 @@ class CachedSystemDiscovery implements SystemDiscovery {
 
   /** @returns undefined if it cannot be read */
   async #read<T>({ target, accept, parse, absent }: Reading<T>, signal: AbortSignal): Promise<T | undefined> {
-    if (this.#options.clock.now() < (this.#unreadableUntil.get(target) ?? 0)) return undefined;
+    if (this.#unreadable.get(target)) return undefined;
     try {
       const response = await this.#fetch(target, accept, signal);
       if (response.status === 404 && absent !== undefined) return absent;
@@ -116,8 +118,7 @@ class CachedSystemDiscovery implements SystemDiscovery {
   #noteUnreadable(target: string, error: unknown): void {
     const { clock, logger, ttl } = this.#options;
     const now = clock.now();
-    if (this.#unreadableUntil.size > MAX_UNREADABLE) this.#unreadableUntil.clear();
-    this.#unreadableUntil.set(target, now + ttl);
+    this.#unreadable.set(target, true, now + ttl);
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + QUIET;
     logger.warn(

@@ -74,8 +74,8 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
       const isConverted = convertsProtobuf && isProtobuf(exchange.headers) && !isWorkload(info);
       if (concerned.length === 0 && !isConverted)
         return reviewPathOf?.(exchange.method, info) === undefined ? undefined : readWhole(outgoing, options);
-      const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
-      if (release === undefined) throw noMemory();
+      const { resize, release } = memory.reservation(tenant);
+      if (!resize(bytesToReserve(exchange.headers, concerned))) throw noMemory();
       return inspectBy(concerned, outgoing, options).then(
         (inspected) => ({ ...inspected, release }),
         (error: unknown) => {
@@ -92,10 +92,9 @@ async function readWhole(
   { exchange, tenant, upstreamHeaders }: Outgoing,
   { memory, clock, bodyTimeout }: BodyInspectionOptions,
 ): Promise<Inspected> {
-  const reservation = memory.reservation(tenant);
-  const release = () => void reservation.resize(0);
+  const { resize, release } = memory.reservation(tenant);
   const onSize = (bytes: number) => {
-    if (!reservation.resize(bytes)) throw noMemory();
+    if (!resize(bytes)) throw noMemory();
   };
   try {
     const limits = { bodyBytes: MAX_BYTES, bodyTimeout, what: 'this resource', onSize };

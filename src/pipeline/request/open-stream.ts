@@ -8,7 +8,7 @@ import { runAuthenticators } from '../../authentication/authenticator.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { OpenStream, StreamCredential } from '../../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
-import type { Permit, Policies } from '../../policy/ports.ts';
+import type { Policies } from '../../policy/ports.ts';
 import { permitOf } from '../crossing.ts';
 import { type Scoped, setStream } from '../request-context.ts';
 import { roleScopeOf, type Stages } from '../stages.ts';
@@ -35,12 +35,12 @@ export function openStream(scoped: Scoped, streams: StreamRegistry): void {
  *
  * @param now milliseconds since the epoch
  */
-export function permitStream(
+export function permitsStream(
   { entry, info }: Pick<OpenStream, 'entry' | 'info'>,
   policies: Policies | undefined,
   now: number,
-): Permit | undefined {
-  return entry && policies && permitOf(entry, info, policies, now);
+): boolean {
+  return entry !== undefined && policies !== undefined && permitOf(entry, info, policies, now) !== undefined;
 }
 
 /**

@@ -189,7 +189,7 @@ class WrittenStream implements AnswerStream {
 
   #close(): void {
     for (const end of this.#ends) end.offCancel(this.#onCancel);
-    this.#reservation.resize(0);
+    this.#reservation.release();
     this.#drained = [];
     this.#stop();
   }

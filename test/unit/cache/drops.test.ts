@@ -28,7 +28,7 @@ function openWatch(t: Test, clock: FakeClock, shared: SharedCache) {
     async recheck() {
       validated += 1;
     },
-    permit: () => ({}),
+    permits: () => true,
     ...context,
   });
   t.teardown(() => lifetimes.stop());

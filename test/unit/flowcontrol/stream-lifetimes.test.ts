@@ -1,14 +1,13 @@
 import t from 'tap';
 import { unauthorized } from '../../../src/errors/status-error.ts';
-import type { StreamPermit } from '../../../src/flowcontrol/guest-streams.ts';
-import type { StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
+import type { OpenStream, StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
 import type { Drops } from '../../../src/flowcontrol/ports.ts';
 import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { streamFacts } from '../../support/stream-facts.ts';
+import { GUEST, streamFacts } from '../../support/stream-facts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -40,8 +39,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
     },
   };
   const checked: StreamCredential[] = [];
-  const permit: StreamPermit = () => ({});
-  const check = { now: async (_: StreamCredential): Promise<void> => {}, permit };
+  const check = { now: async (_: StreamCredential): Promise<void> => {}, permits: (_: OpenStream) => true };
   const lifetimes = new StreamLifetimes({
     registry,
     settings,
@@ -50,7 +48,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
       checked.push(credential);
       return check.now(credential);
     },
-    permit: (stream, now) => check.permit(stream, now),
+    permits: (stream) => check.permits(stream),
     clock,
     random,
     logger: silentLogger,
@@ -250,6 +248,24 @@ t.test(
     t.equal(checked.length, 2);
   },
 );
+
+t.test('the streams of guests, and no other, end within five seconds after a policy', async (t) => {
+  const { registry, check, pass } = setUp();
+  const own = registry.open(streamFacts());
+  const guests = ['watch', 'exec'] as const;
+  const opened = guests.map((kind) => registry.open({ ...streamFacts({ kind }), entry: GUEST }));
+  await pass(5_000);
+  t.same(
+    [own, ...opened].map(({ reason }) => reason),
+    [undefined, undefined, undefined],
+  );
+  check.permits = ({ kind }) => kind === 'exec';
+  await pass(4_000);
+  t.same(
+    [own, ...opened].map(({ reason }) => reason),
+    [undefined, 'policy', undefined],
+  );
+});
 
 t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
   const { clock, registry, lifetimes, pass } = setUp();

@@ -4,7 +4,7 @@ import type { OpenStream, StreamFacts } from '../../../src/flowcontrol/open-stre
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { streamFacts } from '../../support/stream-facts.ts';
+import { GUEST, streamFacts } from '../../support/stream-facts.ts';
 
 function registryOf(limits: { perUser: number; perTenant: number }) {
   const ended: string[] = [];
@@ -33,6 +33,18 @@ t.test('a user with as many streams as allowed is refused one more; other users 
   registry.close(first);
   t.doesNotThrow(() => registry.open(streamFacts({ username: 'alice' })));
   t.end();
+});
+
+t.test("guests have at most a quarter of their own tenant's streams", async (t) => {
+  const { registry } = registryOf({ perUser: 100, perTenant: 8 });
+  const first = registry.open({ ...streamFacts(), entry: GUEST });
+  registry.open({ ...streamFacts({ username: 'bob' }), entry: GUEST });
+  t.throws(() => registry.open({ ...streamFacts({ username: 'carol' }), entry: GUEST }), {
+    code: 'StreamLimitExceeded',
+  });
+  t.doesNotThrow(() => registry.open(streamFacts()), 'at home there is room');
+  registry.close(first);
+  t.doesNotThrow(() => registry.open({ ...streamFacts(), entry: GUEST }));
 });
 
 t.test('a watch of many namespaces counts as many streams until it ends', (t) => {

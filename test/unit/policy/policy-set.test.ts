@@ -120,17 +120,13 @@ t.test('D336 a policy ends by itself, and a permit says when', async (t) => {
   t.same(set.admitting(DEV, NOW + HOUR), []);
 });
 
-t.test('other policies take effect with the next request, and those who asked are told', async (t) => {
+t.test('other policies take effect with the next request', async (t) => {
   const none = createPolicySet([]);
   const inForce = createPoliciesInForce(none);
-  const seen: unknown[] = [];
   const ask = () => inForce.permits(entry('alice'), attributes('get', 'pods'), NOW)?.policy.name;
-  const end = inForce.onChange(() => seen.push(ask()));
-  inForce.onChange(() => end());
   inForce.replace(setOf({ abac: abacPolicies(ALICE_READS_PODS) }));
   t.equal(ask(), 'alice-pods');
   t.equal(inForce.admitting(entry('alice'), NOW).length, 1);
   inForce.replace(none);
   t.equal(ask(), undefined);
-  t.same(seen, ['alice-pods'], 'not told after the end');
 });

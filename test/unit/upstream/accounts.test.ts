@@ -155,22 +155,29 @@ t.test('tunnels that are being negotiated use the tenant’s connections, open o
   t.equal(clients.filter(({ received }) => received.includes('101')).length, 1);
 });
 
-t.test('a tenant opens so many long-running requests at once, and the others later', async (t) => {
+t.test('a tenant opens so many long-running requests at once, and then at a rate', async (t) => {
   const clock = createFakeClock();
   const { tenantQueue, sources } = LIMITS;
   const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
-  const limiter = limits.longRunningLimiterOf({ kind: 'tenant', tenant: toTenantName('acme') });
-  let begun = 0;
-  for (; limiter?.tryAcquire(); begun += 1) limiter.releaseDelayed();
-  t.equal(begun, 5_001, 'as many as a tenant may have open, and the one that waits for its turn');
-  let later = false;
-  const onAcquired = () => {
-    later = true;
-  };
-  t.ok(limiter?.enqueue({ onAcquired, onRefused: t.fail }, 100));
-  t.notOk(later);
+  for (let begun = 0; begun < 5_000; begun += 1) limits.admit(tenant('acme'), true);
+  t.throws(() => limits.admit(tenant('acme'), true), { code: 'TenantRateExceeded' });
+  limits.admit(tenant('acme'), false);
+  limits.admit(tenant('globex'), true);
   clock.advance(20);
-  t.ok(later);
+  limits.admit(tenant('acme'), true);
+});
+
+t.test('guests of a tenant have connections beside its own, a quarter as many', async (t) => {
+  const clock = createFakeClock();
+  const { tenantQueue, sources } = LIMITS;
+  const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
+  const acquireAll = (account: Account): number => {
+    let count = 0;
+    while (limits.connectionsOf(account).tryAcquire()) count += 1;
+    return count;
+  };
+  t.equal(acquireAll({ kind: 'tenant', tenant: toTenantName('acme'), guests: true }), PER_TENANT / 4);
+  t.equal(acquireAll(tenant('acme')), PER_TENANT);
 });
 
 t.test('each tenant has a byte budget of its own, all addresses have one together', async (t) => {
@@ -228,19 +235,20 @@ t.test('cancelled requests', async (t) => {
     await connection.untilEnd();
   });
 
-  t.test('a tenant that cancels again and again waits for itself, and costs few connections', async (t) => {
+  t.test('a tenant that cancels again and again is refused, and costs few connections', async (t) => {
     const relay = await relayFor(t);
     for (const text of [GET, POST]) {
       for (let round = 0; round < 3; round += 1) {
         const clients = await Promise.all(Array.from({ length: 200 }, () => relay.request(text)));
-        await eventually(() => relay.clock.pending > 0);
+        const refused = () => clients.every(({ received }) => received.includes('429'));
+        await eventually(() => relay.clock.pending > 0 || refused());
         for (const { socket } of clients) socket.destroy();
         for (const _client of clients) await relay.ending();
         relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
       }
     }
-    // Each advance of two seconds gives 40 closed connections back; 64 have no consequence, 128 are held.
-    t.ok(connectionsTo(relay) <= 64 + PER_TENANT + 6 * 40, `${connectionsTo(relay)} connections`);
+    // Each advance of two seconds allows 40 more; those under way at the last one allowed are closed too.
+    t.ok(connectionsTo(relay) <= 128 + PER_TENANT + 6 * 40, `${connectionsTo(relay)} connections`);
     const before = connectionsTo(relay);
     const other = fetchOn(relay, tenant('globex'));
     const [connection] = (await requestsArrive(relay, before + 1)).slice(before);

@@ -136,7 +136,7 @@ t.test('the body of a write that others wait for is read before it is sent, what
   const memory = { total: 1e6, perKey: 10 };
   const refused = await send({ method: 'PUT', target, body: 'more than ten', reviewPathOf, memory });
   t.match(refused.response.json(), { code: 429 });
-  t.ok(refused.memory.reserve(acme, 10), 'its memory is given back');
+  t.ok(refused.memory.reservation(acme).resize(10), 'its memory is given back');
 });
 
 for (const [type, format] of [
@@ -322,7 +322,7 @@ t.test('a tenant that holds too much memory: 429, and it is given back with each
   t.match(response.json(), { code: 429 });
   for (const body of ['{"a":123}', '{"a":bad}']) {
     const served = await send({ memory, body });
-    t.ok(served.memory.reserve(acme, 10));
+    t.ok(served.memory.reservation(acme).resize(10));
   }
 });
 
