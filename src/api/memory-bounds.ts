@@ -16,6 +16,8 @@ interface SharedBound {
 export const TENANT_QUEUE_BYTES = 2 * MEBIBYTE;
 /** All queues of one kind together hold so many times as much as one. */
 export const TENANT_QUEUES = 16;
+/** The queues of guests together hold so many times as much as a tenant's; each holds a quarter. */
+export const GUEST_QUEUES = 4;
 /** The queues of writes that Arktos has reviewed together hold so many times as much as one. */
 export const REVIEWED_WRITE_QUEUES = 4;
 /** The window of an HTTP/2 stream: bytes of a body that a client may send before they are read. */

@@ -3,7 +3,7 @@
  * credentials, and Stonegate itself. Each of the three kinds has connections that the others cannot use, and
  * within a kind no tenant and no address can use all of them.
  */
-import { TENANT_QUEUES } from '../api/memory-bounds.ts';
+import { GUEST_QUEUES, TENANT_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -28,7 +28,7 @@ import type { ReviewedWrites } from './reviewed-writes.ts';
 export const MAX_CONNECTIONS = 256;
 /** The other connections are always for other tenants. */
 const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
-/** Of all users of a tenant who have entered others, beside the tenant's. */
+/** Shared by all users of a tenant who have entered others; they are the tenant's too. */
 const CONNECTIONS_OF_GUESTS = CONNECTIONS_PER_TENANT / 4;
 /** For probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
@@ -68,6 +68,8 @@ export interface AccountLimits {
   queuedSize(bytes: number): number;
   /** The account's connections for requests that end by themselves or are upgraded. */
   connectionsOf(account: Account): Semaphore;
+  /** The part of them that the account may use, if it may not use all. */
+  partOf(account: Account): Semaphore | undefined;
   /**
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests
@@ -82,8 +84,6 @@ export interface AccountLimits {
 }
 
 const STONEGATE = 'stonegate';
-/** Follows the tenant's name in the key of its guests; no name contains a space. */
-const GUESTS = ' guests';
 
 export function createAccountLimits(options: AccountLimitsOptions): AccountLimits {
   const { clock, queueTimeout, tenantQueue } = options;
@@ -99,7 +99,15 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       ...common,
       permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
       permitsPerKey: CONNECTIONS_PER_TENANT,
-      refusal: refuseWith((key) => tenantQueueFull(key.replace(GUESTS, ''))),
+      refusal: refuseWith(tenantQueueFull),
+    }),
+    guests: new KeyedSemaphore({
+      ...common,
+      permits: Number.POSITIVE_INFINITY,
+      permitsPerKey: CONNECTIONS_OF_GUESTS,
+      queuePerKey: tenantQueue.bytes / 4,
+      queue: GUEST_QUEUES * tenantQueue.bytes,
+      refusal: refuseWith(tenantQueueFull),
     }),
     source: new KeyedSemaphore({
       ...common,
@@ -126,15 +134,15 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     connectionsOf(account) {
       switch (account.kind) {
         case 'tenant':
-          return account.guests
-            ? connections.tenant.of(account.tenant + GUESTS, CONNECTIONS_OF_GUESTS)
-            : connections.tenant.of(account.tenant);
+          return connections.tenant.of(account.tenant);
         case 'source':
           return connections.source.of(sourceKey(account.address));
         case 'stonegate':
           return connections.stonegate.of(STONEGATE);
       }
     },
+    partOf: (account) =>
+      account.kind === 'tenant' && account.guests ? connections.guests.of(account.tenant) : undefined,
     admit(account, isLongRunning) {
       if (account.kind !== 'tenant') return;
       const { tenant } = account;

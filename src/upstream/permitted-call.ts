@@ -1,6 +1,6 @@
 /**
  * The permits of one call: a short request or an upgrade needs one as long as it has a connection, and a
- * write that the admission webhook reviews a second one until the API server responds.
+ * write that the admission webhook reviews two more until the API server responds.
  */
 import type { Semaphore } from '../lib/keyed-semaphore.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -14,8 +14,11 @@ export abstract class PermittedCall {
   /** Whether it has a permit as long as it has a connection; then its time is limited, too. */
   protected readonly isShort: boolean;
   readonly #limits: AccountLimits;
-  /** Both undefined without a permit. */
+  /** Each is undefined without a permit. The first two are held as long as the connection. */
   #connections: Semaphore | undefined;
+  #part: Semaphore | undefined;
+  #turnOfTenant: Semaphore | undefined;
+  #turnOfURL: Semaphore | undefined;
   #reviewed: ReviewedWrite | undefined;
 
   constructor(request: CallRequest, sending: Sending, limits: AccountLimits) {
@@ -36,10 +39,13 @@ export abstract class PermittedCall {
     const { account, method, target, longRunning = false } = this.request;
     try {
       this.#limits.admit(account, longRunning);
-      const reviewed = this.isShort ? this.#limits.reviewedWrites?.of(account, method, target) : undefined;
-      if (reviewed !== undefined || (this.isShort && !this.#tryAcquire())) {
-        void this.#wait(reviewed);
-        return;
+      if (this.isShort) {
+        const reviewed = this.#limits.reviewedWrites?.of(account, method, target);
+        const isPart = this.#limits.partOf(account) !== undefined;
+        if (reviewed !== undefined || isPart || !this.#tryAcquire()) {
+          void this.#wait(reviewed);
+          return;
+        }
       }
     } catch (error) {
       this.onRefused(error);
@@ -50,18 +56,21 @@ export abstract class PermittedCall {
 
   /** The response's head has arrived; its body may take long, if the client reads it slowly. */
   protected responded(): void {
-    this.#reviewed?.permits.release();
-    this.#reviewed = undefined;
+    this.#turnOfURL?.release();
+    this.#turnOfURL = undefined;
+    this.#turnOfTenant?.release();
+    this.#turnOfTenant = undefined;
   }
 
   /** @param closed whether the request caused its connection to be closed */
   protected release(closed: boolean): void {
-    if (closed) this.#reviewed?.cancelled();
+    if (closed && this.#turnOfURL !== undefined) this.#reviewed?.cancelled();
     this.responded();
-    if (this.#connections === undefined) return;
-    if (closed) this.#limits.closed(this.request.account);
-    this.#connections.release();
+    if (this.#connections !== undefined && closed) this.#limits.closed(this.request.account);
+    this.#connections?.release();
     this.#connections = undefined;
+    this.#part?.release();
+    this.#part = undefined;
   }
 
   #tryAcquire(): boolean {
@@ -71,15 +80,21 @@ export abstract class PermittedCall {
     return true;
   }
 
+  /** The turn of the URL comes last: other tenants wait for who has it. */
   async #wait(reviewed: ReviewedWrite | undefined): Promise<void> {
+    const { account } = this.request;
     const waiting = new AbortController();
     const { signal } = waiting;
     const size = this.#limits.queuedSize(heldBytes(this.request, this.sending));
+    const permitOf = async (permits: Semaphore | undefined) =>
+      (await permits?.acquire(signal, size)) ? permits : undefined;
+    this.#reviewed = reviewed;
     this.onWaiting({ cancel: () => waiting.abort() });
     try {
-      if (await reviewed?.permits.acquire(signal, size)) this.#reviewed = reviewed;
-      const connections = this.#limits.connectionsOf(this.request.account);
-      if (await connections.acquire(signal, size)) this.#connections = connections;
+      this.#turnOfTenant = await permitOf(reviewed?.tenant());
+      this.#part = await permitOf(this.#limits.partOf(account));
+      this.#connections = await permitOf(this.#limits.connectionsOf(account));
+      this.#turnOfURL = await permitOf(reviewed?.url());
     } catch (error) {
       this.release(false);
       this.onRefused(error);

@@ -1,7 +1,7 @@
 /**
  * Writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a webhook at
  * most five times a second and lets the other writes wait in order of arrival. So that a tenant does not wait
- * for all writes of another, each sends only a few at once for each URL.
+ * for all writes of another, only a few are sent at once for each URL, of one tenant in turn.
  */
 import { REVIEWED_WRITE_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
@@ -10,8 +10,8 @@ import { KeyedSemaphore, type Semaphore } from '../lib/keyed-semaphore.ts';
 import { createRateLimiter } from '../lib/rate-limiter.ts';
 import { stonegateQueueFull, tenantOverRate, tenantQueueFull, timedOut, unavailable } from './failure.ts';
 
-/** Writes of a tenant for one URL that wait for a response: the API server never waits for the next one. */
-const WRITES = 2;
+/** Writes for one URL that wait for a response: the API server never waits for the next one. */
+const WRITES = 4;
 /** Writes for one URL of all guests from one tenant. */
 const WRITES_OF_GUESTS = 1;
 /** Writes that a tenant cancels: the API server may still call the webhook. */
@@ -29,10 +29,12 @@ export interface ReviewedWritesOptions {
   readonly pathOf: (method: string, target: string) => string | undefined;
 }
 
-/** The account's writes for one URL. */
+/** The account's writes for one URL. A write has a permit of both semaphores until the API server responds. */
 export interface ReviewedWrite {
-  /** A permit is held until the API server responds. */
-  readonly permits: Semaphore;
+  /** The few writes of the tenant that take turns with those of other tenants; the others wait here. */
+  tenant(): Semaphore;
+  /** The writes for the URL. */
+  url(): Semaphore;
   /** One of them caused its connection to be closed. */
   cancelled(): void;
 }
@@ -50,33 +52,53 @@ export interface ReviewedWrites {
 export function createReviewedWrites(options: ReviewedWritesOptions): ReviewedWrites {
   const { clock, queueTimeout, tenantQueue, pathOf } = options;
   const cancellations = createRateLimiter({ ...CANCELLED, clock });
-  const writes = new KeyedSemaphore({
-    clock,
-    queueTimeout,
+  const common = { clock, queueTimeout, permitsPerKey: WRITES };
+  const noTurn = () => timedOut("the tenant's turn to write did not come");
+  const tenants = new KeyedSemaphore({
+    ...common,
     permits: Number.POSITIVE_INFINITY,
-    permitsPerKey: WRITES,
     queue: REVIEWED_WRITE_QUEUES * tenantQueue.bytes,
     queuePerKey: tenantQueue.bytes,
     refusal(reason, key) {
-      if (reason === 'timeout') return timedOut("the tenant's turn to write did not come");
+      if (reason === 'timeout') return noTurn();
       const [, tenant = STONEGATE] = key.split(' ');
       return tenant === STONEGATE ? stonegateQueueFull() : tenantQueueFull(tenant);
     },
   });
+  /** One for each path that `pathOf` knows. Their queues hold what `tenants` lets through. */
+  const urls = new Map<string, KeyedSemaphore>();
+  function urlOf(path: string): KeyedSemaphore {
+    const known = urls.get(path);
+    if (known !== undefined) return known;
+    const unbounded = { queue: Number.POSITIVE_INFINITY, queuePerKey: Number.POSITIVE_INFINITY };
+    const created = new KeyedSemaphore({ ...common, ...unbounded, permits: WRITES, refusal: noTurn });
+    urls.set(path, created);
+    return created;
+  }
 
   return {
     of(account, method, target) {
       const path = account.kind === 'source' ? undefined : pathOf(method, target);
       if (path === undefined) return undefined;
-      if (account.kind !== 'tenant') return { permits: writes.of(`${path} ${STONEGATE}`), cancelled() {} };
+      const url = urlOf(path);
+      if (account.kind !== 'tenant')
+        return {
+          tenant: () => tenants.of(`${path} ${STONEGATE}`),
+          url: () => url.of(STONEGATE),
+          cancelled() {},
+        };
       const { tenant, guests } = account;
       const key = `${path} ${tenant}`;
       if (!cancellations.allows(key)) throw tenantOverRate(tenant, 'has cancelled too many writes');
       return {
-        permits: guests ? writes.of(`${key} guests`, WRITES_OF_GUESTS) : writes.of(key),
+        tenant: () => (guests ? tenants.of(`${key} guests`, WRITES_OF_GUESTS) : tenants.of(key)),
+        url: () => url.of(tenant),
         cancelled: () => cancellations.spend(key, 1),
       };
     },
-    destroy: () => writes.refuseAll(unavailable('the connections are being given up')),
+    destroy() {
+      const gone = unavailable('the connections are being given up');
+      for (const writes of [tenants, ...urls.values()]) writes.refuseAll(gone);
+    },
   };
 }
