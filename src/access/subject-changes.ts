@@ -34,10 +34,6 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
   /** Tenant → key → values. */
   readonly #tenants = new Map<string, Map<SubjectKey, Set<T>>>();
 
-  get isEmpty(): boolean {
-    return this.#tenants.size === 0;
-  }
-
   add(value: T): void {
     const { tenant, keys } = value.concerns;
     const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
@@ -59,20 +55,6 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
       if (values?.size === 0) byKey.delete(key);
     }
     if (byKey.size === 0) this.#tenants.delete(tenant);
-  }
-
-  clear(): void {
-    this.#tenants.clear();
-  }
-
-  has(tenant: string): boolean {
-    return this.#tenants.has(tenant);
-  }
-
-  /** All values with the tenant. */
-  ofTenant(tenant: string): ReadonlySet<T> {
-    const byKey = this.#tenants.get(tenant) ?? new Map<SubjectKey, Set<T>>();
-    return new Set([...byKey.values()].flatMap((values) => [...values]));
   }
 
   /** A copy, so that each may be deleted meanwhile. */

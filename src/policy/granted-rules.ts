@@ -6,7 +6,7 @@ import { type GrantableRule, grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { coveredByRole } from '../rbac/role-allows.ts';
+import { coveredByRole } from '../rbac/rules.ts';
 import { InvalidPolicy } from './invalid-policy.ts';
 import { checkLength, lengthProblem } from './policy-fields.ts';
 

@@ -2,7 +2,7 @@
  * The policies in force, found by the user's tenant and the tenant to enter. Immutable: another set replaces
  * it.
  */
-import { roleAllows } from '../rbac/role-allows.ts';
+import { roleAllows } from '../rbac/rules.ts';
 import type { Policy, PolicyReference, PolicySubject } from './policy.ts';
 import type { Entry, Permit, Policies, PolicyAttributes } from './ports.ts';
 

@@ -6,12 +6,10 @@
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
-import { anyAllows, bindingsAllow } from './many-bindings.ts';
 import type { RBACIndex } from './rbac-index.ts';
-import { ruleAllows } from './rules.ts';
+import { roleAllows, ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
-import { keysOfUser } from './subject-key.ts';
-import { firstSubjectOf, matches } from './subject-match.ts';
+import { firstSubjectOf, keysOfUser } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
 /** Members of this group are authorized before RBAC is asked. */
@@ -59,20 +57,16 @@ export function allows(index: RBACIndex, user: RBACUser, question: Question): bo
   if (user.groups.includes(SYSTEM_MASTERS)) return true;
   if (isConfinedElsewhere(index, user, question)) return false;
   const objects = index.objectsOf(user.tenant);
-  const namespace = namespaceOf(question);
-  if (isAllowedBy(objects, user, '', question)) return true;
-  return namespace !== '' && isAllowedBy(objects, user, namespace, question);
-}
-
-/** @param place the namespace of the bindings; empty for the ClusterRoleBindings */
-function isAllowedBy(objects: TenantObjects, user: RBACUser, place: string, question: Question): boolean {
-  const keys = keysOfUser(user);
-  if (haveAtMost(keys.size, objects.bindingsIn(place)))
-    return bindingsAllow(objects, fewBindingsOf(objects, user, place), question);
-  for (const key of keys) {
-    const bindings = inNamespace(objects.bindingsOfSubject(key), place);
-    if (anyAllows(objects, bindings, question, key, place)) return true;
-  }
+  const places = new Set(['', namespaceOf(question)]);
+  const refused = new Set<StoredRole>();
+  for (const key of keysOfUser(user))
+    for (const place of places)
+      for (const binding of inNamespace(objects.bindingsOfSubject(key), place)) {
+        const role = objects.roleOf(binding);
+        if (role === undefined || refused.has(role)) continue;
+        if (roleAllows(role, question)) return true;
+        refused.add(role);
+      }
   return false;
 }
 
@@ -146,37 +140,10 @@ function* grantsIn(
 
 /** The cost is that of the user's groups and bindings, however many subjects the bindings have. */
 function bindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): readonly StoredBinding[] {
-  const keys = keysOfUser(user);
-  const inPlace = objects.bindingsIn(namespace);
-  // A namespace often has fewer subjects than a user has groups.
-  if (haveAtMost(keys.size, inPlace)) return fewBindingsOf(objects, user, namespace).sort(byName);
-  const lists: (readonly StoredBinding[])[] = [];
-  for (const key of keys) {
-    const bindings = inNamespace(objects.bindingsOfSubject(key), namespace);
-    if (bindings.length > 0) lists.push(bindings);
-  }
-  const [only] = lists;
-  if (only !== undefined && lists.length === 1) return only;
-  return [...new Set(lists.flat())].sort(byName);
-}
-
-/** Those of a place with few bindings, in no order. */
-function fewBindingsOf(objects: TenantObjects, user: RBACUser, namespace: string): StoredBinding[] {
-  const found: StoredBinding[] = [];
-  for (const binding of objects.bindingsIn(namespace).values())
-    if (binding.subjects.some((subject) => matches(subject, binding, user))) found.push(binding);
-  return found;
-}
-
-/** Whether the bindings and their subjects are at most that many. */
-function haveAtMost(most: number, bindings: ReadonlyMap<string, StoredBinding>): boolean {
-  if (bindings.size > most) return false;
-  let count = 0;
-  for (const { subjects } of bindings.values()) {
-    count += subjects.length;
-    if (count > most) return false;
-  }
-  return true;
+  const found = new Set<StoredBinding>();
+  for (const key of keysOfUser(user))
+    for (const binding of inNamespace(objects.bindingsOfSubject(key), namespace)) found.add(binding);
+  return [...found].sort(byName);
 }
 
 function byName(one: StoredBinding, other: StoredBinding): number {

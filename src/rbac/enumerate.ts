@@ -2,13 +2,12 @@
  * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
  * bindings, not on the number of namespaces.
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredNamespace, StoredRole } from '../api/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../api/reserved-names.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
-import { nameMatches, resourceMatches, verbMatches } from './rules.ts';
+import { type Covered, coveredByRole } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
 import { keysOfUser } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
@@ -104,12 +103,14 @@ function candidates(
   return reach.namespaces;
 }
 
+const NOTHING: Covered = new Set();
+
 /** Collects namespaces. What a role covers is computed once for each role. */
 class Reach {
   readonly #objects: TenantObjects;
   readonly #question: NamespacesQuestion;
   readonly #existing: ReadonlyMap<string, StoredNamespace>;
-  readonly #covered = new Map<StoredRole, Coverage>();
+  readonly #covered = new Map<StoredRole, Covered>();
   readonly namespaces = new Map<string, StoredNamespace>();
   everywhere = false;
 
@@ -127,10 +128,12 @@ class Reach {
     const { namespace } = binding;
     if (namespace !== '' && this.namespaces.has(namespace)) return;
     const covered = this.#coveredBy(binding);
-    if (namespace === '') {
-      if (covered === 'all') this.everywhere = true;
-      else for (const name of covered) this.#addIfExisting(name);
-    } else if (covered === 'all' || covered.has(namespace)) this.#addIfExisting(namespace);
+    const namesNamespace = this.#question.name === 'namespace';
+    const isCovered = covered === 'all' || covered.has(namesNamespace ? namespace : '');
+    if (namespace !== '') {
+      if (isCovered) this.#addIfExisting(namespace);
+    } else if (covered === 'all' || (isCovered && !namesNamespace)) this.everywhere = true;
+    else if (namesNamespace) for (const name of covered) this.#addIfExisting(name);
   }
 
   #addIfExisting(name: string): void {
@@ -138,29 +141,13 @@ class Reach {
     if (namespace !== undefined) this.namespaces.set(name, namespace);
   }
 
-  #coveredBy(binding: StoredBinding): Coverage {
+  #coveredBy(binding: StoredBinding): Covered {
     const role = this.#objects.roleOf(binding);
     if (role === undefined) return NOTHING;
     const known = this.#covered.get(role);
     if (known !== undefined) return known;
-    const covered = coverage(role.rules, this.#question);
+    const covered = coveredByRole(role, this.#question);
     this.#covered.set(role, covered);
     return covered;
   }
-}
-
-/** Names of namespaces if the rules are limited to some. */
-type Coverage = 'all' | ReadonlySet<string>;
-const NOTHING: Coverage = new Set();
-
-function coverage(rules: readonly PolicyRule[], question: NamespacesQuestion): Coverage {
-  const names = new Set<string>();
-  for (const rule of rules) {
-    if (!verbMatches(rule, question.verb) || !resourceMatches(rule, question)) continue;
-    const { resourceNames = [] } = rule;
-    const isForAll = question.name === '' ? nameMatches(rule, '') : resourceNames.length === 0;
-    if (isForAll) return 'all';
-    if (question.name === 'namespace') for (const name of resourceNames) names.add(name);
-  }
-  return names;
 }

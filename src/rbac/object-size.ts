@@ -13,8 +13,6 @@ const SUBJECT_BYTES = 200;
 const SERVICE_ACCOUNT_BYTES = 200;
 const RULE_BYTES = 250;
 const LABEL_BYTES = 8;
-/** A name in the set that `role-allows.ts` stores of a role. */
-const NAME_BYTES = 48;
 /** A text, beside its characters. */
 const TEXT_BYTES = 32;
 
@@ -43,8 +41,7 @@ function sizeOfSubject({ kind, name, namespace }: StoredSubject): number {
 
 function sizeOfRule({ verbs, ...others }: PolicyRule): number {
   const lists = [verbs, others.apiGroups, others.resources, others.resourceNames, others.nonResourceURLs];
-  const names = NAME_BYTES * (others.resourceNames?.length ?? 0);
-  return lists.reduce((sum, texts = []) => sum + textBytes(texts), RULE_BYTES + names);
+  return lists.reduce((sum, texts = []) => sum + textBytes(texts), RULE_BYTES);
 }
 
 function labelBytes(labels: Readonly<Record<string, string>>): number {

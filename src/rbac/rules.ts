@@ -3,6 +3,7 @@
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/rbac/v1/evaluation_helpers.go
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { StoredRole } from '../api/rbac-v1.ts';
 import type { Question, ResourceQuestion } from './attributes.ts';
 
 const ALL = '*';
@@ -18,10 +19,13 @@ export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
   return verbs.includes(ALL) || verbs.includes(verb);
 }
 
+/** What a request does, without the object and the place. */
+export type Action = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'subresource'>;
+
 /** Group and resource, without name. */
 export function resourceMatches(
   { apiGroups = [], resources = [] }: PolicyRule,
-  { apiGroup, resource, subresource }: Pick<ResourceQuestion, 'apiGroup' | 'resource' | 'subresource'>,
+  { apiGroup, resource, subresource }: Omit<Action, 'verb'>,
 ): boolean {
   if (!apiGroups.includes(ALL) && !apiGroups.includes(apiGroup)) return false;
   if (resources.includes(ALL)) return true;
@@ -38,4 +42,24 @@ function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolea
   return nonResourceURLs.some(
     (url) => url === ALL || url === path || (url.endsWith(ALL) && path.startsWith(url.replace(/\*+$/, ''))),
   );
+}
+
+type RoleRules = Pick<StoredRole, 'rules'>;
+
+export function roleAllows({ rules }: RoleRules, question: Question): boolean {
+  return rules.some((rule) => ruleAllows(rule, question));
+}
+
+/** Names of objects, if the rules are limited to some; the name of a request that names none is empty. */
+export type Covered = 'all' | ReadonlySet<string>;
+
+export function coveredByRole({ rules }: RoleRules, action: Action): Covered {
+  const names = new Set<string>();
+  for (const rule of rules) {
+    if (!verbMatches(rule, action.verb) || !resourceMatches(rule, action)) continue;
+    const { resourceNames = [] } = rule;
+    if (resourceNames.length === 0) return 'all';
+    for (const name of resourceNames) names.add(name);
+  }
+  return names;
 }

@@ -83,9 +83,11 @@ export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeBy
   },
 );
 
-/** Whether both have a key in common. The cost is that of the smaller one. */
-export function intersects(one: ReadonlySet<SubjectKey>, other: ReadonlySet<SubjectKey>): boolean {
-  const [fewer, more] = one.size < other.size ? [one, other] : [other, one];
-  for (const key of fewer) if (more.has(key)) return true;
-  return false;
+/** The first subject of the binding that is the user. */
+export function firstSubjectOf(binding: StoredBinding, user: RBACUser): StoredSubject | undefined {
+  const keys = keysOfUser(user);
+  return binding.subjects.find((subject) => {
+    const key = keyOfSubject(subject, binding.namespace);
+    return key !== undefined && keys.has(key);
+  });
 }

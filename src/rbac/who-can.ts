@@ -4,10 +4,10 @@
  */
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
 import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
-import { missingRole, SYSTEM_MASTERS } from './decide.ts';
+import { missingRole } from './decide.ts';
 import { ruleAllows } from './rules.ts';
 import { compareBindings } from './sorted-bindings.ts';
-import { groupKey, keyOfSubject, type SubjectKey } from './subject-key.ts';
+import { keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
 export type WhoCanQuestion = Omit<ResourceQuestion, 'namespace' | 'tenant'> | NonResourceQuestion;
@@ -80,20 +80,6 @@ function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scop
     const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
     if (role !== undefined && rule >= 0) yield* grantsOf(binding, role, rule);
   }
-}
-
-/**
- * The keys of all subjects that are allowed in a namespace, the group that may do everything included. For a
- * question without a name about namespaces, perhaps more.
- */
-export function keysAllowedIn(
-  objects: TenantObjects,
-  question: WhoCanQuestion,
-  namespace: string,
-): ReadonlySet<SubjectKey> {
-  const keys = new Set<SubjectKey>([groupKey(SYSTEM_MASTERS)]);
-  for (const { key } of grantsIn(objects, question, { namespace })) keys.add(key);
-  return keys;
 }
 
 function* boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<StoredBinding> {

@@ -12,7 +12,7 @@ import { allows, decide, describeGrant, grantsOf } from '../../src/rbac/decide.t
 import { type NamespacesQuestion, namespacesAllowed, visibleNamespaces } from '../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { ruleAllows } from '../../src/rbac/rules.ts';
-import { firstSubjectOf } from '../../src/rbac/subject-match.ts';
+import { firstSubjectOf } from '../../src/rbac/subject-key.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { followRBAC } from '../support/kubernetes/follow-rbac.ts';

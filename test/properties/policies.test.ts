@@ -12,7 +12,7 @@ import { type Policy, policyGroup } from '../../src/policy/policy.ts';
 import { createPolicySet } from '../../src/policy/policy-set.ts';
 import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
 import { allows } from '../../src/rbac/decide.ts';
-import { roleAllows } from '../../src/rbac/role-allows.ts';
+import { roleAllows } from '../../src/rbac/rules.ts';
 import {
   ALICE_READS_PODS,
   abacLine,

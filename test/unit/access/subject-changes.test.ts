@@ -1,19 +1,15 @@
 import t from 'tap';
 import { ByConcern, fingerprintOfSubject, keysOfSubject } from '../../../src/access/subject-changes.ts';
 import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
-import { groupKey, intersects, keysOfUser, type SubjectKey } from '../../../src/rbac/subject-key.ts';
+import { groupKey, keysOfUser, type SubjectKey } from '../../../src/rbac/subject-key.ts';
 
 const userOf = (username: string, ...groups: string[]): RBACUser => ({ tenant: 'acme', username, groups });
 /** A user without groups has one key. */
 const userKey = (username: string): SubjectKey => [...keysOfUser(userOf(username))].join();
-const changeOf = (...subjects: SubjectKey[]) => new Set(subjects);
 
 t.test('a user is concerned by a change of their name, and of each of their groups', async (t) => {
   const keys = keysOfSubject(uniformSubject(userOf('alice', 'dev', 'ops')));
-  for (const key of [userKey('alice'), groupKey('dev'), groupKey('ops')] as const)
-    t.ok(intersects(changeOf(userKey('bob'), key), keys), key);
-  t.notOk(intersects(changeOf(userKey('dev'), groupKey('alice'), groupKey('qa'), userKey('bob')), keys));
-  t.notOk(intersects(changeOf(), keys));
+  t.same(keys, new Set([userKey('alice'), groupKey('dev'), groupKey('ops')]));
 });
 
 t.test('groups that a user has in one namespace only count too', async (t) => {
@@ -67,7 +63,6 @@ t.test('values are found by each key of their user, in their tenant only, until 
   values.delete(alice);
   t.same(names('acme', userKey('alice'), groupKey('dev')), ['bob']);
   values.delete(bob);
-  t.notOk(values.has('acme'));
-  values.delete(other);
-  t.ok(values.isEmpty);
+  t.same(names('acme', userKey('bob'), groupKey('dev')), []);
+  t.same(names('globex', groupKey('dev')), ['other']);
 });
