@@ -65,8 +65,7 @@ export function bindRight({ kind, name }: GivenRole, version: string, namespace:
 
 /**
  * What the webhook requires of a tenant's user who writes a binding. Arktos has compared it with the system
- * tenant's role by then. That a user holds all that a Role allows is no reason here, as it is for the proxy:
- * Arktos takes such a binding only from users who may `bind`.
+ * tenant's role by then.
  *
  * @param request about a binding
  */

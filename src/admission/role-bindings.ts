@@ -1,15 +1,14 @@
 /**
  * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who
  * may write bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only
- * if the user may `bind` its role in the tenant, or holds all that a Role of the namespace allows
- * (docs/bindings.md has what Arktos then decides).
+ * if the user may `bind` its role in the tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
  */
 import type { SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import type { JSONObject } from '../lib/json-object.ts';
 import {
   type BindRight,
   bindRight,
@@ -20,7 +19,6 @@ import {
 } from './binding-rights.ts';
 import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
 import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { covers, type HeldRule } from './rule-cover.ts';
 
 export interface RoleBindingsOptions {
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
@@ -32,7 +30,6 @@ export interface RoleBindingsOptions {
   ) => Promise<Pick<SubjectAccessReviewStatus, 'allowed' | 'denied'>>;
 }
 
-const RULE_FIELDS: ReadonlySet<string> = new Set(['verbs', 'apiGroups', 'resources', 'resourceNames']);
 const MAX_BYTES = 1024 * 1024;
 
 export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyAdmission {
@@ -66,53 +63,7 @@ async function assertMayBind(
   const right = bindRight(role, info.apiVersion, info.namespace);
   const { allowed, denied = false } = await options.review(request, right);
   if (allowed && !denied) return;
-  if (role.kind === 'Role' && info.namespace !== '' && (await holdsRole(role.name, request))) return;
   throw bodyForbidden(request, `the user may not bind the ${role.kind} ${JSON.stringify(role.name)}`);
-}
-
-/**
- * Asked as the user: whatever they may not read, or the API server does not list completely, they do not
- * hold.
- */
-async function holdsRole(name: string, { ask, info, tenant }: InspectedRequest): Promise<boolean> {
-  const namespace = encodeURIComponent(info.namespace);
-  const role = await ask(
-    'GET',
-    `/apis/${RBAC_GROUP}/v1/tenants/${tenant}/namespaces/${namespace}/roles/${encodeURIComponent(name)}`,
-  );
-  const wanted = role.status === 200 && isJSONObject(role.content) ? rulesOf(role.content.rules) : undefined;
-  if (wanted === undefined) return false;
-  const review = await ask(
-    'POST',
-    `/apis/authorization.k8s.io/v1/tenants/${tenant}/selfsubjectrulesreviews`,
-    {
-      kind: 'SelfSubjectRulesReview',
-      apiVersion: 'authorization.k8s.io/v1',
-      spec: { namespace: info.namespace },
-    },
-  );
-  const answer = review.status === 201 && isJSONObject(review.content) ? review.content.status : undefined;
-  if (!isJSONObject(answer) || answer.incomplete !== false) return false;
-  const held = rulesOf(answer.resourceRules);
-  return held !== undefined && covers(held, wanted);
-}
-
-/** @returns undefined if a rule holds what is not understood */
-function rulesOf(list: unknown): HeldRule[] | undefined {
-  // An empty list of Go's may be null.
-  if (list !== undefined && list !== null && !Array.isArray(list)) return undefined;
-  const rules = (list ?? []).map((rule: unknown) => {
-    if (!isJSONObject(rule) || Object.keys(rule).some((key) => !RULE_FIELDS.has(key))) return undefined;
-    const { verbs, apiGroups = [], resources = [], resourceNames = [] } = rule;
-    return isTexts(verbs) && isTexts(apiGroups) && isTexts(resources) && isTexts(resourceNames)
-      ? { verbs, apiGroups, resources, resourceNames }
-      : undefined;
-  });
-  return rules.every((rule) => rule !== undefined) ? rules : undefined;
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 /**

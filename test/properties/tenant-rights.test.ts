@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import t from 'tap';
 import { createAccessReviewsAdmission } from '../../src/admission/access-reviews.ts';
 import { createRoleBindingsAdmission } from '../../src/admission/role-bindings.ts';
-import { covers, type HeldRule } from '../../src/admission/rule-cover.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { parseStrictJSON } from '../../src/lib/strict-json.ts';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
@@ -235,40 +234,3 @@ function patched(format: string, object: JsonObject, patch: string): JsonObject 
     throw error;
   }
 }
-
-t.test('rules that are covered allow nothing that the covering rules do not', async (t) => {
-  const list = (...values: string[]) => fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 });
-  const rule: fc.Arbitrary<HeldRule> = fc.record({
-    verbs: list('get', 'list', '*'),
-    apiGroups: list('', 'apps', '*'),
-    resources: list('pods', 'pods/log', '*/log', '*'),
-    resourceNames: list('a', 'b'),
-  });
-  const asked = fc.tuple(
-    fc.constantFrom('get', 'list', 'delete'),
-    fc.constantFrom('', 'apps', 'batch'),
-    fc.constantFrom('pods', 'pods/log', 'jobs', 'jobs/log'),
-    fc.constantFrom('a', 'b', 'c', ''),
-  );
-  const has = (values: readonly string[], value: string) => values.includes('*') || values.includes(value);
-  const allows = (one: HeldRule, [verb, group, resource, name]: [string, string, string, string]) =>
-    has(one.verbs, verb) &&
-    has(one.apiGroups, group) &&
-    (has(one.resources, resource) || (resource.endsWith('/log') && one.resources.includes('*/log'))) &&
-    (one.resourceNames.length === 0 || one.resourceNames.includes(name));
-  fc.assert(
-    fc.property(
-      fc.array(rule, { maxLength: 3 }),
-      fc.array(rule, { maxLength: 2 }),
-      asked,
-      (held, wanted, attempt) => {
-        if (covers(held, wanted) && wanted.some((one) => allows(one, attempt)))
-          t.ok(held.some((one) => allows(one, attempt)));
-        t.ok(
-          covers([...held, { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: [] }], wanted),
-        );
-      },
-    ),
-    { numRuns: 2000 },
-  );
-});
