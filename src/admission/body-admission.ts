@@ -34,13 +34,11 @@ export interface InspectedRequest {
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
   /**
-   * Asks the API server with the user's own rights and on the request's account.
+   * Reads the object that the request is about, with the user's own rights and on the request's account.
    *
-   * @param path without query
-   * @param body sent as JSON
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
    */
-  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<UserAnswer>;
+  readStored(): Promise<UserAnswer>;
 }
 
 export interface UserAnswer {

@@ -43,7 +43,7 @@ export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyA
         await assertMayBind(roleRefOf(objectOf(body.content, 'the body')), request, options);
         return undefined;
       }
-      const { status, content } = await request.ask('GET', request.path);
+      const { status, content } = await request.readStored();
       if (status === 404) throw notFound(request.info);
       if (status !== 200)
         throw bodyForbidden(request, 'the stored binding cannot be read with the rights of the user');

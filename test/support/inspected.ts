@@ -6,7 +6,6 @@ import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  readonly body?: unknown;
 }
 
 export interface InspectedOptions {
@@ -34,8 +33,8 @@ export function inspectedRequest(options: InspectedOptions): InspectedRequest & 
     sender: { kind: 'stonegate' },
     signal: new AbortController().signal,
     asked,
-    async ask(how, where, body) {
-      const question = { method: how, path: where, ...(body !== undefined && { body }) };
+    async readStored() {
+      const question = { method: 'GET', path };
       asked.push(question);
       return options.answer?.(question) ?? { status: 404, content: {} };
     },

@@ -179,20 +179,14 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
     get signal() {
       return exchange.signal;
     },
-    async ask(method, path, body): Promise<UserAnswer> {
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    async readStored(): Promise<UserAnswer> {
       const answer = await fetcher.fetch(
         {
           account: accountOf(outgoing),
           sender,
-          method,
-          target: path,
-          headers: [
-            ...without(upstreamHeaders, NEGOTIATED),
-            ['Accept', 'application/json'],
-            ...(body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
-          ],
-          ...sent,
+          method: 'GET',
+          target: route.path,
+          headers: [...without(upstreamHeaders, NEGOTIATED), ['Accept', 'application/json']],
         },
         exchange.signal,
       );

@@ -30,7 +30,7 @@ const asked: InspectedRequest = {
   account: { kind: 'tenant', tenant: tenantOf('acme') },
   sender: { kind: 'stonegate' },
   signal: new AbortController().signal,
-  ask: async () => ({ status: 500, content: undefined }),
+  readStored: async () => ({ status: 500, content: undefined }),
 };
 
 /** @returns the code of the refusal, or `passes` */
