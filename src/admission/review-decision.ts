@@ -18,7 +18,6 @@ import { type PodPart, podPartOf } from './pod-part.ts';
 import {
   type PodSecurityViolation,
   podSecurityMessage,
-  podSecurityResult,
   podSecurityViolations,
 } from './pod-security/evaluate.ts';
 import type { PodSecurityRule } from './pod-security-rules.ts';
@@ -204,7 +203,7 @@ function securityVerdict(
   const violations = [...standard, ...others];
   if (violations.length === 0) return undefined;
   const said = [
-    ...(standard.length > 0 ? [podSecurityMessage(podSecurityResult(standard))] : []),
+    ...(standard.length > 0 ? [podSecurityMessage(standard)] : []),
     ...others.map(({ message }) => message),
   ].join(', ');
   return {

@@ -5,7 +5,6 @@ import type { PodSecurityLevel } from '../../src/admission/pod-security/check.ts
 import {
   type PodSecurityViolation,
   podSecurityMessage,
-  podSecurityResult,
   podSecurityVersion,
   podSecurityViolations,
 } from '../../src/admission/pod-security/evaluate.ts';
@@ -50,7 +49,7 @@ export function violationsOf(object: unknown, level: PodSecurityLevel, name: str
 
 /** Empty if the pod is allowed. */
 export function messageOf(object: unknown, level: PodSecurityLevel, version: string): string {
-  return podSecurityMessage(podSecurityResult(violationsOf(object, level, version)));
+  return podSecurityMessage(violationsOf(object, level, version));
 }
 
 /** What the check alone does in every version. */
@@ -69,6 +68,6 @@ export function testCheck(t: Test, level: PodSecurityLevel, testCase: CheckCase)
   );
   if (first === undefined) return;
   const violations = violationsIn(first);
-  if (says !== undefined) t.equal(podSecurityMessage(podSecurityResult(violations)), says);
+  if (says !== undefined) t.equal(podSecurityMessage(violations), says);
   if (at !== undefined) t.equal(violations[0]?.path, at);
 }

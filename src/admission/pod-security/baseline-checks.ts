@@ -3,6 +3,7 @@
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline;
  * https://github.com/kubernetes/pod-security-admission/tree/v0.36.3/policy
  */
+import type { ObjectReader } from '../object-reader.ts';
 import {
   type Check,
   containers,
@@ -10,16 +11,20 @@ import {
   type Find,
   type Finding,
   findIf,
+  heldBy,
   holdersOf,
+  inContainerContexts,
   inContainers,
+  inContexts,
   plural,
   quoted,
   setters,
   shown,
   sorted,
+  using,
 } from './check.ts';
 
-const DEFAULT_CAPABILITIES: ReadonlySet<string> = new Set([
+const DEFAULT_CAPABILITIES = [
   'AUDIT_WRITE',
   'CHOWN',
   'DAC_OVERRIDE',
@@ -33,28 +38,20 @@ const DEFAULT_CAPABILITIES: ReadonlySet<string> = new Set([
   'SETPCAP',
   'SETUID',
   'SYS_CHROOT',
-]);
+];
 
 export const capabilitiesBaseline: Check = {
   id: 'capabilities_baseline',
-  level: 'baseline',
-  versions: [{ since: 0, find: inContainers(addedCapabilitiesExcept(DEFAULT_CAPABILITIES)) }],
-  describe: (findings) => ({
-    reason: 'non-default capabilities',
-    detail: addedCapabilitiesDetail(findings),
-  }),
+  versions: [[0, inContainerContexts((context) => addedCapabilitiesExcept(DEFAULT_CAPABILITIES, context))]],
+  reason: 'non-default capabilities',
+  detail: addedCapabilitiesDetail,
 };
 
-export function addedCapabilitiesExcept(allowed: ReadonlySet<string>) {
-  return ({ securityContext }: { securityContext: { path: string; addedCapabilities: readonly string[] } }) =>
-    securityContext.addedCapabilities.flatMap((capability, at) =>
-      findIf(!allowed.has(capability), {
-        path: `${securityContext.path}.capabilities.add[${at}]`,
-        value: capability,
-        shown: capability,
-        kind: 'add',
-      }),
-    );
+export function addedCapabilitiesExcept(allowed: readonly string[], context: ObjectReader): Finding[] {
+  const capabilities = context.object('capabilities');
+  return capabilities
+    .texts('add')
+    .flatMap((name, at) => findIf(!allowed.includes(name), capabilities, `add[${at}]`, name, 'add'));
 }
 
 export function addedCapabilitiesDetail(findings: readonly Finding[]): string {
@@ -63,128 +60,124 @@ export function addedCapabilitiesDetail(findings: readonly Finding[]): string {
 
 export const hostNamespaces: Check = {
   id: 'hostNamespaces',
-  level: 'baseline',
   versions: [
-    {
-      since: 0,
-      find: (pod) =>
-        (['hostNetwork', 'hostPID', 'hostIPC'] as const).flatMap((field) =>
-          findIf(pod[field] === true, { path: `${pod.path}.${field}`, value: true, shown: `${field}=true` }),
+    [
+      0,
+      ({ spec }) =>
+        ['hostNetwork', 'hostPID', 'hostIPC'].flatMap((field) =>
+          findIf(spec.boolean(field) === true, spec, field, true, `${field}=true`),
         ),
-    },
+    ],
   ],
-  describe: (findings) => ({
-    reason: 'host namespaces',
-    detail: findings.map(({ shown }) => shown).join(', '),
-  }),
+  reason: 'host namespaces',
+  detail: (findings) => findings.map(({ kind }) => kind).join(', '),
 };
 
 export const hostPathVolumes: Check = {
   id: 'hostPathVolumes',
-  level: 'baseline',
   versions: [
-    {
-      since: 0,
-      find: ({ volumes }) =>
-        volumes.flatMap(({ path, name, sources }) =>
-          findIf(sources.has('hostPath'), {
-            path: `${path}.hostPath`,
-            value: sources.get('hostPath'),
-            holder: { path, name },
-            shown: 'hostPath',
-          }),
-        ),
-    },
+    [
+      0,
+      ({ spec }) =>
+        spec
+          .objects('volumes')
+          .flatMap((volume) =>
+            heldBy(volume, findIf(volume.has('hostPath'), volume, 'hostPath', volume.value('hostPath'))),
+          ),
+    ],
   ],
-  describe(findings) {
+  reason: 'hostPath volumes',
+  detail(findings) {
     const volumes = holdersOf(findings);
-    return { reason: 'hostPath volumes', detail: `${plural(volumes.length, 'volume')} ${quoted(volumes)}` };
+    return `${plural(volumes.length, 'volume')} ${quoted(volumes)}`;
   },
 };
 
 export const hostPorts: Check = {
   id: 'hostPorts',
-  level: 'baseline',
   versions: [
-    {
-      since: 0,
-      find: inContainers(({ hostPorts }) =>
-        hostPorts.flatMap(({ path, port }) => findIf(port !== 0, { path, value: port, shown: String(port) })),
+    [
+      0,
+      inContainers((container) =>
+        container.objects('ports').flatMap((port) => {
+          const hostPort = port.integer('hostPort') ?? 0;
+          return findIf(hostPort !== 0, port, 'hostPort', hostPort);
+        }),
       ),
-    },
+    ],
   ],
-  describe(findings) {
+  reason: 'hostPort',
+  detail(findings) {
     const ports = shown(findings);
-    return {
-      reason: 'hostPort',
-      detail: `${containers(findings)} ${uses(findings)} ${plural(ports.length, 'hostPort')} ${ports.join(', ')}`,
-    };
+    const who = using('container', holdersOf(findings));
+    return `${who} ${plural(ports.length, 'hostPort')} ${ports.join(', ')}`;
   },
 };
+
+/** The probes of a container, and the handlers of its lifecycle. */
+function handlersOf(container: ObjectReader): ObjectReader[] {
+  const lifecycle = container.object('lifecycle');
+  return [
+    ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((probe) => container.object(probe)),
+    ...['postStart', 'preStop'].map((event) => lifecycle.object(event)),
+  ];
+}
 
 /** The kubelet would send requests from the node to any address. */
 export const hostProbesAndHostLifecycle: Check = {
   id: 'hostProbesAndHostLifecycle',
-  level: 'baseline',
   versions: [
-    {
-      since: 34,
-      find: inContainers(({ hosts }) =>
-        hosts.flatMap(({ path, host }) => findIf(host !== '', { path, value: host, shown: host })),
+    [
+      34,
+      inContainers((container) =>
+        handlersOf(container)
+          .flatMap((handler) => [handler.object('httpGet'), handler.object('tcpSocket')])
+          .flatMap((action) => {
+            const host = action.text('host') ?? '';
+            return findIf(host !== '', action, 'host', host);
+          }),
       ),
-    },
+    ],
   ],
-  describe(findings) {
-    const names = sorted(holdersOf(findings));
+  reason: 'probe or lifecycle host',
+  detail(findings) {
     const hosts = shown(findings);
-    const holders = `${plural(names.length, 'container')} ${quoted(names)} ${names.length === 1 ? 'uses' : 'use'}`;
-    return {
-      reason: 'probe or lifecycle host',
-      detail: `${holders} ${plural(hosts.length, 'probe or lifecycle host')} ${quoted(hosts)}`,
-    };
+    const who = using('container', sorted(holdersOf(findings)));
+    return `${who} ${plural(hosts.length, 'probe or lifecycle host')} ${quoted(hosts)}`;
   },
 };
 
 export const privileged: Check = {
   id: 'privileged',
-  level: 'baseline',
   versions: [
-    {
-      since: 0,
-      find: inContainers(({ securityContext: { path, privileged } }) =>
-        findIf(privileged === true, { path: `${path}.privileged`, value: true, shown: 'true' }),
+    [
+      0,
+      inContainerContexts((context) =>
+        findIf(context.boolean('privileged') === true, context, 'privileged', true),
       ),
-    },
+    ],
   ],
-  describe: (findings) => ({
-    reason: 'privileged',
-    detail: `${containers(findings)} must not set securityContext.privileged=true`,
-  }),
+  reason: 'privileged',
+  detail: (findings) => `${containers(findings)} must not set securityContext.privileged=true`,
 };
 
-export const unmaskedProcMount: Find = inContainers(({ securityContext: { path, procMount } }) =>
-  findIf(procMount !== undefined && procMount !== 'Default', {
-    path: `${path}.procMount`,
-    value: procMount,
-    shown: procMount ?? '',
-  }),
-);
+export const unmaskedProcMount: Find = inContainerContexts((context) => {
+  const value = context.text('procMount');
+  return findIf(value !== undefined && value !== 'Default', context, 'procMount', value);
+});
 
 export const procMount: Check = {
   id: 'procMount',
-  level: 'baseline',
   versions: [
-    { since: 0, find: unmaskedProcMount },
-    { since: 35, find: exceptInUserNamespace(unmaskedProcMount) },
+    [0, unmaskedProcMount],
+    [35, exceptInUserNamespace(unmaskedProcMount)],
   ],
-  describe: describeProcMount,
+  reason: 'procMount',
+  detail: procMountDetail,
 };
 
-export function describeProcMount(findings: readonly Finding[]) {
-  return {
-    reason: 'procMount',
-    detail: `${containers(findings)} must not set securityContext.procMount to ${quoted(shown(findings))}`,
-  };
+export function procMountDetail(findings: readonly Finding[]): string {
+  return `${containers(findings)} must not set securityContext.procMount to ${quoted(shown(findings))}`;
 }
 
 const SYSCTLS = [
@@ -206,54 +199,38 @@ const SYSCTLS_32 = [...SYSCTLS_29, 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
 
 export const sysctls: Check = {
   id: 'sysctls',
-  level: 'baseline',
   versions: [
-    { since: 0, find: sysctlsExcept(SYSCTLS) },
-    { since: 27, find: sysctlsExcept(SYSCTLS_27) },
-    { since: 29, find: sysctlsExcept(SYSCTLS_29) },
-    { since: 32, find: sysctlsExcept(SYSCTLS_32) },
+    [0, sysctlsExcept(SYSCTLS)],
+    [27, sysctlsExcept(SYSCTLS_27)],
+    [29, sysctlsExcept(SYSCTLS_29)],
+    [32, sysctlsExcept(SYSCTLS_32)],
   ],
-  describe: (findings) => ({
-    reason: 'forbidden sysctls',
-    detail: findings.map(({ shown }) => shown).join(', '),
-  }),
+  reason: 'forbidden sysctls',
+  detail: (findings) => findings.map(({ shown }) => shown).join(', '),
 };
 
-function sysctlsExcept(names: readonly string[]): Find {
-  const allowed = new Set(names);
-  return ({ sysctls }) =>
-    sysctls.flatMap(({ path, name }) =>
-      findIf(!allowed.has(name), { path: `${path}.name`, value: name, shown: name }),
-    );
+function sysctlsExcept(allowed: readonly string[]): Find {
+  return ({ spec }) =>
+    spec
+      .object('securityContext')
+      .objects('sysctls')
+      .flatMap((sysctl) => {
+        const name = sysctl.text('name') ?? '';
+        return findIf(!allowed.includes(name), sysctl, 'name', name);
+      });
 }
 
 export const windowsHostProcess: Check = {
   id: 'windowsHostProcess',
-  level: 'baseline',
   versions: [
-    {
-      since: 0,
-      find: (pod) => [...hostProcessIn(pod), ...inContainers(hostProcessIn)(pod)],
-    },
+    [
+      0,
+      inContexts((context) => {
+        const options = context.object('windowsOptions');
+        return findIf(options.boolean('hostProcess') === true, options, 'hostProcess', true);
+      }),
+    ],
   ],
-  describe: (findings) => ({
-    reason: 'hostProcess',
-    detail: `${setters(findings)} must not set securityContext.windowsOptions.hostProcess=true`,
-  }),
+  reason: 'hostProcess',
+  detail: (findings) => `${setters(findings)} must not set securityContext.windowsOptions.hostProcess=true`,
 };
-
-function hostProcessIn({
-  securityContext: { path, hostProcess },
-}: {
-  securityContext: { path: string; hostProcess: boolean | undefined };
-}): Finding[] {
-  return findIf(hostProcess === true, {
-    path: `${path}.windowsOptions.hostProcess`,
-    value: true,
-    shown: 'true',
-  });
-}
-
-function uses(findings: readonly Finding[]): string {
-  return holdersOf(findings).length === 1 ? 'uses' : 'use';
-}

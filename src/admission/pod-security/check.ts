@@ -1,9 +1,16 @@
 /**
- * What a check of the Pod Security Standards consists of, and the wording that checks share.
+ * What a check of the Pod Security Standards consists of, and how checks read a pod and word their findings.
  */
-import type { Container, Named, Pod } from './pod.ts';
+import type { ObjectReader } from '../object-reader.ts';
 
 export type PodSecurityLevel = 'privileged' | 'baseline' | 'restricted';
+
+export interface Pod {
+  readonly metadata: ObjectReader;
+  readonly spec: ObjectReader;
+  /** Init containers, containers and ephemeral containers, in the order of the standards' messages. */
+  readonly containers: readonly ObjectReader[];
+}
 
 /** A field that a check forbids or misses. */
 export interface Finding {
@@ -11,54 +18,68 @@ export interface Finding {
   /** Undefined if a field is missing. */
   readonly value: unknown;
   /** The container or volume that has the field; undefined for the pod's own fields. */
-  readonly holder?: Named;
+  readonly holder?: { readonly path: string; readonly name: string };
   /** What a message shows of the field: a value, or a volume's type. */
   readonly shown: string;
   /** Tells findings of one check apart if its message does. */
-  readonly kind?: string;
-}
-
-export interface Wording {
-  readonly reason: string;
-  readonly detail: string;
+  readonly kind?: string | undefined;
 }
 
 export type Find = (pod: Pod) => Finding[];
 
+/** Findings in a container, or in a security context. */
+type FindIn = (object: ObjectReader) => Finding[];
+
 export interface Check {
   readonly id: string;
-  readonly level: Exclude<PodSecurityLevel, 'privileged'>;
   /** By the minor version from which on each applies, ascending. */
-  readonly versions: readonly { readonly since: number; readonly find: Find }[];
+  readonly versions: readonly (readonly [since: number, find: Find])[];
   /** A check of the baseline that is left out if this one applies. */
   readonly overrides?: string;
+  readonly reason: string | ((findings: readonly Finding[]) => string);
   /** @param findings at least one */
-  describe(findings: readonly Finding[]): Wording;
+  detail(findings: readonly Finding[]): string;
 }
 
-export function inContainers(find: (container: Container) => Finding[]): Find {
-  return ({ containers }) =>
-    containers.flatMap((container) =>
-      find(container).map((finding) => ({
-        ...finding,
-        holder: { path: container.path, name: container.name },
-      })),
-    );
+/** @returns a finding at a field of the object if the condition holds */
+export function findIf(
+  condition: boolean,
+  object: ObjectReader,
+  field: string,
+  value: unknown,
+  kind?: string,
+): Finding[] {
+  return condition ? [{ path: object.pathOf(field), value, shown: String(value ?? ''), kind }] : [];
 }
 
-/** @returns a finding if the condition holds */
-export function findIf(condition: boolean, finding: Finding): Finding[] {
-  return condition ? [finding] : [];
+/** @param object a container or a volume */
+export function heldBy(object: ObjectReader, findings: readonly Finding[]): Finding[] {
+  const holder = { path: object.path, name: object.text('name') ?? '' };
+  return findings.map((finding) => ({ ...finding, holder }));
+}
+
+export function inContainers(find: FindIn): Find {
+  return ({ containers }) => containers.flatMap((container) => heldBy(container, find(container)));
+}
+
+/** In the security contexts of the containers; an absent one is read as an empty one. */
+export function inContainerContexts(find: FindIn): Find {
+  return inContainers((container) => find(container.object('securityContext')));
+}
+
+/** In the security context of the pod and in those of its containers. */
+export function inContexts(find: FindIn): Find {
+  return (pod) => [...find(pod.spec.object('securityContext')), ...inContainerContexts(find)(pod)];
 }
 
 /** Windows has other settings, and the API server refuses Linux' ones in its pods. */
 export function exceptWindows(find: Find): Find {
-  return (pod) => (pod.os === 'windows' ? [] : find(pod));
+  return (pod) => (pod.spec.object('os').text('name') === 'windows' ? [] : find(pod));
 }
 
 /** Root in a user namespace of the pod's own is not root on the node. */
 export function exceptInUserNamespace(find: Find): Find {
-  return (pod) => (pod.hostUsers === false ? [] : find(pod));
+  return (pod) => (pod.spec.boolean('hostUsers') === false ? [] : find(pod));
 }
 
 /** `container "a"`, `containers "a", "b"`; empty without one. */
@@ -73,11 +94,20 @@ export function setters(findings: readonly Finding[]): string {
   return [pod, containers(findings)].filter((part) => part !== '').join(' and ');
 }
 
+/** `volume "a" uses`, `volumes "a", "b" use`. */
+export function using(noun: string, names: readonly string[]): string {
+  return `${plural(names.length, noun)} ${quoted(names)} ${names.length === 1 ? 'uses' : 'use'}`;
+}
+
 /** Names of the containers or volumes, each once, in the pod's order. */
 export function holdersOf(findings: readonly Finding[]): string[] {
   const names = new Map<string, string>();
   for (const { holder } of findings) if (holder !== undefined) names.set(holder.path, holder.name);
   return [...names.values()];
+}
+
+export function ofKind(findings: readonly Finding[], kind: string | undefined): Finding[] {
+  return findings.filter((finding) => finding.kind === kind);
 }
 
 /** What is shown, each once, sorted as Go sorts strings. */
@@ -86,14 +116,8 @@ export function shown(findings: readonly Finding[]): string[] {
 }
 
 export function sorted(texts: readonly string[]): string[] {
-  const unique = [...new Set(texts)];
-  // The order of UTF-16 is that of UTF-8, except for characters outside the basic plane.
-  return unique.some((text) => SURROGATE.test(text))
-    ? unique.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    : unique.sort();
+  return [...new Set(texts)].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 }
-
-const SURROGATE = /[\ud800-\udfff]/;
 
 /** As the API server does it: quotes in a text are not escaped. */
 export function quoted(texts: readonly string[]): string {

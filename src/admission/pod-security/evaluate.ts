@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/security/pod-security-admission/
  */
 import { NEWEST_POD_SECURITY_MINOR } from '../../api/admission-v1.ts';
-import { MALFORMED } from '../object-reader.ts';
+import { MALFORMED, ObjectReader } from '../object-reader.ts';
 import type { PodPart } from '../pod-part.ts';
 import type { Violation } from '../violation.ts';
 import {
@@ -18,8 +18,7 @@ import {
   sysctls,
   windowsHostProcess,
 } from './baseline-checks.ts';
-import type { Check, Find, Finding, PodSecurityLevel } from './check.ts';
-import { type Pod, readPod } from './pod.ts';
+import type { Check, Finding, Pod, PodSecurityLevel } from './check.ts';
 import {
   appArmorProfile,
   seccompProfileBaseline,
@@ -54,14 +53,6 @@ export interface PodSecurityViolation extends Violation {
   readonly finding: Finding;
 }
 
-export interface PodSecurityResult {
-  readonly allowed: boolean;
-  /** One of each check that forbids the pod. */
-  readonly forbiddenReasons: readonly string[];
-  /** One of each reason. */
-  readonly forbiddenDetails: readonly string[];
-}
-
 const VERSION = /^v1\.(0|[1-9][0-9]?)$/;
 
 /** @returns undefined for what is no version of the standards, or one that is not known yet */
@@ -73,8 +64,8 @@ export function podSecurityVersion(name: string): PodSecurityVersion | undefined
     : { name, minor: Number(minor) };
 }
 
-/** In the order of messages: by level, then by id. */
-const CHECKS: readonly Check[] = [
+/** By id. */
+const BASELINE: readonly Check[] = [
   appArmorProfile,
   capabilitiesBaseline,
   hostNamespaces,
@@ -87,6 +78,11 @@ const CHECKS: readonly Check[] = [
   seccompProfileBaseline,
   sysctls,
   windowsHostProcess,
+];
+
+/** In the order of messages: those of the baseline, then by id. */
+const CHECKS: readonly Check[] = [
+  ...BASELINE,
   allowPrivilegeEscalation,
   capabilitiesRestricted,
   procMountRestricted,
@@ -96,60 +92,59 @@ const CHECKS: readonly Check[] = [
   seccompProfileRestricted,
 ];
 
-/** @returns undefined if the check is not in that version */
-function findOf({ versions }: Check, minor: number): Find | undefined {
-  return versions.findLast(({ since }) => since <= minor)?.find;
-}
-
 /** The checks of a policy with what each finds. */
-function* findingsOf(pod: Pod, { level, version }: PodSecurityPolicy): Generator<[Check, Finding[]]> {
-  const applicable = CHECKS.filter((check) => level === 'restricted' || check.level === level).map(
-    (check) => ({ check, find: findOf(check, version.minor) }),
-  );
-  const overridden = new Set(applicable.map(({ check, find }) => find && check.overrides));
-  for (const { check, find } of applicable)
-    if (find !== undefined && !overridden.has(check.id)) yield [check, find(pod)];
+function findingsOf(pod: Pod, { level, version }: PodSecurityPolicy): [Check, Finding[]][] {
+  const applicable = (level === 'restricted' ? CHECKS : BASELINE).flatMap((check) => {
+    const found = check.versions.findLast(([since]) => since <= version.minor);
+    return found === undefined ? [] : [{ check, find: found[1] }];
+  });
+  const overridden = new Set(applicable.map(({ check }) => check.overrides));
+  return applicable
+    .filter(({ check }) => !overridden.has(check.id))
+    .map(({ check, find }) => [check, find(pod)]);
 }
 
-/** Every field that violates the policy. */
+/** Every field that violates the policy; and those of a wrong type, which no check can judge. */
 export function podSecurityViolations(part: PodPart, policy: PodSecurityPolicy): PodSecurityViolation[] {
   if (policy.level === 'privileged') return [];
   const faults: Violation[] = [];
-  const pod = readPod(part, faults);
-  const violations = faults.map((fault) => ({
-    ...fault,
-    finding: { path: fault.path, value: fault.value, shown: fault.message },
-  }));
-  for (const [check, findings] of findingsOf(pod, policy))
-    for (const finding of findings) {
-      const { path, value } = finding;
-      const message = `${path}: refused by the check ${check.id} of the Pod Security Standards`;
-      violations.push({ rule: check.id, path, value, message, finding });
-    }
-  return violations;
-}
-
-/** What the violations, or some of them, amount to, in the words of the API server. */
-export function podSecurityResult(violations: readonly PodSecurityViolation[]): PodSecurityResult {
-  const findings = Map.groupBy(violations, ({ rule }) => rule);
-  const wordings = [...findings].map(([rule, group]) => {
-    const found = group.map(({ finding }) => finding);
-    const check = CHECKS.find(({ id }) => id === rule);
-    return check?.describe(found) ?? describeFaults(found);
-  });
-  return {
-    allowed: violations.length === 0,
-    forbiddenReasons: wordings.map(({ reason }) => reason),
-    forbiddenDetails: wordings.map(({ detail }) => detail),
+  const spec = new ObjectReader(part.spec, part.specPath, faults);
+  const pod = {
+    metadata: new ObjectReader(part.metadata, part.metadataPath, faults),
+    spec,
+    containers: ['initContainers', 'containers', 'ephemeralContainers'].flatMap((field) =>
+      spec.objects(field),
+    ),
   };
+  const violations = findingsOf(pod, policy).flatMap(([{ id }, findings]) =>
+    findings.map((finding) => {
+      const { path, value } = finding;
+      const message = `${path}: refused by the check ${id} of the Pod Security Standards`;
+      return { rule: id, path, value, message, finding };
+    }),
+  );
+  // Several checks read the same field.
+  const distinct = new Map(faults.map((fault) => [fault.path, fault]));
+  return [
+    ...Array.from(distinct.values(), (fault) => {
+      const { path, value, message } = fault;
+      return { ...fault, finding: { path, value, shown: message } };
+    }),
+    ...violations,
+  ];
 }
 
-/** `host namespaces (hostNetwork=true), privileged (…)`. */
-export function podSecurityMessage({ forbiddenReasons, forbiddenDetails }: PodSecurityResult): string {
-  return forbiddenReasons.map((reason, at) => `${reason} (${forbiddenDetails[at] ?? ''})`).join(', ');
+/** The violations in the words of the API server: `host namespaces (hostNetwork=true), privileged (…)`. */
+export function podSecurityMessage(violations: readonly PodSecurityViolation[]): string {
+  const byRule = Map.groupBy(violations, ({ rule }) => rule);
+  return Array.from(byRule, ([rule, group]) => {
+    const findings = group.map(({ finding }) => finding);
+    const { reason, detail } = CHECKS.find(({ id }) => id === rule) ?? FAULTS;
+    return `${typeof reason === 'string' ? reason : reason(findings)} (${detail(findings)})`;
+  }).join(', ');
 }
 
-/** Fields of a wrong type, which no check can judge. */
-function describeFaults(findings: readonly Finding[]) {
-  return { reason: MALFORMED, detail: findings.map(({ shown }) => shown).join(', ') };
-}
+const FAULTS: Pick<Check, 'reason' | 'detail'> = {
+  reason: MALFORMED,
+  detail: (findings) => findings.map(({ shown }) => shown).join(', '),
+};

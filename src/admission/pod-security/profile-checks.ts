@@ -12,45 +12,35 @@ import {
   type Find,
   type Finding,
   findIf,
-  inContainers,
+  inContainerContexts,
+  inContexts,
+  ofKind,
+  type Pod,
   plural,
   quoted,
   setters,
   shown,
-  sorted,
-  type Wording,
 } from './check.ts';
-import type { Pod, SecurityContext } from './pod.ts';
-
-interface HasSecurityContext {
-  readonly securityContext: SecurityContext;
-}
-
-/** In the pod's security context and in those of its containers. */
-function everywhere(find: (holder: HasSecurityContext) => Finding[]): Find {
-  return (pod) => [...find(pod), ...inContainers(find)(pod)];
-}
 
 const PROFILE_TYPES: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost']);
 
 /** Profiles of a type that no standard allows. */
 function forbiddenProfiles(field: 'seccompProfile' | 'appArmorProfile'): Find {
-  return everywhere(({ securityContext }) => {
-    const type = securityContext[field];
-    if (type === undefined || PROFILE_TYPES.has(type)) return [];
-    return [{ path: `${securityContext.path}.${field}.type`, value: type, shown: type }];
+  return inContexts((context) => {
+    const profile = context.object(field);
+    const type = profile.text('type') ?? '';
+    return findIf(context.has(field) && !PROFILE_TYPES.has(type), profile, 'type', type);
   });
 }
 
-/** @param isForbidden of each annotation */
 function forbiddenAnnotations(
-  { annotations, annotationsPath }: Pod,
+  { metadata }: Pod,
   isForbidden: (key: string, value: string) => boolean,
 ): Finding[] {
-  return [...annotations]
+  return [...metadata.textMap('annotations')]
     .filter(([key, value]) => isForbidden(key, value))
     .map(([key, value]) => ({
-      path: keyPath(annotationsPath, key),
+      path: keyPath(metadata.pathOf('annotations'), key),
       value,
       shown: `${key}=${goQuoted(value)}`,
       kind: 'annotation',
@@ -58,113 +48,89 @@ function forbiddenAnnotations(
 }
 
 const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
+const APP_ARMOR_ALLOWED = /^(?:$|runtime\/default$|localhost\/)/;
+
+const appArmorAnnotations: Find = (pod) =>
+  forbiddenAnnotations(
+    pod,
+    (key, value) => key.startsWith(APP_ARMOR_PREFIX) && !APP_ARMOR_ALLOWED.test(value),
+  );
+
+/** The values in fields before those in annotations. */
+function appArmorValues(findings: readonly Finding[]): string[] {
+  return [...shown(ofKind(findings, undefined)), ...shown(ofKind(findings, 'annotation'))];
+}
 
 export const appArmorProfile: Check = {
   id: 'appArmorProfile',
-  level: 'baseline',
-  versions: [
-    {
-      since: 0,
-      find: (pod) => [
-        ...forbiddenProfiles('appArmorProfile')(pod),
-        ...forbiddenAnnotations(
-          pod,
-          (key, value) =>
-            key.startsWith(APP_ARMOR_PREFIX) &&
-            value !== '' &&
-            value !== 'runtime/default' &&
-            !value.startsWith('localhost/'),
-        ),
-      ],
-    },
-  ],
-  describe(findings) {
-    const annotations = findings.filter(({ kind }) => kind === 'annotation');
-    const fields = findings.filter(({ kind }) => kind !== 'annotation');
-    const values = [...shown(fields), ...shown(annotations)];
+  versions: [[0, (pod) => [...forbiddenProfiles('appArmorProfile')(pod), ...appArmorAnnotations(pod)]]],
+  reason: (findings) => plural(appArmorValues(findings).length, 'forbidden AppArmor profile'),
+  detail(findings) {
+    const annotations = ofKind(findings, 'annotation');
+    const fields = ofKind(findings, undefined);
     const who = [
       ...(fields.length > 0 ? [setters(fields)] : []),
       ...(annotations.length > 0 ? [plural(annotations.length, 'annotation')] : []),
     ].join(' and ');
-    return {
-      reason: plural(values.length, 'forbidden AppArmor profile'),
-      detail: `${who} must not set AppArmor profile type to ${quoted(values)}`,
-    };
+    return `${who} must not set AppArmor profile type to ${quoted(appArmorValues(findings))}`;
   },
 };
 
 const SECCOMP_OF_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
-const SECCOMP_ANNOTATIONS: ReadonlySet<string> = new Set(['runtime/default', 'docker/default']);
+const SECCOMP_ALLOWED = /^(?:runtime\/default$|docker\/default$|localhost\/)/;
 
 /** The annotations of the pod and of its containers; one of another container is of no effect. */
-function seccompAnnotations(pod: Pod): Finding[] {
-  const keys = new Set([SECCOMP_OF_POD, ...pod.containers.map(({ name }) => `${SECCOMP_PREFIX}${name}`)]);
-  return forbiddenAnnotations(
-    pod,
-    (key, value) => keys.has(key) && !SECCOMP_ANNOTATIONS.has(value) && !value.startsWith('localhost/'),
-  );
-}
+const seccompAnnotations: Find = (pod) => {
+  const ofContainers = pod.containers.map((container) => `${SECCOMP_PREFIX}${container.text('name') ?? ''}`);
+  const keys = new Set([SECCOMP_OF_POD, ...ofContainers]);
+  return forbiddenAnnotations(pod, (key, value) => keys.has(key) && !SECCOMP_ALLOWED.test(value));
+};
+
+const forbiddenSeccomp = forbiddenProfiles('seccompProfile');
 
 export const seccompProfileBaseline: Check = {
   id: 'seccompProfile_baseline',
-  level: 'baseline',
   versions: [
-    { since: 0, find: seccompAnnotations },
-    { since: 19, find: forbiddenProfiles('seccompProfile') },
+    [0, seccompAnnotations],
+    [19, forbiddenSeccomp],
   ],
-  describe(findings) {
-    if (findings.every(({ kind }) => kind !== 'annotation')) return seccompTypes(findings);
-    const annotations = shown(findings);
-    return {
-      reason: 'seccompProfile',
-      detail: `forbidden ${plural(annotations.length, 'annotation')} ${annotations.join(', ')}`,
-    };
+  reason: 'seccompProfile',
+  detail(findings) {
+    const annotations = shown(ofKind(findings, 'annotation'));
+    if (annotations.length === 0) return seccompTypes(findings);
+    return `forbidden ${plural(annotations.length, 'annotation')} ${annotations.join(', ')}`;
   },
 };
 
-function seccompTypes(findings: readonly Finding[]): Wording {
-  return {
-    reason: 'seccompProfile',
-    detail: `${setters(findings)} must not set securityContext.seccompProfile.type to ${quoted(shown(findings))}`,
-  };
+function seccompTypes(findings: readonly Finding[]): string {
+  return `${setters(findings)} must not set securityContext.seccompProfile.type to ${quoted(shown(findings))}`;
 }
 
 /** Containers without a profile of their own whose pod has no allowed one. */
-function missingSeccompProfiles(pod: Pod): Finding[] {
-  const ofPod = pod.securityContext.seccompProfile;
+const missingSeccompProfiles: Find = (pod) => {
+  const ofPod = pod.spec.object('securityContext').object('seccompProfile').text('type');
   if (ofPod !== undefined && PROFILE_TYPES.has(ofPod)) return [];
-  const find = inContainers(({ securityContext: { path, seccompProfile } }) =>
-    findIf(seccompProfile === undefined, {
-      path: `${path}.seccompProfile.type`,
-      value: undefined,
-      shown: '',
-      kind: 'missing',
-    }),
+  const find = inContainerContexts((context) =>
+    findIf(!context.has('seccompProfile'), context, 'seccompProfile.type', undefined, 'missing'),
   );
   return find(pod);
-}
+};
 
-const restrictedSeccomp: Find = (pod) => [
-  ...forbiddenProfiles('seccompProfile')(pod),
-  ...missingSeccompProfiles(pod),
-];
+const restrictedSeccomp: Find = (pod) => [...forbiddenSeccomp(pod), ...missingSeccompProfiles(pod)];
 
 export const seccompProfileRestricted: Check = {
   id: 'seccompProfile_restricted',
-  level: 'restricted',
   overrides: 'seccompProfile_baseline',
   versions: [
-    { since: 19, find: restrictedSeccomp },
-    { since: 25, find: exceptWindows(restrictedSeccomp) },
+    [19, restrictedSeccomp],
+    [25, exceptWindows(restrictedSeccomp)],
   ],
-  describe(findings) {
-    const forbidden = findings.filter(({ kind }) => kind !== 'missing');
+  reason: 'seccompProfile',
+  detail(findings) {
+    const forbidden = ofKind(findings, undefined);
     if (forbidden.length > 0) return seccompTypes(forbidden);
-    return {
-      reason: 'seccompProfile',
-      detail: `pod or ${containers(findings)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`,
-    };
+    return `pod or ${containers(findings)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`;
   },
 };
 
@@ -172,37 +138,30 @@ const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t']
 
 export const seLinuxOptions: Check = {
   id: 'seLinuxOptions',
-  level: 'baseline',
   versions: [
-    { since: 0, find: seLinuxExcept(SELINUX_TYPES) },
-    { since: 31, find: seLinuxExcept([...SELINUX_TYPES, 'container_engine_t']) },
+    [0, seLinuxExcept(SELINUX_TYPES)],
+    [31, seLinuxExcept([...SELINUX_TYPES, 'container_engine_t'])],
   ],
-  describe(findings) {
-    const types = sorted(findings.filter(({ kind }) => kind === 'type').map(({ shown }) => shown));
+  reason: 'seLinuxOptions',
+  detail(findings) {
+    const types = shown(ofKind(findings, 'type'));
     const data = [
       ...(types.length > 0 ? [`${plural(types.length, 'type')} ${quoted(types)}`] : []),
-      ...(['user', 'role'] as const)
-        .filter((option) => findings.some(({ kind }) => kind === option))
+      ...['user', 'role']
+        .filter((option) => ofKind(findings, option).length > 0)
         .map((option) => `${option} may not be set`),
     ].join('; ');
-    return {
-      reason: 'seLinuxOptions',
-      detail: `${setters(findings)} set forbidden securityContext.seLinuxOptions: ${data}`,
-    };
+    return `${setters(findings)} set forbidden securityContext.seLinuxOptions: ${data}`;
   },
 };
 
 function seLinuxExcept(types: readonly string[]): Find {
-  return everywhere(({ securityContext: { path, seLinuxOptions } }) =>
-    (['type', 'user', 'role'] as const).flatMap((option) => {
-      const value = seLinuxOptions[option];
-      const isAllowed = option === 'type' ? types.includes(value) : value === '';
-      return findIf(!isAllowed, {
-        path: `${path}.seLinuxOptions.${option}`,
-        value,
-        shown: value,
-        kind: option,
-      });
-    }),
-  );
+  return inContexts((context) => {
+    const options = context.object('seLinuxOptions');
+    return ['type', 'user', 'role'].flatMap((option) => {
+      const value = options.text(option) ?? '';
+      const allowed = option === 'type' ? types : [''];
+      return findIf(!allowed.includes(value), options, option, value, option);
+    });
+  });
 }

@@ -3,10 +3,11 @@
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted;
  * https://github.com/kubernetes/pod-security-admission/tree/v0.36.3/policy
  */
+import type { ObjectReader } from '../object-reader.ts';
 import {
   addedCapabilitiesDetail,
   addedCapabilitiesExcept,
-  describeProcMount,
+  procMountDetail,
   unmaskedProcMount,
 } from './baseline-checks.ts';
 import {
@@ -15,82 +16,84 @@ import {
   exceptInUserNamespace,
   exceptWindows,
   type Find,
+  type Finding,
   findIf,
+  heldBy,
   holdersOf,
-  inContainers,
+  inContainerContexts,
+  inContexts,
+  ofKind,
   plural,
   quoted,
   setters,
   shown,
+  using,
 } from './check.ts';
-import { ALLOWED_SOURCES } from './pod.ts';
 
-const mayEscalate: Find = inContainers(({ securityContext: { path, allowPrivilegeEscalation } }) =>
-  findIf(allowPrivilegeEscalation !== false, {
-    path: `${path}.allowPrivilegeEscalation`,
-    value: allowPrivilegeEscalation,
-    shown: '',
-  }),
-);
+const mayEscalate = inContainerContexts((context) => {
+  const value = context.boolean('allowPrivilegeEscalation');
+  return findIf(value !== false, context, 'allowPrivilegeEscalation', value);
+});
 
 export const allowPrivilegeEscalation: Check = {
   id: 'allowPrivilegeEscalation',
-  level: 'restricted',
   versions: [
-    { since: 8, find: mayEscalate },
-    { since: 25, find: exceptWindows(mayEscalate) },
+    [8, mayEscalate],
+    [25, exceptWindows(mayEscalate)],
   ],
-  describe: (findings) => ({
-    reason: 'allowPrivilegeEscalation != false',
-    detail: `${containers(findings)} must set securityContext.allowPrivilegeEscalation=false`,
-  }),
+  reason: 'allowPrivilegeEscalation != false',
+  detail: (findings) => `${containers(findings)} must set securityContext.allowPrivilegeEscalation=false`,
 };
 
-const addedExceptNetBindService = addedCapabilitiesExcept(new Set(['NET_BIND_SERVICE']));
-
-const unrestrictedCapabilities: Find = inContainers((container) => {
-  const { path, droppedCapabilities } = container.securityContext;
+const unrestrictedCapabilities = inContainerContexts((context) => {
+  const capabilities = context.object('capabilities');
+  const dropped = capabilities.texts('drop');
   return [
-    ...findIf(!droppedCapabilities.includes('ALL'), {
-      path: `${path}.capabilities.drop`,
-      value: droppedCapabilities,
-      shown: '',
-      kind: 'drop',
-    }),
-    ...addedExceptNetBindService(container),
+    ...findIf(!dropped.includes('ALL'), capabilities, 'drop', dropped, 'drop'),
+    ...addedCapabilitiesExcept(['NET_BIND_SERVICE'], context),
   ];
 });
 
 export const capabilitiesRestricted: Check = {
   id: 'capabilities_restricted',
-  level: 'restricted',
   overrides: 'capabilities_baseline',
   versions: [
-    { since: 22, find: unrestrictedCapabilities },
-    { since: 25, find: exceptWindows(unrestrictedCapabilities) },
+    [22, unrestrictedCapabilities],
+    [25, exceptWindows(unrestrictedCapabilities)],
   ],
-  describe(findings) {
-    const dropping = findings.filter(({ kind }) => kind === 'drop');
-    const adding = findings.filter(({ kind }) => kind === 'add');
-    const details = [
+  reason: 'unrestricted capabilities',
+  detail(findings) {
+    const dropping = ofKind(findings, 'drop');
+    const adding = ofKind(findings, 'add');
+    return [
       ...(dropping.length > 0
         ? [`${containers(dropping)} must set securityContext.capabilities.drop=["ALL"]`]
         : []),
       ...(adding.length > 0 ? [addedCapabilitiesDetail(adding)] : []),
-    ];
-    return { reason: 'unrestricted capabilities', detail: details.join('; ') };
+    ].join('; ');
   },
 };
 
 /** From v1.35 on the baseline allows more to pods in a user namespace. */
 export const procMountRestricted: Check = {
   id: 'procMount_restricted',
-  level: 'restricted',
   overrides: 'procMount',
-  versions: [{ since: 35, find: unmaskedProcMount }],
-  describe: describeProcMount,
+  versions: [[35, unmaskedProcMount]],
+  reason: 'procMount',
+  detail: procMountDetail,
 };
 
+const ALLOWED_SOURCES = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
 /** In the order in which a message names one of them. */
 const RESTRICTED_SOURCES = [
   'hostPath',
@@ -114,7 +117,17 @@ const RESTRICTED_SOURCES = [
   'portworxVolume',
   'scaleIO',
   'storageos',
-] as const;
+];
+
+function restrictedSource(volume: ObjectReader): Finding[] {
+  // What the standard allows has to be of the right type; what it forbids is forbidden in any.
+  for (const source of ALLOWED_SOURCES) volume.object(source);
+  const restricted = RESTRICTED_SOURCES.find((source) => volume.has(source));
+  if (restricted !== undefined)
+    return [{ path: volume.pathOf(restricted), value: volume.value(restricted), shown: restricted }];
+  const isAllowed = ALLOWED_SOURCES.some((source) => volume.has(source));
+  return isAllowed ? [] : [{ path: volume.path, value: volume.fields, shown: 'unknown' }];
+}
 
 /**
  * Kubernetes allows a volume that has an allowed source beside a restricted one, since its validation refuses
@@ -122,86 +135,56 @@ const RESTRICTED_SOURCES = [
  */
 export const restrictedVolumes: Check = {
   id: 'restrictedVolumes',
-  level: 'restricted',
   overrides: 'hostPathVolumes',
   versions: [
-    {
-      since: 0,
-      find: ({ volumes }) =>
-        volumes.flatMap(({ path, name, sources }) => {
-          const restricted = RESTRICTED_SOURCES.find((source) => sources.has(source));
-          const isAllowed = restricted === undefined && ALLOWED_SOURCES.some((source) => sources.has(source));
-          const value = restricted === undefined ? Object.fromEntries(sources) : sources.get(restricted);
-          return findIf(!isAllowed, {
-            path: restricted === undefined ? path : `${path}.${restricted}`,
-            value,
-            holder: { path, name },
-            shown: restricted ?? 'unknown',
-          });
-        }),
-    },
+    [0, ({ spec }) => spec.objects('volumes').flatMap((volume) => heldBy(volume, restrictedSource(volume)))],
   ],
-  describe(findings) {
-    const volumes = holdersOf(findings);
+  reason: 'restricted volume types',
+  detail(findings) {
     const types = shown(findings);
-    const use = `${plural(volumes.length, 'volume')} ${quoted(volumes)} ${volumes.length === 1 ? 'uses' : 'use'}`;
-    return {
-      reason: 'restricted volume types',
-      detail: `${use} ${plural(types.length, 'restricted volume type')} ${quoted(types)}`,
-    };
+    const use = using('volume', holdersOf(findings));
+    return `${use} ${plural(types.length, 'restricted volume type')} ${quoted(types)}`;
   },
 };
 
 /** A container without the field is as the pod says. */
 const mayRunAsRoot: Find = (pod) => {
-  const { path, runAsNonRoot } = pod.securityContext;
-  const ofContainers = inContainers(({ securityContext }) => {
-    const own = securityContext.runAsNonRoot;
-    const finding = { path: `${securityContext.path}.runAsNonRoot`, value: own, shown: '' };
-    if (own === undefined) return findIf(runAsNonRoot !== true, { ...finding, kind: 'missing' });
-    return findIf(!own, finding);
+  const field = 'runAsNonRoot';
+  const context = pod.spec.object('securityContext');
+  const ofPod = context.boolean(field);
+  const find = inContainerContexts((own) => {
+    const value = own.boolean(field);
+    if (value === undefined) return findIf(ofPod !== true, own, field, value, 'missing');
+    return findIf(!value, own, field, value);
   });
-  return [
-    ...findIf(runAsNonRoot === false, { path: `${path}.runAsNonRoot`, value: false, shown: '' }),
-    ...ofContainers(pod),
-  ];
+  return [...findIf(ofPod === false, context, field, ofPod), ...find(pod)];
 };
 
 export const runAsNonRoot: Check = {
   id: 'runAsNonRoot',
-  level: 'restricted',
   versions: [
-    { since: 0, find: mayRunAsRoot },
-    { since: 35, find: exceptInUserNamespace(mayRunAsRoot) },
+    [0, mayRunAsRoot],
+    [35, exceptInUserNamespace(mayRunAsRoot)],
   ],
-  describe(findings) {
-    const reason = 'runAsNonRoot != true';
-    const explicit = findings.filter(({ kind }) => kind !== 'missing');
-    if (explicit.length > 0)
-      return { reason, detail: `${setters(explicit)} must not set securityContext.runAsNonRoot=false` };
-    return { reason, detail: `pod or ${containers(findings)} must set securityContext.runAsNonRoot=true` };
+  reason: 'runAsNonRoot != true',
+  detail(findings) {
+    const explicit = ofKind(findings, undefined);
+    return explicit.length > 0
+      ? `${setters(explicit)} must not set securityContext.runAsNonRoot=false`
+      : `pod or ${containers(findings)} must set securityContext.runAsNonRoot=true`;
   },
 };
 
-const runsAsRoot: Find = (pod) => {
-  const find = ({ securityContext }: { securityContext: { path: string; runAsUser: number | undefined } }) =>
-    findIf(securityContext.runAsUser === 0, {
-      path: `${securityContext.path}.runAsUser`,
-      value: 0,
-      shown: '0',
-    });
-  return [...find(pod), ...inContainers(find)(pod)];
-};
+const runsAsRoot = inContexts((context) =>
+  findIf(context.integer('runAsUser') === 0, context, 'runAsUser', 0),
+);
 
 export const runAsUser: Check = {
   id: 'runAsUser',
-  level: 'restricted',
   versions: [
-    { since: 23, find: runsAsRoot },
-    { since: 35, find: exceptInUserNamespace(runsAsRoot) },
+    [23, runsAsRoot],
+    [35, exceptInUserNamespace(runsAsRoot)],
   ],
-  describe: (findings) => ({
-    reason: 'runAsUser=0',
-    detail: `${setters(findings)} must not set runAsUser=0`,
-  }),
+  reason: 'runAsUser=0',
+  detail: (findings) => `${setters(findings)} must not set runAsUser=0`,
 };

@@ -1,31 +1,24 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { podSecurityResult, podSecurityVersion } from '../../../../src/admission/pod-security/evaluate.ts';
+import { podSecurityVersion } from '../../../../src/admission/pod-security/evaluate.ts';
 import { C, messageOf, NEWEST_MINOR, one, violationsOf } from '../../../support/pod-security.ts';
 
 t.test('the privileged standard allows everything, also what cannot be read', async (t) => {
   const everything = { ...one({ privileged: true, runAsUser: 0 }), hostNetwork: 'yes', volumes: 7 };
   t.equal(messageOf({ spec: everything }, 'privileged', 'latest'), '');
-  t.strictSame(podSecurityResult([]), { allowed: true, forbiddenReasons: [], forbiddenDetails: [] });
 });
 
 t.test('violations are reported check by check, those of the baseline first', async (t) => {
   const pod = { spec: { ...one({ privileged: true, allowPrivilegeEscalation: true }), hostPID: true } };
-  t.strictSame(podSecurityResult(violationsOf(pod, 'restricted', 'v1.18')), {
-    allowed: false,
-    forbiddenReasons: [
-      'host namespaces',
-      'privileged',
-      'allowPrivilegeEscalation != false',
-      'runAsNonRoot != true',
-    ],
-    forbiddenDetails: [
-      'hostPID=true',
-      'container "c" must not set securityContext.privileged=true',
-      'container "c" must set securityContext.allowPrivilegeEscalation=false',
-      'pod or container "c" must set securityContext.runAsNonRoot=true',
-    ],
-  });
+  t.equal(
+    messageOf(pod, 'restricted', 'v1.18'),
+    [
+      'host namespaces (hostPID=true)',
+      'privileged (container "c" must not set securityContext.privileged=true)',
+      'allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false)',
+      'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)',
+    ].join(', '),
+  );
 });
 
 t.test('every violation has its own line, with the path', async (t) => {
@@ -69,8 +62,10 @@ t.test('a field of a wrong type is refused: the API server would not decode it',
     [[], 'the object must be an object'],
     [null, 'the object must be an object'],
   ];
-  for (const [object, expected] of wrong)
-    t.equal(messageOf(object, 'baseline', 'latest'), `malformed (${expected})`);
+  for (const [object, expected] of wrong) {
+    const said = messageOf(object, 'restricted', 'latest');
+    t.ok(said.startsWith(`malformed (${expected})`), said);
+  }
 });
 
 t.test('inherited properties are no fields', async (t) => {
