@@ -5,6 +5,7 @@
  * seconds.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
+import { z } from 'zod';
 import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
 import type {
   AssignmentScope,
@@ -17,16 +18,11 @@ import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import {
-  type Implications,
-  readAssignment,
-  readImplication,
-  readReference,
-  readSystemAssignment,
-  requireArray,
-  requireBoolean,
-  requireObject,
-  requireString,
-  type SystemAssignment,
+  assignmentSchema,
+  inferenceSchema,
+  readAs,
+  referenceSchema,
+  systemAssignmentSchema,
   withImpliedRoles,
 } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
@@ -47,11 +43,17 @@ export interface KeystoneDirectoryOptions {
 
 interface SystemRoles {
   readonly at: number;
-  readonly assignments: readonly SystemAssignment[];
-  readonly implications: Implications;
+  readonly assignments: readonly z.infer<typeof systemAssignmentSchema>[];
+  readonly inferences: readonly z.infer<typeof inferenceSchema>[];
 }
 
-type Read<T> = (member: unknown) => T;
+const domainSchema = referenceSchema.extend({ enabled: z.boolean() });
+const projectSchema = domainSchema
+  .extend({ domain_id: z.string().min(1) })
+  .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
+const userSchema = referenceSchema.extend({ domain_id: z.string().min(1) });
+const switchSchema = domainSchema.pick({ id: true, enabled: true });
+const linksSchema = z.object({ next: z.unknown().optional() });
 
 export function createKeystoneDirectory({
   service,
@@ -64,7 +66,7 @@ export function createKeystoneDirectory({
   async function find<T>(
     path: string,
     key: string,
-    read: Read<T>,
+    schema: z.ZodType<T>,
     timeout?: number,
   ): Promise<T[] | undefined> {
     const found: T[] = [];
@@ -80,23 +82,24 @@ export function createKeystoneDirectory({
         ...(timeout !== undefined && { timeout }),
       });
       if (response === undefined) return undefined;
-      next = takePage(response.body, path, key, (member) => found.push(read(member)));
+      for (const member of readAs(z.array(schema), response.body[key], key)) found.push(member);
+      next = nextPage(response.body, path, key);
     }
     return found;
   }
 
-  async function all<T>(path: string, key: string, read: Read<T>, timeout?: number): Promise<T[]> {
-    const found = await find(path, key, read, timeout);
+  async function all<T>(path: string, key: string, schema: z.ZodType<T>, timeout?: number): Promise<T[]> {
+    const found = await find(path, key, schema, timeout);
     if (found === undefined) throw keystoneUnavailable(new Error(`Keystone knows no ${key}`));
     return found;
   }
 
   async function askSystem(): Promise<SystemRoles> {
     const at = clock.now();
-    const assignments = await all(SYSTEM, 'role_assignments', readSystemAssignment);
+    const assignments = await all(SYSTEM, 'role_assignments', systemAssignmentSchema);
     const inferences =
-      assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', readImplication);
-    cached = { at, assignments, implications: new Map(inferences) };
+      assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', inferenceSchema);
+    cached = { at, assignments, inferences };
     return cached;
   }
 
@@ -109,52 +112,48 @@ export function createKeystoneDirectory({
 
   /** Includes the roles of the user's groups. */
   async function systemRolesOf(userID: string): Promise<RoleReference[]> {
-    const { assignments, implications } = await systemRoles();
-    const held = assignments.filter(({ holder }) => 'user' in holder && holder.user.id === userID);
-    const ofGroups = assignments.filter(({ holder }) => 'groupID' in holder);
+    const { assignments, inferences } = await systemRoles();
+    const held = assignments.filter(({ user }) => user?.id === userID);
+    const ofGroups = assignments.filter(({ group }) => group !== undefined);
     if (ofGroups.length > 0) {
       const path = `/users/${encodeURIComponent(userID)}/groups`;
-      const groups = new Set(await find(path, 'groups', (group) => readReference(group, 'groups[]').id));
-      held.push(...ofGroups.filter(({ holder }) => 'groupID' in holder && groups.has(holder.groupID)));
+      const groups = new Set((await find(path, 'groups', referenceSchema))?.map(({ id }) => id));
+      held.push(...ofGroups.filter(({ group }) => group !== undefined && groups.has(group.id)));
     }
     return withImpliedRoles(
       held.map(({ role }) => role),
-      implications,
+      inferences,
     );
   }
 
-  async function one(path: string, key: string): Promise<JSONObject | undefined> {
+  async function one<T>(path: string, key: string, schema: z.ZodType<T>): Promise<T | undefined> {
     const response = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
-    return response && believed(() => requireObject(response.body[key], key));
+    return response && readAs(schema, response.body[key], key);
   }
 
   /** Needed if none of the user's assignments contains the user. */
   async function userOf(userID: string): Promise<UserReference | undefined> {
-    const user = await one(`/users/${encodeURIComponent(userID)}`, 'user');
+    const user = await one(`/users/${encodeURIComponent(userID)}`, 'user', userSchema);
     if (user === undefined) return undefined;
-    const domainID = believed(() => requireString(user.domain_id, 'user.domain_id'));
-    const domain = await one(`/domains/${encodeURIComponent(domainID)}`, 'domain');
-    return (
-      domain && believed(() => ({ ...readReference(user, 'user'), domain: readReference(domain, 'domain') }))
-    );
+    const domain = await one(`/domains/${encodeURIComponent(user.domain_id)}`, 'domain', referenceSchema);
+    return domain && { id: user.id, name: user.name, domain };
   }
 
   return {
-    domains: () => all('/domains', 'domains', readDomain, LIST_TIMEOUT),
-    projects: () => all('/projects', 'projects', readProject, LIST_TIMEOUT),
+    domains: () => all('/domains', 'domains', domainSchema, LIST_TIMEOUT),
+    projects: () => all('/projects', 'projects', projectSchema, LIST_TIMEOUT),
     async disabledUserIDs() {
-      const users = await all('/users?enabled=false', 'users', readSwitch('users[]'), LIST_TIMEOUT);
-      return idsOfDisabled(users);
+      return idsOfDisabled(await all('/users?enabled=false', 'users', switchSchema, LIST_TIMEOUT));
     },
-    roleAssignments: () => all(ALL_ASSIGNMENTS, 'role_assignments', readAssignment, LIST_TIMEOUT),
+    roleAssignments: () => all(ALL_ASSIGNMENTS, 'role_assignments', assignmentSchema, LIST_TIMEOUT),
     async roleAssignmentsOn({ kind, id }) {
       const path = `${ALL_ASSIGNMENTS}&scope.${kind}.id=${encodeURIComponent(id)}`;
-      const held = await all(path, 'role_assignments', readAssignment);
+      const held = await all(path, 'role_assignments', assignmentSchema);
       return held.filter(({ scope }) => scopeID(scope) === id);
     },
     async roleAssignmentsOf(userID) {
       const path = `/role_assignments?user.id=${encodeURIComponent(userID)}&effective&include_names`;
-      const held = await find(path, 'role_assignments', readAssignment);
+      const held = await find(path, 'role_assignments', assignmentSchema);
       if (held === undefined) return [];
       const own = held.filter(({ user }) => user.id === userID);
       if (own.length < held.length)
@@ -168,11 +167,13 @@ export function createKeystoneDirectory({
         ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
       ];
     },
-    roleNames: () => all('/roles', 'roles', (role) => readReference(role, 'roles[]').name, LIST_TIMEOUT),
+    async roleNames() {
+      return (await all('/roles', 'roles', referenceSchema, LIST_TIMEOUT)).map(({ name }) => name);
+    },
     async disabledScopes() {
       const [projects, domains] = await Promise.all([
-        all('/projects?enabled=false', 'projects', readSwitch('projects[]')),
-        all('/domains?enabled=false', 'domains', readSwitch('domains[]')),
+        all('/projects?enabled=false', 'projects', switchSchema),
+        all('/domains?enabled=false', 'domains', switchSchema),
       ]);
       return { projectIDs: idsOfDisabled(projects), domainIDs: idsOfDisabled(domains) };
     },
@@ -180,56 +181,22 @@ export function createKeystoneDirectory({
 }
 
 /**
- * @param take called with each member
  * @returns the path of the next page; undefined after the last
  * @throws StatusError KeystoneUnavailable for an incomplete page
  */
-function takePage(
-  body: JSONObject,
-  path: string,
-  key: string,
-  take: (member: unknown) => void,
-): string | undefined {
-  return believed(() => {
-    for (const member of requireArray(body[key], key)) take(member);
-    const next = body.links === undefined ? undefined : requireObject(body.links, 'links').next;
-    if (typeof next === 'string') return samePlace(path, next);
-    if (body.truncated === true) throw new Error(`Keystone has cut ${key} short: raise its list_limit`);
-    return undefined;
-  });
-}
-
-/** @throws StatusError KeystoneUnavailable if `read` throws */
-function believed<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
+function nextPage(body: JSONObject, path: string, key: string): string | undefined {
+  const { next } = readAs(linksSchema, body.links ?? {}, 'links');
+  if (typeof next === 'string') return samePlace(path, next);
+  if (body.truncated === true)
+    throw keystoneUnavailable(new Error(`Keystone has cut ${key} short: raise its list_limit`));
+  return undefined;
 }
 
 /** Only the query of a link is used, so that Stonegate's token is not sent elsewhere. */
 function samePlace(path: string, link: string): string {
   const query = link.indexOf('?');
-  if (query === -1) throw new Error('the next page is no query');
+  if (query === -1) throw keystoneUnavailable(new Error('the next page is no query'));
   return `${path.split('?', 1)[0]}${link.slice(query)}`;
-}
-
-function readDomain(value: unknown) {
-  return {
-    ...readReference(value, 'domains[]'),
-    enabled: requireBoolean(requireObject(value, 'domains[]').enabled, 'enabled'),
-  };
-}
-
-function readProject(value: unknown) {
-  const fields = requireObject(value, 'projects[]');
-  const domainID = requireString(fields.domain_id, 'domain_id');
-  return {
-    ...readReference(fields, 'projects[]'),
-    domainID,
-    enabled: requireBoolean(fields.enabled, 'enabled'),
-  };
 }
 
 /** Checked here too: a Keystone that ignores the filter lists other scopes. */
@@ -238,19 +205,7 @@ function scopeID(scope: AssignmentScope): string | undefined {
   return scope.kind === 'domain' ? scope.domain.id : undefined;
 }
 
-interface Switch {
-  readonly id: string;
-  readonly enabled: boolean;
-}
-
-function readSwitch(what: string): Read<Switch> {
-  return (value) => {
-    const fields = requireObject(value, what);
-    return { id: requireString(fields.id, `${what}.id`), enabled: requireBoolean(fields.enabled, 'enabled') };
-  };
-}
-
 /** Checked here too: a Keystone that ignores the filter lists enabled ones. */
-function idsOfDisabled(all: readonly Switch[]): ReadonlySet<string> {
+function idsOfDisabled(all: readonly z.infer<typeof switchSchema>[]): ReadonlySet<string> {
   return new Set(all.filter(({ enabled }) => !enabled).map(({ id }) => id));
 }

@@ -4,6 +4,7 @@
  * distinguishable.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
+import { z } from 'zod';
 import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -14,7 +15,7 @@ import {
   type KeystoneResponse,
   keystoneUnavailable,
 } from './keystone-http.ts';
-import { readInstant } from './keystone-response.ts';
+import { instantSchema, readAs } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
@@ -131,6 +132,8 @@ function readRules(value: unknown): string[][] {
   return value.filter((rule) => Array.isArray(rule)).map((rule: unknown[]) => rule.map(String));
 }
 
+const issuedSchema = z.object({ expires_at: instantSchema });
+
 /**
  * @param expected the status of success
  * @throws StatusError KeystoneUnavailable if the response has no token, or an expired one
@@ -141,13 +144,7 @@ function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number
   if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
     throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
   }
-  const facts = isJSONObject(response.body.token) ? response.body.token : {};
-  let expiresAt: number;
-  try {
-    expiresAt = readInstant(facts.expires_at, 'expires_at');
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
+  const { expires_at: expiresAt } = readAs(issuedSchema, response.body.token, 'token');
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
   return { token: response.token, expiresAt };
@@ -189,6 +186,8 @@ function readProject(value: unknown): AvailableProject[] {
   return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
 }
 
+const groupsSchema = z.array(z.object({ name: z.string() }));
+
 export interface KeystoneGroupNames {
   /**
    * Lists the names of a user's groups with the user's own token, as k8s-keystone-auth does.
@@ -211,14 +210,9 @@ export function createKeystoneGroupNames(options: KeystoneHTTPOptions): Keystone
         refusals: [],
       });
       if (status === 401) throw unauthorized('Keystone does not vouch for the token any more');
-      const { groups } = body;
-      if (status !== 200 || !Array.isArray(groups)) {
+      if (status !== 200)
         throw keystoneUnavailable(new Error(`Keystone answered ${status} when asked for a user's groups`));
-      }
-      return groups.map((group: unknown) => {
-        if (isJSONObject(group) && typeof group.name === 'string') return group.name;
-        throw keystoneUnavailable(new Error('a group has no name'));
-      });
+      return readAs(groupsSchema, body.groups, 'groups').map(({ name }) => name);
     },
     close: () => http.close(),
   };

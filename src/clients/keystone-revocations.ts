@@ -5,13 +5,14 @@
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { RevocationEvent } from '../api/keystone-v3.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
-import { readInstant, requireArray, requireObject } from './keystone-response.ts';
+import { instantSchema, readAs } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
 /** All in milliseconds. */
@@ -21,6 +22,9 @@ const LONGEST_PAUSE = 60_000;
 const MAX_DOUBLINGS = 10;
 /** Further failure reasons between two successes are not logged. */
 const MAX_REASONS = 16;
+
+const eventsSchema = z.array(z.record(z.string(), z.unknown()));
+const revokedAtSchema = instantSchema.nullish();
 
 export interface RevocationsOptions {
   readonly service: KeystoneService;
@@ -61,7 +65,8 @@ export function createRevocations(options: RevocationsOptions): Revocations {
     });
     if (response === undefined)
       throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
-    await carryOut(readEvents(response.body, asked));
+    const events = readAs(eventsSchema, response.body.events, 'events');
+    await carryOut(events.map((fields) => readEvent(fields, asked)));
     since = (response.date ?? asked) - OVERLAP;
     for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
   }
@@ -117,22 +122,11 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   };
 }
 
-/** @throws StatusError KeystoneUnavailable if the response is not a list of events */
-function readEvents(body: JSONObject, now: number): RevocationEvent[] {
-  try {
-    return requireArray(body.events, 'events').map((event) =>
-      readEvent(requireObject(event, 'events[]'), now),
-    );
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
-}
-
 /** A field that is not understood widens an event: the remaining ids match more tokens. */
 function readEvent(fields: JSONObject, now: number): RevocationEvent {
   return {
     digest: hash('sha256', JSON.stringify(Object.entries(fields).sort(byName)), 'base64url'),
-    revokedAt: typeof fields.revoked_at === 'string' ? readInstant(fields.revoked_at, 'revoked_at') : now,
+    revokedAt: readAs(revokedAtSchema, fields.revoked_at, 'revoked_at') ?? now,
     auditID: idOf(fields.audit_id),
     auditChainID: idOf(fields.audit_chain_id),
     trustID: idOf(fields['OS-TRUST:trust_id']),

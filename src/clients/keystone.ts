@@ -124,9 +124,5 @@ function readResponse(response: KeystoneResponse, subject: string): ReadToken {
   if (response.token !== undefined && response.token !== subject) {
     throw keystoneUnavailable(new Error('the answer is about another token'));
   }
-  try {
-    return readToken(response.body);
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
+  return readToken(response.body);
 }
