@@ -25,7 +25,7 @@ export const referenceSchema = z.object({ id: text, name: text });
 /** Anything with an id, a name and a domain. */
 const inDomainSchema = z.object({ id: text, name: text, domain: referenceSchema });
 
-/** A time as Keystone writes it, in milliseconds since the epoch. Without a zone it is UTC, unlike in JavaScript. */
+/** A time as Keystone writes it; without a zone it is UTC. Read as milliseconds since the epoch. */
 export const instantSchema = z.string().transform((written, context) => {
   const instant = parseTimestamp(/(?:Z|[+-]\d\d:\d\d)$/.test(written) ? written : `${written}Z`);
   if (instant !== undefined) return instant;

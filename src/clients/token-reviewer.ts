@@ -3,11 +3,13 @@
  * cannot be read is an error, so that it neither admits a client nor makes the client discard its token.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
-import type { Extra, UserInfo } from '../api/authentication-v1.ts';
+import { z } from 'zod';
+import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TokenReviewClient } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.ts';
+import { parseJSON } from '../lib/parse-json.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 export interface TokenReviewClientOptions {
@@ -23,6 +25,24 @@ const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
 /** The anonymous user: no token may authenticate as it. */
 const ANONYMOUS = 'system:anonymous';
 const UNAUTHENTICATED = 'system:unauthenticated';
+
+const reviewSchema = z.object({
+  kind: z.literal('TokenReview'),
+  status: z.object({
+    authenticated: z.boolean().default(false),
+    error: z.string().default(''),
+    audiences: goTextsSchema,
+    user: z
+      .object({
+        username: goTextSchema,
+        uid: goTextSchema,
+        groups: goTextsSchema,
+        extra: goTextListsSchema,
+      })
+      .optional(),
+  }),
+});
+type ReviewStatus = z.infer<typeof reviewSchema>['status'];
 
 export function createTokenReviewClient({
   fetcher,
@@ -59,7 +79,7 @@ export function createTokenReviewClient({
 }
 
 /** @throws StatusError UpstreamUnavailable, UpstreamRefusedCredential */
-function statusOf({ status: http, body }: UpstreamResponse): JSONObject {
+function statusOf({ status: http, body }: UpstreamResponse): ReviewStatus {
   if (http === 403) {
     throw new StatusError(
       'UpstreamRefusedCredential',
@@ -67,49 +87,19 @@ function statusOf({ status: http, body }: UpstreamResponse): JSONObject {
     );
   }
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
-  const review = parse(body);
-  if (!isJSONObject(review) || review.kind !== 'TokenReview') throw unusable('it is no review');
-  if (!isJSONObject(review.status)) throw unusable('it has no status');
+  const review = parseJSON(body.toString('utf8'), reviewSchema);
+  if (review === undefined) throw unusable('it is no review');
   return review.status;
 }
 
-function userOf(status: JSONObject, audiences: readonly string[]): UserInfo | undefined {
-  const { authenticated = false, error = '', user } = status;
-  if (typeof authenticated !== 'boolean' || typeof error !== 'string')
-    throw unusable('its status says neither yes nor no');
+function userOf(status: ReviewStatus, audiences: readonly string[]): UserInfo | undefined {
+  const { authenticated, error, user } = status;
   if (!authenticated) return undefined;
   if (error !== '') throw unusable('it says yes, and that something failed');
   // A response without audiences comes from an API server that does not support them.
-  if (audiences.length > 0 && !texts(status.audiences).some((one) => audiences.includes(one)))
-    return undefined;
-  if (!isJSONObject(user)) throw unusable('it names no user');
-  const { username, uid = '' } = user;
-  if (typeof username !== 'string' || username === '' || typeof uid !== 'string')
-    throw unusable('its user has no name');
-  const groups = texts(user.groups);
-  if (username === ANONYMOUS || groups.includes(UNAUTHENTICATED)) return undefined;
-  return { username, uid, groups, extra: extraOf(user.extra) };
-}
-
-function extraOf(value: unknown): Extra {
-  if (value === undefined || value === null) return {};
-  if (!isJSONObject(value)) throw unusable('its extra is no object');
-  return Object.fromEntries(Object.entries(value).map(([key, values]) => [key, texts(values)]));
-}
-
-function texts(value: unknown): readonly string[] {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value) && value.every((member) => typeof member === 'string')) return value;
-  throw unusable('something in it is no list of texts');
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    // Not as a cause: the parser's message quotes the response, which concerns a token.
-    throw unusable('it is no JSON');
-  }
+  if (audiences.length > 0 && !status.audiences.some((one) => audiences.includes(one))) return undefined;
+  if (user === undefined || user.username === '') throw unusable('it names no user');
+  return user.username === ANONYMOUS || user.groups.includes(UNAUTHENTICATED) ? undefined : user;
 }
 
 function unusable(cause: string): StatusError {

@@ -1,12 +1,28 @@
 /**
- * JSON as Go encodes it, so that it can stand in HTML. In JSON these characters can only be within strings.
- * https://pkg.go.dev/encoding/json#HTMLEscape
+ * JSON as Go encodes it: it can stand in HTML, and what is absent or null is a zero value.
+ * https://pkg.go.dev/encoding/json
  */
+import { z } from 'zod';
+
+export const goTextSchema = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? '');
+export const goTextsSchema = z
+  .array(z.string())
+  .nullish()
+  .transform((texts) => texts ?? []);
+/** A map of lists, as the extra of a user is. */
+export const goTextListsSchema = z
+  .record(z.string(), goTextsSchema)
+  .nullish()
+  .transform((lists) => lists ?? {});
 
 const MUST_BE_ESCAPED = /[<>&\u2028\u2029]/;
 
 /**
- * Without a callback for each character: a user's text may have nothing else.
+ * In JSON the characters that are escaped for HTML can only be within strings. Without a callback for each
+ * character: a user's text may have nothing else.
  *
  * @param json valid JSON
  */
