@@ -1,6 +1,6 @@
 /**
  * The access reviews of the admission webhook: SubjectAccessReviews with Stonegate's own credential. Few are
- * made at the same time, fewer for one client address and for one tenant, so that none holds up all others.
+ * made at the same time, fewer for one tenant at one client address, and these take turns.
  */
 import type { AccessReview } from '../admission/ports.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
@@ -18,57 +18,23 @@ export interface AdmissionAccessOptions {
 }
 
 /** At the same time. The tenant's own connections are not used: its write may hold them. */
-const REVIEWS = { total: 8, perSource: 4, perTenant: 2 };
-/** Waiting ones of one source, and of one tenant from it: the largest queue makes room for others. */
-const WAITING = { perSource: 48, perTenant: 18 };
+const REVIEWS = { total: 8, perTenant: 2 };
+/** Waiting ones of one tenant at one client address. The webhook bounds the requests of an address. */
+const WAITING = 18;
 /** Milliseconds; the webhook gives up before. */
 const QUEUE_TIMEOUT = 5_000;
-const NO_BYTES = Number.POSITIVE_INFINITY;
-
-type Permit = ReturnType<KeyedSemaphore['of']>;
+const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAccessOptions): AccessReview {
-  const queueOf = (requests: number) => ({ requests, bytes: NO_BYTES });
-  const options = { clock, queueTimeout: QUEUE_TIMEOUT, refusal: tooMany };
   const reviews = new KeyedSemaphore({
-    ...options,
+    clock,
     permits: REVIEWS.total,
-    permitsPerKey: REVIEWS.perSource,
-    queue: queueOf(Number.POSITIVE_INFINITY),
-    queuePerKey: queueOf(REVIEWS.perSource),
+    permitsPerKey: REVIEWS.perTenant,
+    queue: { requests: UNBOUNDED, bytes: UNBOUNDED },
+    queuePerKey: { requests: WAITING, bytes: UNBOUNDED },
+    queueTimeout: QUEUE_TIMEOUT,
+    refusal: tooMany,
   });
-  /** Of each source that has reviews: its tenants take turns. */
-  const sources = new Map<string, KeyedSemaphore>();
-
-  function tenantsOf(address: string): KeyedSemaphore {
-    const known = sources.get(address);
-    if (known !== undefined) return known;
-    const created = new KeyedSemaphore({
-      ...options,
-      permits: REVIEWS.perSource,
-      permitsPerKey: REVIEWS.perTenant,
-      queue: queueOf(WAITING.perSource),
-      queuePerKey: queueOf(WAITING.perTenant),
-    });
-    sources.set(address, created);
-    return created;
-  }
-
-  async function inTurn<T>(
-    address: string,
-    tenant: string,
-    signal: AbortSignal,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const tenants = tenantsOf(address);
-    try {
-      return await withPermit(tenants.of(tenant), signal, () =>
-        withPermit(reviews.of(address), signal, work),
-      );
-    } finally {
-      if (tenants.inUse === 0 && tenants.queued.requests === 0) sources.delete(address);
-    }
-  }
 
   /**
    * For rights on every object: RBAC allows an unknown name by rules without names alone, whereas a rule may
@@ -77,8 +43,11 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
   const anyName = random.uuid();
 
   return {
-    isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
-      return inTurn(sourceKey(source), tenant ?? '', signal, async () => {
+    async isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
+      const permit = reviews.of(JSON.stringify([sourceKey(source), tenant ?? '']));
+      if (!permit.tryAcquire() && !(await permit.acquire(0, signal)))
+        throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+      try {
         const named = { name: anyName, ...right };
         const { allowed, denied = false } = await reviewer.review(
           { username, groups, uid, extra },
@@ -87,19 +56,11 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
           signal,
         );
         return allowed && !denied;
-      });
+      } finally {
+        permit.release();
+      }
     },
   };
-}
-
-async function withPermit<T>(permit: Permit, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  if (!permit.tryAcquire() && !(await permit.acquire(0, signal)))
-    throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
-  try {
-    return await work();
-  } finally {
-    permit.release();
-  }
 }
 
 function tooMany(): StatusError {
