@@ -3,11 +3,12 @@
  * an unconfigured issuer is passed on, a token of a configured issuer is decided here. Only bearer tokens
  * are read, since `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
  */
+import { LRUCache } from 'lru-cache';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type Digestible, digestOf } from '../lib/credential-digest.ts';
+import { digestOf } from '../lib/credential-digest.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
@@ -16,8 +17,10 @@ import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
 import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
 import type { IssuerKeys, KeySet } from './ports.ts';
 
-/** Each is some kilobytes large. */
-const MAX_REMEMBERED = 2_000;
+/** Verified tokens that are kept; each is some kilobytes large. */
+const MAX_VERIFIED = 2_000;
+/** Milliseconds for which a verified token is kept at most. */
+const MAX_AGE = 60_000;
 
 export interface JWTAuthenticatorOptions {
   /** No two with the same `issuer.url`. */
@@ -39,12 +42,15 @@ interface Verdict {
   readonly verified: VerifiedJWT;
   readonly keys: KeySet;
   readonly kid: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
 }
 
 /** @throws Error if an issuer is configured twice, or with no permitted algorithm */
 export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
-  const verdicts = createVerifiedTokens<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
+  /** By the digest of the token. */
+  const verdicts = new LRUCache<string, Verdict>({ max: MAX_VERIFIED });
   const issuers = new Map<string, Issuer>();
   for (const { configuration, keys } of options.issuers) {
     const { url } = configuration.issuer;
@@ -64,8 +70,9 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     // An empty `kid` selects no key.
     const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
     const verified = issuer.verify(parts, keys);
-    const verdict = { issuer, verified, keys, kid };
-    verdicts.set(credential, verdict, verified.expiresAt);
+    const until = Math.min(clock.now() + MAX_AGE, verified.expiresAt);
+    const verdict = { issuer, verified, keys, kid, until };
+    verdicts.set(digestOf(credential), verdict);
     return verdict;
   }
 
@@ -74,10 +81,9 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
     async authenticate(credential) {
       if (credential.kind !== 'bearer') return undefined;
-      const known = verdicts.get(credential);
-      if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
-        return identityOf(known);
-      }
+      const known = verdicts.get(digestOf(credential));
+      const isCurrent = known !== undefined && clock.now() < known.until;
+      if (isCurrent && (await known.issuer.keys.keys(known.kid)) === known.keys) return identityOf(known);
       const parts = readJWT(credential.token);
       const issuer = parts && issuers.get(issuerOf(parts));
       if (parts === undefined || issuer === undefined) return undefined;
@@ -98,39 +104,4 @@ function outcomeOfClaims({
       return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
     throw refusal;
   }
-}
-
-const MAX_AGE = 60_000;
-
-export interface VerifiedTokens<V> {
-  get(token: Digestible): V | undefined;
-  /** @param expiresAt `exp` of the token, in milliseconds since the epoch */
-  set(token: Digestible, value: V, expiresAt: number): void;
-}
-
-export function createVerifiedTokens<V>(options: {
-  readonly maxEntries: number;
-  readonly clock: Clock;
-}): VerifiedTokens<V> {
-  const { maxEntries, clock } = options;
-  const entries = new Map<string, { readonly value: V; readonly until: number }>();
-  return {
-    get(token) {
-      const key = digestOf(token);
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      if (entry.until <= clock.now()) return undefined;
-      entries.set(key, entry);
-      return entry.value;
-    },
-    set(token, value, expiresAt) {
-      entries.set(digestOf(token), {
-        value,
-        until: Math.min(clock.now() + MAX_AGE, expiresAt),
-      });
-      const [eldest] = entries.keys();
-      if (entries.size > maxEntries && eldest !== undefined) entries.delete(eldest);
-    },
-  };
 }
