@@ -17,9 +17,9 @@ import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
 import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
 import type { IssuerKeys, KeySet } from './ports.ts';
 
-/** Verified tokens that are kept; each is some kilobytes large. */
+/** How many verified tokens are stored; each is some kilobytes large. */
 const MAX_VERIFIED = 2_000;
-/** Milliseconds for which a verified token is kept at most. */
+/** Milliseconds for which a verified token is stored at most. */
 const MAX_AGE = 60_000;
 
 export interface JWTAuthenticatorOptions {
