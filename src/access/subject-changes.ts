@@ -1,7 +1,6 @@
 /**
  * Whom a change of the RBAC index concerns: the users under whose keys (a user name or a group) a binding has
- * changed. The cost of a change is that of its own keys or of all known ones, whichever are fewer, and that
- * of what it concerns.
+ * changed. The cost of a change is that of its own keys and of what it concerns.
  */
 import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
 import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
@@ -60,15 +59,8 @@ export class ByConcern<T extends { readonly concerns: Concerns }> {
   /** A copy, so that each may be deleted meanwhile. */
   concernedBy({ tenant, keys }: Concerns): ReadonlySet<T> {
     const byKey = this.#tenants.get(tenant);
-    return byKey === undefined ? new Set() : valuesOf(byKey, keys);
+    const values = new Set<T>();
+    for (const key of keys) for (const value of byKey?.get(key) ?? []) values.add(value);
+    return values;
   }
-}
-
-/** The values of the keys, without duplicates. */
-function valuesOf<T>(byKey: ReadonlyMap<SubjectKey, ReadonlySet<T>>, keys: ReadonlySet<SubjectKey>): Set<T> {
-  const values = new Set<T>();
-  if (byKey.size < keys.size) {
-    for (const [key, some] of byKey) if (keys.has(key)) for (const value of some) values.add(value);
-  } else for (const key of keys) for (const value of byKey.get(key) ?? []) values.add(value);
-  return values;
 }

@@ -5,7 +5,6 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 import type { AdmissionRequest } from '../api/admission-v1.ts';
-import { labelProblem } from '../api/reserved-names.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 import { isEqual } from '../lib/json-equal.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -24,11 +23,6 @@ export interface PolicyJudgement {
 const MAX_RIGHTS = 1_000;
 /** Of the spec, labels and annotations as JSON: every replica reads each version of each policy. */
 const MAX_SIZE = 64 * 1024;
-const RULE_FIELDS: ReadonlySet<string> = new Set(['verbs', 'apiGroups', 'resources', 'resourceNames']);
-const VERB = /^[a-zA-Z][a-zA-Z0-9-]*$/;
-/** Empty for the core group. */
-const API_GROUP = /^[a-z0-9.-]*$/;
-const RESOURCE = /^[a-z0-9.-]+(?:\/[a-z0-9.-]+)?$/;
 const RULE = 'crossTenantPolicies';
 const NOTHING: PolicyJudgement = { violations: [], required: [] };
 
@@ -64,13 +58,14 @@ export function judgePolicy(
       violations: [refusal('metadata.tenant', 'no policy lets users into the system tenant')],
       required: [],
     };
-  const violations: Violation[] = [];
-  const policy = new ObjectReader(object, '', violations);
-  const rights = rightsIn(policy.object('spec'), violations);
-  const problem = violations.length > 0 ? undefined : problemOf(object, reviewed.tenant ?? '');
-  if (problem !== undefined) violations.push(refusal(pathIn(problem), problem));
-  if (violations.length > 0) return { violations, required: [] };
-  return { violations, required: [{ sufficient: escalate(policy), rights }] };
+  const problem = problemOf(object, reviewed.tenant ?? '');
+  if (problem !== undefined) return { violations: [refusal(pathIn(problem), problem)], required: [] };
+  const policy = new ObjectReader(object, '', []);
+  const { count, rights } = rightsIn(policy.object('spec'));
+  if (count <= MAX_RIGHTS)
+    return { violations: [], required: [{ sufficient: escalate(policy), rights: rights() }] };
+  const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
+  return { violations: [refusal('spec.rules', why)], required: [] };
 }
 
 /** Messages about a field begin with it. */
@@ -102,38 +97,6 @@ function escalate(policy: ObjectReader): Right {
   };
 }
 
-/** @param violations where faults are added; then the result counts for nothing */
-function rightsIn(spec: ObjectReader, violations: Violation[]): RequiredRight[] {
-  const namespaces = namespacesOf(spec, violations);
-  const rules = spec.objects('rules').map((rule) => grantOf(rule, violations));
-  if (rules.length === 0) violations.push(refusal(spec.pathOf('rules'), 'at least one rule is required'));
-  const count = rules.reduce((sum, grant) => sum + rightsCount(grant), 0) * namespaces.length;
-  if (count > MAX_RIGHTS) {
-    const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
-    violations.push(refusal(spec.pathOf('rules'), why));
-  }
-  if (violations.length > 0) return [];
-  return rules.flatMap((grant) => namespaces.flatMap((namespace) => rightsOf(grant, namespace)));
-}
-
-/** @returns an empty name for the whole tenant */
-function namespacesOf(spec: ObjectReader, violations: Violation[]): string[] {
-  const names = [...new Set(spec.texts('namespaces'))];
-  const path = spec.pathOf('namespaces');
-  if (names.length === 0)
-    violations.push(refusal(path, 'at least one namespace is required, or "*" for the whole tenant'));
-  if (names.includes('*')) {
-    if (names.length > 1) violations.push(refusal(path, '"*" stands alone'));
-    return [''];
-  }
-  for (const [at, name] of names.entries()) {
-    const problem = labelProblem(name);
-    if (problem !== undefined)
-      violations.push(refusal(`${path}[${at}]`, `${JSON.stringify(name)} ${problem}`));
-  }
-  return names;
-}
-
 interface Grant {
   readonly path: string;
   readonly verbs: readonly string[];
@@ -143,33 +106,29 @@ interface Grant {
   readonly names: readonly (string | undefined)[];
 }
 
-function grantOf(rule: ObjectReader, violations: Violation[]): Grant {
-  for (const field of Object.keys(rule.fields))
-    if (!RULE_FIELDS.has(field))
-      violations.push(refusal(rule.pathOf(field), 'a policy grants verbs on resources, and nothing else'));
-  const listOf = (field: string, form: RegExp): string[] => {
-    const values = rule.texts(field);
-    if (values.length === 0)
-      violations.push(refusal(rule.pathOf(field), 'at least one value must be written'));
-    for (const [at, value] of values.entries())
-      if (!form.test(value))
-        violations.push(refusal(`${rule.pathOf(field)}[${at}]`, `${JSON.stringify(value)} ${WRITE_OUT}`));
-    return [...new Set(values)];
-  };
-  const names = [...new Set(rule.texts('resourceNames'))];
-  for (const name of names)
-    if (name === '' || name === '*')
-      violations.push(refusal(rule.pathOf('resourceNames'), `${JSON.stringify(name)} ${WRITE_OUT}`));
+/** @param spec that is valid; its rights are many, so they are counted before they are made */
+function rightsIn(spec: ObjectReader): { readonly count: number; readonly rights: () => RequiredRight[] } {
+  const named = [...new Set(spec.texts('namespaces'))];
+  // Empty for the whole tenant.
+  const namespaces = named.includes('*') ? [''] : named;
+  const grants = spec.objects('rules').map(grantOf);
   return {
-    path: rule.path,
-    verbs: listOf('verbs', VERB),
-    groups: listOf('apiGroups', API_GROUP),
-    resources: listOf('resources', RESOURCE),
-    names: names.length === 0 ? [undefined] : names,
+    count: grants.reduce((sum, grant) => sum + rightsCount(grant), 0) * namespaces.length,
+    rights: () => grants.flatMap((grant) => namespaces.flatMap((namespace) => rightsOf(grant, namespace))),
   };
 }
 
-const WRITE_OUT = 'is no name: a policy names what it grants, without "*"';
+function grantOf(rule: ObjectReader): Grant {
+  const listOf = (field: string) => [...new Set(rule.texts(field))];
+  const names = listOf('resourceNames');
+  return {
+    path: rule.path,
+    verbs: listOf('verbs'),
+    groups: listOf('apiGroups'),
+    resources: listOf('resources'),
+    names: names.length === 0 ? [undefined] : names,
+  };
+}
 
 function rightsCount({ verbs, groups, resources, names }: Grant): number {
   return verbs.length * groups.length * resources.length * names.length;

@@ -22,7 +22,7 @@ export function createPolicyProblem({
   grantable,
   clock,
 }: PolicyProblemOptions): (object: unknown, tenant: string) => string | undefined {
-  const checkRules = grantable === undefined ? () => {} : createRulesCheck(grantable);
+  const checkRules = createRulesCheck(grantable);
   const crossTenantPolicy = createCrossTenantPolicies({ systemTenant, checkRules });
   // The webhook that asks is registered, and the object is new.
   const webhook = { registered: true, since: 0 } as const;

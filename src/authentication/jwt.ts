@@ -18,7 +18,7 @@ import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from '.
 import type { IssuerKeys, KeySet } from './ports.ts';
 
 /** Verified tokens that are cached; each is some kilobytes large. */
-const MAX_REMEMBERED = 2_000;
+const MAX_VERIFIED = 2_000;
 /** Milliseconds for which they are cached. */
 const MAX_AGE = 60_000;
 
@@ -47,7 +47,7 @@ interface Verdict {
 /** @throws Error if an issuer is configured twice, or with no permitted algorithm */
 export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
-  const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
+  const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_VERIFIED, clock });
   const issuers = new Map<string, Issuer>();
   for (const { configuration, keys } of options.issuers) {
     const { url } = configuration.issuer;

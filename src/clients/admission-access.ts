@@ -1,13 +1,13 @@
 /**
  * The access reviews of the admission webhook: SubjectAccessReviews with Stonegate's own credential. Few are
- * made at the same time, fewer for one client address and for one tenant, so that none holds up all others.
+ * made at the same time, fewer for one tenant at one client address, and these take turns.
  */
 import type { AccessReview } from '../admission/ports.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { KeyedSemaphore, type Semaphore } from '../lib/keyed-semaphore.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Random } from '../lib/random.ts';
 import { sourceKey } from '../lib/source-key.ts';
 
@@ -18,26 +18,21 @@ export interface AdmissionAccessOptions {
 }
 
 /** At the same time. The tenant's own connections are not used: its write may hold them. */
-const REVIEWS = { total: 8, perSource: 4, perTenant: 2 };
-/** Waiting ones of one source, of which a tenant has at most two; and of a tenant behind these. */
-const WAITING = { perSource: 96, perTenant: 18 };
-const UNBOUNDED = Number.POSITIVE_INFINITY;
+const REVIEWS = { total: 8, perTenant: 2 };
+/** Waiting ones of one tenant at one client address. The webhook bounds the requests of an address. */
+const WAITING = 18;
 /** Milliseconds; the webhook gives up before. */
 const QUEUE_TIMEOUT = 5_000;
 
 export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAccessOptions): AccessReview {
-  const options = { clock, queue: UNBOUNDED, queueTimeout: QUEUE_TIMEOUT, refusal: tooMany };
-  const tenants = new KeyedSemaphore({
-    ...options,
-    permits: UNBOUNDED,
-    permitsPerKey: REVIEWS.perTenant,
-    queuePerKey: WAITING.perTenant,
-  });
-  const sources = new KeyedSemaphore({
-    ...options,
+  const reviews = new KeyedSemaphore({
+    clock,
     permits: REVIEWS.total,
-    permitsPerKey: REVIEWS.perSource,
-    queuePerKey: WAITING.perSource,
+    permitsPerKey: REVIEWS.perTenant,
+    queue: Number.POSITIVE_INFINITY,
+    queuePerKey: WAITING,
+    queueTimeout: QUEUE_TIMEOUT,
+    refusal: tooMany,
   });
 
   /**
@@ -47,9 +42,11 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
   const anyName = random.uuid();
 
   return {
-    isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
-      const address = sourceKey(source);
-      const review = async () => {
+    async isAllowed({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) {
+      const permit = reviews.of(JSON.stringify([sourceKey(source), tenant ?? '']));
+      if (!permit.tryAcquire() && !(await permit.acquire(signal)))
+        throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+      try {
         const named = { name: anyName, ...right };
         const { allowed, denied = false } = await reviewer.review(
           { username, groups, uid, extra },
@@ -58,23 +55,11 @@ export function createAdmissionAccess({ reviewer, clock, random }: AdmissionAcce
           signal,
         );
         return allowed && !denied;
-      };
-      // A tenant with many reviews waits before it takes a place in its source's queue.
-      return withPermit(tenants.of(`${address} ${tenant ?? ''}`), signal, () =>
-        withPermit(sources.of(address), signal, review),
-      );
+      } finally {
+        permit.release();
+      }
     },
   };
-}
-
-async function withPermit<T>(permit: Semaphore, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  if (!permit.tryAcquire() && !(await permit.acquire(signal)))
-    throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
-  try {
-    return await work();
-  } finally {
-    permit.release();
-  }
 }
 
 function tooMany(): StatusError {

@@ -49,13 +49,15 @@ export interface KeystoneService {
 }
 
 export function createKeystoneService({ http, session, logger }: KeystoneServiceOptions): KeystoneService {
-  const alive = createLivenessCheck(async (own: string) => {
+  /** A 404 of the milliseconds in which Stonegate's user is disabled may share a check that began before. */
+  const checks = new SingleFlight<boolean>();
+  const isValid = async (own: string): Promise<boolean> => {
     const headers = { 'x-auth-token': own, 'x-subject-token': own };
     const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [401, 404] });
     if (response.status === 200) return true;
     if (isRefusal(response, [401, 404])) return false;
     throw unexpected(response.status);
-  });
+  };
 
   /** Refused actions that have been logged. */
   const logged = new Set<string>();
@@ -81,7 +83,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
           throw keystoneUnavailable(new Error(message));
         }
         if (!isRefusal(response, [401, 404])) throw unexpected(response.status);
-        if (response.status === 404 && (await alive(own))) return undefined;
+        if (response.status === 404 && (await checks.do(own, () => isValid(own)))) return undefined;
         session.discard(own);
         if (last)
           logger.error({ status: response.status }, "Keystone does not take Stonegate's own new login");
@@ -99,39 +101,6 @@ export function isRefusal(response: KeystoneResponse, statuses: readonly number[
 
 export function unexpected(status: number) {
   return keystoneUnavailable(new Error(`Keystone answered ${status}`));
-}
-
-/**
- * Checks whether a token is valid. Callers share a check, but never one that started before their call,
- * since its result may be older than their reason to ask. So at most one check runs and one waits.
- *
- * @param check requests Keystone
- */
-export function createLivenessCheck(
-  check: (token: string) => Promise<boolean>,
-): (token: string) => Promise<boolean> {
-  const running = new Map<string, Promise<boolean>>();
-  const waiting = new Map<string, Promise<boolean>>();
-
-  function start(token: string): Promise<boolean> {
-    const started = check(token).finally(() => running.delete(token));
-    running.set(token, started);
-    return started;
-  }
-
-  return (token) => {
-    const next = waiting.get(token);
-    if (next) return next;
-    const before = running.get(token);
-    if (!before) return start(token);
-    const after = () => {
-      waiting.delete(token);
-      return start(token);
-    };
-    const queued = before.then(after, after);
-    waiting.set(token, queued);
-    return queued;
-  };
 }
 
 /**

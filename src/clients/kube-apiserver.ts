@@ -32,6 +32,17 @@ export interface AccessReviewerOptions {
   ) => string;
 }
 
+/** Creates a review at the API server. @throws StatusError as the fetcher does */
+export function postReview(
+  fetcher: UpstreamFetcher,
+  request: Pick<Parameters<UpstreamFetcher['fetch']>[0], 'account' | 'sender' | 'target'>,
+  review: object,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  const body = JSON.stringify(review);
+  return fetcher.fetch({ ...request, method: 'POST', headers: JSON_HEADERS, body }, signal);
+}
+
 /** A response that is not a valid review is thrown: an error never becomes a permission. */
 export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): AccessReviewer {
   return {
@@ -42,15 +53,11 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
         apiVersion: 'authorization.k8s.io/v1',
         spec: { ...subjectOf(user), ...attributes },
       };
-      const response = await fetcher.fetch(
-        {
-          account,
-          sender: { kind: 'stonegate' },
-          method: 'POST',
-          target: path(tenant, 'subjectaccessreviews'),
-          headers: JSON_HEADERS,
-          body: JSON.stringify(review),
-        },
+      const target = path(tenant, 'subjectaccessreviews');
+      const response = await postReview(
+        fetcher,
+        { account, sender: { kind: 'stonegate' }, target },
+        review,
         signal,
       );
       if (response.status === 403) {
@@ -59,26 +66,22 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
           'the API server does not let Stonegate create subjectaccessreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
         );
       }
-      return statusOf(response, 'SubjectAccessReview');
+      return reviewStatusOf(response, 'SubjectAccessReview');
     },
     async reviewSelf(token, home, attributes, account, signal) {
       const kind = 'SelfSubjectAccessReview';
       const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: attributes };
-      const response = await fetcher.fetch(
-        {
-          account,
-          sender: { kind: 'client', token },
-          method: 'POST',
-          target: path(home, 'selfsubjectaccessreviews'),
-          headers: JSON_HEADERS,
-          body: JSON.stringify(review),
-        },
+      const target = path(home, 'selfsubjectaccessreviews');
+      const response = await postReview(
+        fetcher,
+        { account, sender: { kind: 'client', token }, target },
+        review,
         signal,
       );
       if (response.status === 401) throw unauthorized('the API server no longer takes the token');
       if (response.status === 403)
         return { allowed: false, reason: 'the API server does not let the user ask what it may do' };
-      return statusOf(response, kind);
+      return reviewStatusOf(response, kind);
     },
   };
 }
@@ -93,7 +96,7 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 }
 
 /** Reads the status of a review strictly: only `allowed: true` is a permission. */
-function statusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
+export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
   if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');

@@ -5,7 +5,6 @@
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
 import { createHash } from 'node:crypto';
-import { allowInsecureRequests, customFetch, discovery } from 'openid-client';
 import type { IssuerKeys, KeySet } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -14,8 +13,8 @@ import type { Logger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { isLoopback } from '../lib/transport-security.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
+import { discoverProvider } from './oidc-provider.ts';
 
 const FIRST_RETRY = 1_000;
 const LAST_RETRY = 60_000;
@@ -165,13 +164,13 @@ async function fetchKeys(
   http: IssuerHTTP,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const location = new URL(options.discoveryURL ?? options.url);
-  const found = await discovery(location, 'stonegate', undefined, undefined, {
-    [customFetch]: (address) => http.get(address, signal),
-    ...(isLoopback(location) ? { execute: [allowInsecureRequests] } : {}),
-  });
+  const { url: issuerURL, discoveryURL } = options;
+  const found = await discoverProvider(
+    { issuer: issuerURL, discoveryURL, clientID: 'stonegate', signal },
+    http,
+  );
   const { issuer, jwks_uri } = found.serverMetadata();
-  if (issuer !== options.url)
+  if (issuer !== issuerURL)
     throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
   if (jwks_uri === undefined) throw new Error('the discovery document names no jwks_uri');
   const response = await http.get(jwks_uri, signal);

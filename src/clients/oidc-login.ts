@@ -7,24 +7,20 @@
 
 import { setTimeout } from 'node:timers/promises';
 import {
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
   type Configuration,
-  calculatePKCECodeChallenge,
   type DeviceAuthorizationResponse,
   genericGrantRequest,
   initiateDeviceAuthorization,
   ResponseBodyError,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
   refreshTokenGrant,
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError, OidcLoginError, oneLine } from './oidc-login-error.ts';
 import {
+  beginCodeLogin,
   discoverProvider,
+  finishCodeLogin,
   type OidcLoginOptions,
   type OidcTokens,
   scopeOf,
@@ -74,27 +70,15 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
   const scope = scopeOf(options.scopes, metadata.scopes_supported);
 
   async function beginCode(redirectURI: string): Promise<CodeLogin> {
-    const verifier = randomPKCECodeVerifier();
-    const state = randomState();
-    const nonce = randomNonce();
-    const url = buildAuthorizationUrl(config, {
+    const { url, ...begun } = await beginCodeLogin(config, {
       ...options.extraParameters,
       redirect_uri: redirectURI,
       scope,
-      state,
-      nonce,
-      code_challenge: await calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
     });
-    requireSafeAddress(url.href);
-    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
     return {
-      url: url.href,
-      state,
-      redeem: (response) =>
-        withExplanation(async () =>
-          tokensFromResponse(await authorizationCodeGrant(config, response, checks), issuer),
-        ),
+      url,
+      state: begun.state,
+      redeem: (response) => withExplanation(() => finishCodeLogin(config, response, begun, issuer)),
     };
   }
 

@@ -3,22 +3,19 @@
  * is used, and the API's own authenticator validates it.
  * OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207 (`iss`).
  */
-import {
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  type Configuration,
-  calculatePKCECodeChallenge,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-} from 'openid-client';
+import type { Configuration } from 'openid-client';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { OIDCLogin } from '../portal/ports.ts';
-import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
+import { createIssuerHTTP } from './oidc-http.ts';
 import { explainOidcError } from './oidc-login-error.ts';
-import { discoverProvider, type OidcProviderOptions, tokensFromResponse } from './oidc-provider.ts';
+import {
+  beginCodeLogin,
+  discoverProvider,
+  finishCodeLogin,
+  type OidcProviderOptions,
+} from './oidc-provider.ts';
 
 /** Milliseconds after which the discovery document is read again. */
 const MAX_AGE = 3_600_000;
@@ -63,29 +60,18 @@ export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLog
   return {
     async begin(redirectURI) {
       try {
-        const codeVerifier = randomPKCECodeVerifier();
-        const [state, nonce] = [randomState(), randomNonce()];
-        const url = buildAuthorizationUrl(await configuration(), {
+        const { url, ...transaction } = await beginCodeLogin(await configuration(), {
           redirect_uri: redirectURI,
           scope: [...new Set(['openid', ...scopes])].join(' '),
-          state,
-          nonce,
-          code_challenge: await calculatePKCECodeChallenge(codeVerifier),
-          code_challenge_method: 'S256',
         });
-        requireSafeAddress(url.href);
-        return { location: url.href, transaction: { state, nonce, codeVerifier } };
+        return { location: url, transaction };
       } catch (error) {
         throw unavailable(explainOidcError(error, issuer).message);
       }
     },
-    async finish(callback, { state, nonce, codeVerifier }) {
-      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
+    async finish(callback, transaction) {
       try {
-        const { idToken } = tokensFromResponse(
-          await authorizationCodeGrant(await configuration(), callback, checks),
-          issuer,
-        );
+        const { idToken } = await finishCodeLogin(await configuration(), callback, transaction, issuer);
         return { idToken };
       } catch (error) {
         const { kind, message } = explainOidcError(error, issuer);

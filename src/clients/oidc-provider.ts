@@ -5,20 +5,26 @@
  */
 import {
   allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
   type Configuration,
   type CustomFetch,
+  calculatePKCECodeChallenge,
   customFetch,
   discovery,
   None,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
   type TokenEndpointResponse,
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import { isLoopback } from '../lib/transport-security.ts';
-import type { IssuerHTTP } from './oidc-http.ts';
+import { type IssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { OidcLoginError } from './oidc-login-error.ts';
 
 /** Requested unless the provider lists other scopes only. */
@@ -78,6 +84,43 @@ function clientAuthentication(secret: string | undefined): ClientAuth {
     const readsHeader = methods === undefined || methods.includes('client_secret_basic');
     return readsHeader ? inHeader(server, ...call) : inForm(server, ...call);
   };
+}
+
+export interface BegunCodeLogin {
+  /** The page on which the user logs in. */
+  readonly url: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+/** Authorization code with PKCE, state and nonce. @throws Error for a page that is not safe to open */
+export async function beginCodeLogin(
+  configuration: Configuration,
+  parameters: Readonly<Record<'redirect_uri' | 'scope', string>>,
+): Promise<BegunCodeLogin> {
+  const codeVerifier = randomPKCECodeVerifier();
+  const [state, nonce] = [randomState(), randomNonce()];
+  const url = buildAuthorizationUrl(configuration, {
+    ...parameters,
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  });
+  requireSafeAddress(url.href);
+  return { url: url.href, state, nonce, codeVerifier };
+}
+
+/** @throws what `openid-client` throws, and OidcLoginError */
+export async function finishCodeLogin(
+  configuration: Configuration,
+  response: URL,
+  { state, nonce, codeVerifier }: Omit<BegunCodeLogin, 'url'>,
+  issuer: string,
+): Promise<OidcTokens> {
+  const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
+  return tokensFromResponse(await authorizationCodeGrant(configuration, response, checks), issuer);
 }
 
 /** `offline_access` only if the provider lists it: Google refuses the login otherwise. */

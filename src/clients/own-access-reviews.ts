@@ -4,10 +4,10 @@
  */
 import type { GroupResource } from '../api/meta-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { postReview, reviewStatusOf } from './kube-apiserver.ts';
 
 const PATH = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const AUTHENTICATION = 'authentication.k8s.io';
@@ -101,24 +101,13 @@ async function isAllowed(
 ): Promise<boolean> {
   const kind = 'SelfSubjectAccessReview';
   const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: { resourceAttributes } };
-  const response = await fetcher.fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'POST',
-      target: PATH,
-      headers: [['Content-Type', 'application/json'], ACCEPT],
-      body: JSON.stringify(review),
-    },
+  const response = await postReview(
+    fetcher,
+    { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' }, target: PATH },
+    review,
     signal,
   );
-  const status = response.status === 201 || response.status === 200 ? objectIn(response)?.status : undefined;
-  if (isJSONObject(status) && typeof status.allowed === 'boolean')
-    return status.allowed && status.denied !== true;
-  throw new StatusError(
-    'UpstreamUnavailable',
-    `the API server's response to a SelfSubjectAccessReview is no review: its status is ${response.status}`,
-  );
+  return reviewStatusOf(response, kind).allowed;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.ts';
 import { parseJSON } from '../lib/parse-json.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { postReview } from './kube-apiserver.ts';
 
 export interface TokenReviewClientOptions {
   readonly fetcher: UpstreamFetcher;
@@ -56,18 +57,10 @@ export function createTokenReviewClient({
       const deadline = new AbortController();
       const timer = clock.after(timeout, () => deadline.abort(new Error('a token review took too long')));
       try {
-        const response = await fetcher.fetch(
-          {
-            account: { kind: 'source', address: source },
-            sender: { kind: 'stonegate' },
-            method: 'POST',
-            target: PATH,
-            headers: [
-              ['Content-Type', 'application/json'],
-              ['Accept', 'application/json'],
-            ],
-            body: JSON.stringify({ kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec }),
-          },
+        const response = await postReview(
+          fetcher,
+          { account: { kind: 'source', address: source }, sender: { kind: 'stonegate' }, target: PATH },
+          { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec },
           deadline.signal,
         );
         return userOf(statusOf(response), audiences);

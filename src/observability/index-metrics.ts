@@ -33,51 +33,51 @@ function createIndexGauges(registers: Registry[]): Telemetry['indexInForce'] {
       for (const { resource, objects } of read?.().resources ?? []) this.set({ resource }, objects);
     },
   });
-  new Gauge({
-    name: 'stonegate_rbac_index_bytes',
-    help: 'Bytes that the objects in the RBAC index take, as they are estimated.',
-    aggregator: 'max',
-    registers,
-    collect() {
-      this.set(read?.().bytes ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'stonegate_rbac_index_off',
-    help: 'Tenants for which the RBAC index is off, since their objects do not fit; 1 without tenants.',
-    aggregator: 'max',
-    registers,
-    collect() {
-      this.set(read?.().tenantsOff ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'stonegate_rbac_index_too_large',
-    help: 'Roles and bindings whose rules or subjects are too large for the RBAC index.',
-    aggregator: 'max',
-    registers,
-    collect() {
-      this.set(read?.().tooLarge ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'stonegate_rbac_index_revision',
-    help: 'The revision through which the RBAC index is complete; 0 before the first sync.',
-    aggregator: 'min',
-    registers,
-    collect() {
-      this.set(read?.().revision ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'stonegate_rbac_index_synced',
-    help: 'Whether every resource of the RBAC index has been listed: 1 or 0; 0 without the index.',
-    aggregator: 'min',
-    registers,
-    collect() {
-      this.set(read?.().synced ? 1 : 0);
-    },
-  });
+  const gauge = (
+    name: string,
+    help: string,
+    aggregator: 'max' | 'min',
+    pick: (measures: IndexMeasures) => number,
+  ) =>
+    new Gauge({
+      name: `stonegate_rbac_index_${name}`,
+      help,
+      aggregator,
+      registers,
+      collect() {
+        this.set(read === undefined ? 0 : pick(read()));
+      },
+    });
+  gauge(
+    'bytes',
+    'Bytes that the objects in the RBAC index take, as they are estimated.',
+    'max',
+    ({ bytes }) => bytes,
+  );
+  gauge(
+    'off',
+    'Tenants for which the RBAC index is off, since their objects do not fit; 1 without tenants.',
+    'max',
+    ({ tenantsOff }) => tenantsOff,
+  );
+  gauge(
+    'too_large',
+    'Roles and bindings whose rules or subjects are too large for the RBAC index.',
+    'max',
+    ({ tooLarge }) => tooLarge,
+  );
+  gauge(
+    'revision',
+    'The revision through which the RBAC index is complete; 0 before the first sync.',
+    'min',
+    ({ revision }) => revision,
+  );
+  gauge(
+    'synced',
+    'Whether every resource of the RBAC index has been listed: 1 or 0; 0 without the index.',
+    'min',
+    ({ synced }) => Number(synced),
+  );
   return (source) => {
     read = source;
   };

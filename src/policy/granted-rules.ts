@@ -20,12 +20,12 @@ const RESOURCE = /^[a-z0-9][a-z0-9.-]{0,251}(?:\/[a-z0-9][a-z0-9-]{0,62})?$/;
 type Rules = readonly PolicyRule[];
 
 /**
- * @param additional `access.grantable`
+ * @param additional `access.grantable`; undefined if it is not known: then only the form of rules is checked
  * @returns checks the rules of a policy, once for each list: it throws InvalidPolicy unless they are concrete
  *   and may be granted
  */
-export function createRulesCheck(additional: Rules): (rules: Rules, field: string) => void {
-  const grantable = { rules: grantableRules(additional) };
+export function createRulesCheck(additional: Rules | undefined): (rules: Rules, field: string) => void {
+  const grantable = additional && { rules: grantableRules(additional) };
   const problemOf = memoizeByReference((rules: Rules) => problemIn(rules, grantable));
   return (rules, field) => {
     checkLength(rules, field);
@@ -35,13 +35,17 @@ export function createRulesCheck(additional: Rules): (rules: Rules, field: strin
   };
 }
 
+interface Grantable {
+  readonly rules: readonly GrantableRule[];
+}
+
 interface RuleProblem {
   readonly at: number;
   readonly reason: 'Invalid' | 'NotGrantable';
   readonly message: string;
 }
 
-function problemIn(rules: Rules, grantable: { readonly rules: readonly GrantableRule[] }) {
+function problemIn(rules: Rules, grantable: Grantable | undefined) {
   let combinations = 0;
   for (const [at, rule] of rules.entries()) {
     const message = formProblem(rule);
@@ -54,7 +58,7 @@ function problemIn(rules: Rules, grantable: { readonly rules: readonly Grantable
         reason: 'Invalid',
         message: ': the rules have too many combinations',
       } satisfies RuleProblem;
-    const beyond = beyondIn(rule, grantable);
+    const beyond = grantable && beyondIn(rule, grantable);
     if (beyond !== undefined) return { at, reason: 'NotGrantable', message: beyond } satisfies RuleProblem;
   }
   return undefined;
@@ -63,7 +67,7 @@ function problemIn(rules: Rules, grantable: { readonly rules: readonly Grantable
 /** @returns the first combination that is not contained */
 function beyondIn(
   { verbs, apiGroups = [], resources = [], resourceNames }: PolicyRule,
-  grantable: { readonly rules: readonly GrantableRule[] },
+  grantable: Grantable,
 ): string | undefined {
   for (const apiGroup of apiGroups) {
     for (const full of resources) {

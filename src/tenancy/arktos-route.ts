@@ -32,9 +32,6 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
 /** Of these, the resources of which a tenant may read the object that is its own. */
 export const READABLE: ReadonlyMap<string, readonly string[]> = new Map([['/tenants', ['get', 'list']]]);
 
-/** The same, by group. */
-const CLUSTER_SCOPED_OF: ReadonlyMap<string, ReadonlySet<string>> = byGroup(CLUSTER_SCOPED);
-
 /** The groups of these that hold nothing else. */
 export const CLUSTER_SCOPED_GROUPS: ReadonlySet<string> = new Set([
   'scheduling.k8s.io',
@@ -80,7 +77,7 @@ export function tenantRoute(info: RequestInfo, method: string, tenant: TenantNam
 function fullPath(info: ResourceRequest, tenant: TenantName, user: UserInfo): string {
   const { rawPath, tenantOffset, resource } = info;
   const written = info.tenant !== '' || resource === '';
-  if (written || CLUSTER_SCOPED_OF.get(info.apiGroup)?.has(resource)) return rawPath;
+  if (written || CLUSTER_SCOPED.has(`${info.apiGroup}/${resource}`)) return rawPath;
   if (info.namespace === '' && TENANT_SUBRESOURCES.has(resource))
     throw forbidden('PathForbidden', info, user.username, tenant);
   return `${rawPath.slice(0, tenantOffset)}tenants/${tenant}/${rawPath.slice(tenantOffset)}`;
@@ -96,15 +93,6 @@ function nonResourceRoute(info: RequestInfo, method: string, tenant: TenantName,
     query: discoveryQuery(info.rawPath, info.rawQuery, discovery.perTenant ? tenant : undefined),
     reduce: discovery.reduce,
   };
-}
-
-function byGroup(names: ReadonlySet<string>): Map<string, Set<string>> {
-  const groups = new Map<string, Set<string>>();
-  for (const name of names) {
-    const [group = '', resource = ''] = name.split('/');
-    groups.set(group, (groups.get(group) ?? new Set()).add(resource));
-  }
-  return groups;
 }
 
 const RESOURCES: Readonly<Record<string, string>> = {

@@ -3,32 +3,44 @@
  * cluster-scoped custom resources look just like the cluster's.
  */
 
-import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { z } from 'zod';
 
-/** What of an APIResourceList matters here. */
-export interface ResourceNames {
-  readonly groupVersion: string;
-  readonly resources: readonly ResourceDescription[];
-}
-
-export interface ResourceDescription {
-  readonly name: string;
-  readonly namespaced?: boolean;
+const resourceSchema = z.looseObject({
+  name: z.string(),
+  namespaced: z.boolean().exactOptional(),
   /** Only in Arktos: false for a cluster-scoped resource, which all tenants share. */
-  readonly tenanted?: boolean;
-}
+  tenanted: z.boolean().exactOptional(),
+});
+
+/** What of an APIResourceList matters here; Go writes an empty list as null. */
+const resourceListSchema = z.looseObject({
+  groupVersion: z.string(),
+  resources: z
+    .array(resourceSchema)
+    .nullable()
+    .transform((resources) => resources ?? []),
+});
+
+const versionSchema = z.looseObject({ version: z.string() });
 
 /** What of an APIGroup matters here. */
-export interface GroupDescription {
-  readonly name: string;
-  readonly versions: readonly { readonly version: string }[];
-  readonly preferredVersion?: { readonly version: string };
-}
+const groupSchema = z.looseObject({
+  name: z.string(),
+  versions: z.array(versionSchema),
+  preferredVersion: versionSchema.exactOptional(),
+});
 
-/** What of an APIGroupList matters here. */
-export interface GroupNames {
-  readonly groups: readonly GroupDescription[];
-}
+const groupListSchema = z.looseObject({
+  groups: z
+    .array(groupSchema)
+    .nullable()
+    .transform((groups) => groups ?? []),
+});
+
+export type ResourceDescription = z.infer<typeof resourceSchema>;
+export type ResourceNames = z.infer<typeof resourceListSchema>;
+export type GroupDescription = z.infer<typeof groupSchema>;
+export type GroupNames = z.infer<typeof groupListSchema>;
 
 export function reduceGroups<T extends GroupNames>(list: T, hidden: ReadonlySet<string>): T {
   return { ...list, groups: list.groups.filter(({ name }) => !hidden.has(name)) };
@@ -36,46 +48,17 @@ export function reduceGroups<T extends GroupNames>(list: T, hidden: ReadonlySet<
 
 /** @returns undefined for what is no APIResourceList */
 export function readResourceList(list: unknown): ResourceNames | undefined {
-  if (!isJSONObject(list)) return undefined;
-  const read = { ...list, resources: goList(list.resources) };
-  return isResourceList(read) ? read : undefined;
+  return resourceListSchema.safeParse(list).data;
 }
 
 /** @returns undefined for what is no APIGroupList */
 export function readGroupList(list: unknown): GroupNames | undefined {
-  if (!isJSONObject(list)) return undefined;
-  const read = { ...list, groups: goList(list.groups) };
-  return isGroupList(read) ? read : undefined;
+  return groupListSchema.safeParse(list).data;
 }
 
 /** @returns undefined for what is no APIGroup */
 export function readGroup(group: unknown): GroupDescription | undefined {
-  return isGroup(group) ? group : undefined;
-}
-
-function isResourceList(list: unknown): list is ResourceNames {
-  return (
-    isJSONObject(list) &&
-    typeof list.groupVersion === 'string' &&
-    Array.isArray(list.resources) &&
-    list.resources.every(isNamed)
-  );
-}
-
-function isGroupList(list: unknown): list is GroupNames {
-  return isJSONObject(list) && Array.isArray(list.groups) && list.groups.every(isGroup);
-}
-
-function isGroup(group: unknown): group is GroupDescription {
-  return isNamed(group) && Array.isArray(group.versions) && group.versions.every(isVersion);
-}
-
-function isVersion(version: unknown): boolean {
-  return isJSONObject(version) && typeof version.version === 'string';
-}
-
-function isNamed(one: unknown): one is JSONObject & { readonly name: string } {
-  return isJSONObject(one) && typeof one.name === 'string';
+  return groupSchema.safeParse(group).data;
 }
 
 /**

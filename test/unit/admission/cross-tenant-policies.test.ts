@@ -1,9 +1,11 @@
 import t from 'tap';
 import type { AdmissionRequest } from '../../../src/api/admission-v1.ts';
 import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { createPolicyProblem } from '../../../src/app/admission-policies.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { ruleAllows } from '../../../src/rbac/rules.ts';
 import { ADMIN, type AskedRight, admissionRequest, verdictOn } from '../../support/admission-reviews.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 const POLICIES = { group: 'tenancy.stonegate.dev', version: 'v1alpha1', resource: 'crosstenantpolicies' };
 const readPods = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'pods/log'] };
@@ -17,6 +19,8 @@ interface Spec {
 function policy({ subjects, namespaces = ['web'], rules = [readPods] }: Spec = {}, metadata: object = {}) {
   const guests = subjects ?? [{ kind: 'User', tenant: 'globex', name: 'gina' }];
   return {
+    apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+    kind: 'CrossTenantPolicy',
     metadata: { name: 'p', tenant: 'acme', ...metadata },
     spec: { subjects: guests, namespaces, rules },
   };
@@ -26,10 +30,17 @@ function request(changes: Partial<AdmissionRequest>): AdmissionRequest {
   return admissionRequest({ ...POLICIES, namespace: '', object: policy(), ...changes });
 }
 
+const policyProblem = createPolicyProblem({
+  systemTenant: 'system',
+  grantable: undefined,
+  clock: createFakeClock(),
+});
+
 /** The verdict and what was asked, if the author holds what `holds` says. */
 async function reviewed(changes: Partial<AdmissionRequest>, holds: (right: AskedRight) => boolean) {
   const asked: AskedRight[] = [];
   const response = await verdictOn(request(changes), {
+    policyProblem,
     holds(right) {
       asked.push(right);
       return holds(right);
@@ -80,7 +91,7 @@ t.test('one right that the author lacks refuses it, with the rule', async (t) =>
 });
 
 t.test('who lacks the first right is not asked about all the others', async (t) => {
-  const verbs = Array.from({ length: 100 }, (_, at) => `verb-${at}`);
+  const verbs = Array.from({ length: 100 }, (_, at) => `verb${'a'.repeat(at % 50)}${at < 50 ? 'b' : 'c'}`);
   const object = policy({ rules: [{ ...readPods, verbs }] });
   const { asked } = await reviewed({ object }, none);
   t.ok(asked.length <= 5, `${asked.length}`);
@@ -105,45 +116,47 @@ t.test('rights are asked for each namespace, and for the whole tenant if "*" is 
 });
 
 t.test('a policy writes out what it grants', async (t) => {
-  const cases: readonly [string, Spec, RegExp][] = [
+  const cases: readonly [string, Spec, string][] = [
+    ['every verb', { rules: [{ ...readPods, verbs: ['*'] }] }, 'spec.rules[0].verbs'],
+    ['every group', { rules: [{ ...readPods, apiGroups: ['*'] }] }, 'spec.rules[0].apiGroups'],
+    ['every resource', { rules: [{ ...readPods, resources: ['*'] }] }, 'spec.rules[0].resources'],
+    ['a subresource of all', { rules: [{ ...readPods, resources: ['*/log'] }] }, 'spec.rules[0].resources'],
+    ['all subresources', { rules: [{ ...readPods, resources: ['pods/*'] }] }, 'spec.rules[0].resources'],
+    ['more of a path', { rules: [{ ...readPods, resources: ['pods/log/x'] }] }, 'spec.rules[0].resources'],
+    ['every name', { rules: [{ ...readPods, resourceNames: ['*'] }] }, 'spec.rules[0].resourceNames'],
+    ['the empty name', { rules: [{ ...readPods, resourceNames: [''] }] }, 'spec.rules[0].resourceNames'],
+    ['no name', { rules: [{ ...readPods, resourceNames: [] }] }, 'spec.rules[0].resourceNames'],
     [
-      'every verb',
-      { rules: [{ ...readPods, verbs: ['*'] }] },
-      /^spec\.rules\[0\]\.verbs\[0\]: "\*" is no name/,
+      'paths',
+      { rules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }] },
+      'spec.rules[0].nonResourceURLs',
     ],
-    ['every group', { rules: [{ ...readPods, apiGroups: ['*'] }] }, /apiGroups\[0\]/],
-    ['every resource', { rules: [{ ...readPods, resources: ['*'] }] }, /resources\[0\]/],
-    ['a subresource of all', { rules: [{ ...readPods, resources: ['*/log'] }] }, /resources\[0\]/],
-    ['all subresources', { rules: [{ ...readPods, resources: ['pods/*'] }] }, /resources\[0\]/],
-    ['more of a path', { rules: [{ ...readPods, resources: ['pods/log/x'] }] }, /resources\[0\]/],
-    ['every name', { rules: [{ ...readPods, resourceNames: ['*'] }] }, /resourceNames/],
-    ['the empty name', { rules: [{ ...readPods, resourceNames: [''] }] }, /resourceNames/],
-    ['paths', { rules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }] }, /nonResourceURLs: /],
-    ['an unknown field', { rules: [{ ...readPods, Verbs: ['delete'] }] }, /Verbs: /],
-    ['no group', { rules: [{ verbs: ['get'], resources: ['pods'] }] }, /apiGroups: at least one/],
-    ['no verb', { rules: [{ ...readPods, verbs: [] }] }, /verbs: at least one/],
-    ['no rule', { rules: [] }, /^spec\.rules: at least one/],
-    ['rules that are no list', { rules: {} }, /spec\.rules must be a list/],
-    ['a verb that is no text', { rules: [{ ...readPods, verbs: [1] }] }, /verbs\[0\] must be a string/],
-    ['no namespace', { namespaces: [] }, /^spec\.namespaces: at least one/],
-    ['"*" and others', { namespaces: ['*', 'web'] }, /^spec\.namespaces: "\*" stands alone/],
-    ['a namespace that is a path', { namespaces: ['a/../b'] }, /^spec\.namespaces\[0\]: /],
+    ['an unknown field', { rules: [{ ...readPods, Verbs: ['delete'] }] }, 'spec.rules[0]'],
+    ['no group', { rules: [{ verbs: ['get'], resources: ['pods'] }] }, 'spec.rules[0].apiGroups'],
+    ['no verb', { rules: [{ ...readPods, verbs: [] }] }, 'spec.rules[0].verbs'],
+    ['no rule', { rules: [] }, 'spec.rules'],
+    ['rules that are no list', { rules: {} }, 'spec.rules'],
+    ['a verb that is no text', { rules: [{ ...readPods, verbs: [1] }] }, 'spec.rules[0].verbs[0]'],
+    ['no namespace', { namespaces: [] }, 'spec.namespaces'],
+    ['"*" and others', { namespaces: ['*', 'web'] }, 'spec.namespaces'],
+    ['a namespace that is a path', { namespaces: ['a/../b'] }, 'spec.namespaces'],
   ];
-  for (const [what, spec, message] of cases) {
-    const { allowed, asked, ...rest } = await reviewed({ object: policy(spec) }, all);
-    t.match({ allowed, asked, ...rest }, { allowed: false, asked: [], message }, what);
+  for (const [what, spec, field] of cases) {
+    const { allowed, asked, message = '' } = await reviewed({ object: policy(spec) }, all);
+    t.match({ allowed, asked }, { allowed: false, asked: [] }, what);
+    t.ok(message.startsWith(field), `${what}: ${message}`);
   }
 });
 
 t.test('more rights than can be reviewed are refused unasked', async (t) => {
-  const resources = Array.from({ length: 101 }, (_, at) => `kind${at}`);
+  const resources = Array.from({ length: 60 }, (_, at) => `kind${at}`);
   const spec = {
     namespaces: Array.from({ length: 5 }, (_, at) => `n${at}`),
-    rules: [{ ...readPods, resources }],
+    rules: [{ ...readPods, verbs: ['get', 'list', 'watch', 'create'], resources }],
   };
   const { asked, message } = await reviewed({ object: policy(spec) }, all);
   t.same(asked, []);
-  t.match(message, /^spec\.rules: it grants 1010 rights: more than 1000 cannot be reviewed/);
+  t.match(message, /^spec\.rules: it grants 1200 rights: more than 1000 cannot be reviewed/);
 });
 
 t.test('an update is reviewed if it changes the spec', async (t) => {
@@ -217,6 +230,7 @@ t.test('stonegate:manage does not include policies: an admin of a project lets n
 
 t.test('a policy is refused if the API server does not tell what its author holds', async (t) => {
   const response = await verdictOn(request({}), {
+    policyProblem,
     holds({ verb }) {
       if (verb === 'escalate') return false;
       throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');

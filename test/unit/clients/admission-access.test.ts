@@ -73,23 +73,17 @@ t.test('a denial is none, whatever else is allowed', async (t) => {
   t.same(await Promise.all(answers), [false, false]);
 });
 
-t.test('one tenant does not fill the queue, nor one client address', async (t) => {
+t.test('one tenant has a part of the reviews and of the queue, at each address', async (t) => {
   const { access, asked } = site();
   const ask = (tenant: typeof acme, source = caller.source) =>
     access.isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
   const flood = Array.from({ length: 21 }, () => ask(acme));
   t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'a tenant has a bounded part');
+  t.equal(asked.length, 2);
   void ask(globex);
-  const tenants = Array.from({ length: 100 }, (_, at) => ({ tenant: toTenantName(`t${at}`) }));
-  t.match(await Promise.all(tenants.slice(60).map((tenant) => Promise.race([ask(tenant), 'waits']))), [
-    'waits',
-  ]);
-  const last = tenants.map((tenant) => ask(tenant)).at(-1);
-  t.match(await last, { code: 'AdmissionRateExceeded' }, 'and so has an address, whatever tenants it names');
-  t.equal(asked.length, 4);
-  void ask(globex, '198.51.100.1');
+  void ask(acme, '198.51.100.1');
   await Promise.resolve();
-  t.equal(asked.length, 5, 'another address is not held up');
+  t.equal(asked.length, 4, 'neither another tenant nor another address is held up');
 });
 
 t.test('tenants behind one client address take turns, however many reviews one of them needs', async (t) => {
