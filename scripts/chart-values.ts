@@ -10,6 +10,11 @@ import { jsonSchema } from './configuration-reference.ts';
 
 export const CHART_SCHEMA = 'config/charts/stonegate/values.schema.json';
 export const CHART_DOCUMENT = 'docs/kubernetes.md';
+/** The chart can read only its own files: source → copy. */
+export const CHART_COPIES = [
+  ['config/alerts/stonegate.yaml', 'config/charts/stonegate/files/alerts.yaml'],
+  ['config/dashboards', 'config/charts/stonegate/files/dashboards'],
+] as const;
 const VALUES = 'config/charts/stonegate/values.yaml';
 const BEGIN = '<!-- values: written by npm run schema -->';
 const END = '<!-- end of values -->';

@@ -1,12 +1,18 @@
 /** What the chart takes from the code is up to date, and its versions are those of the package. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { RE2JS } from 're2js';
 import t from 'tap';
 import { parse } from 'yaml';
 import { CHART_RBAC, chartRBAC } from '../../scripts/chart-rbac.ts';
-import { CHART_DOCUMENT, CHART_SCHEMA, chartSchema, withValuesTable } from '../../scripts/chart-values.ts';
+import {
+  CHART_COPIES,
+  CHART_DOCUMENT,
+  CHART_SCHEMA,
+  chartSchema,
+  withValuesTable,
+} from '../../scripts/chart-values.ts';
 
-import { ALERTS, CHART_ALERTS, dashboardFiles } from '../../scripts/dashboards/all.ts';
 import { INDEX_COMPONENT, indexRBAC, OVERLAYS, overlayRBAC } from '../../scripts/overlay-rbac.ts';
 
 const read = (file: string) => readFileSync(file, 'utf8');
@@ -48,9 +54,21 @@ t.test("the chart's version, its appVersion and the image's tag are the package'
   t.match(read('config/kubernetes/base/deployment.yaml'), `image: stonegate:${version}\n`);
 });
 
-t.test("the dashboards and the chart's copy of the alerts are fresh (npm run schema)", async (t) => {
-  for (const [file, text] of dashboardFiles()) t.ok(read(file) === text, file);
-  t.ok(read(CHART_ALERTS) === read(ALERTS));
+t.test("the chart's copies of the alerts and the dashboards are fresh (npm run schema)", async (t) => {
+  const filesIn = (path: string) =>
+    statSync(path).isDirectory()
+      ? readdirSync(path).map((file) => [file, read(join(path, file))])
+      : read(path);
+  for (const [source, copy] of CHART_COPIES) t.same(filesIn(copy), filesIn(source), copy);
+});
+
+t.test('dashboards and alerts use metrics that docs/reference/metrics.md has', async (t) => {
+  const documented = read('docs/reference/metrics.md');
+  for (const file of globSync(['config/dashboards/*.json', 'config/alerts/*.yaml']))
+    for (const [used] of read(file).matchAll(/\bstonegate_[a-z_]+/g)) {
+      const metric = used.replace(/_(?:bucket|sum|count)$/, '');
+      t.ok(documented.includes(`| \`${metric}\` |`), `${file}: ${metric}`);
+    }
 });
 
 t.test('the autoscaler counts by a metric that Stonegate has', async (t) => {
