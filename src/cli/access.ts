@@ -4,10 +4,9 @@
  */
 import { accessMatrix, MATRIX_VERBS, type MatrixCell, type MatrixGroup } from '../api/access-matrix.ts';
 import { SELF_ACCESS_RULES_PATH, type SelfAccessRules } from '../api/access-rules-v1alpha1.ts';
-import { askStonegate } from '../clients/stonegate-api.ts';
-import { isJSONObject } from '../lib/json-object.ts';
-import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
+import { askFor } from '../clients/stonegate-api.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { missingNamespace } from './missing-namespace.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
@@ -16,16 +15,14 @@ const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeco
 Shows what you may do: kinds and verbs, for each set of namespaces with equal rules. (✔) is access to some objects only.
 
   -n, --namespace NAMESPACE  only what you may do in this namespace
-${ASK_USAGE}
+${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
 const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
-  ...ASK_OPTIONS,
+  ...DESTINATION_OPTIONS,
 } as const;
-
-const TOO_OLD = 'it answers no questions about access; its operator enables the RBAC index for them';
 
 /** @param argv what follows `access` */
 export function access(
@@ -33,7 +30,7 @@ export function access(
   io: CommandIO,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     refuseWords(words);
     const format = outputFormat(values.output);
     const { namespace } = values;
@@ -41,23 +38,14 @@ export function access(
       namespace === undefined
         ? SELF_ACCESS_RULES_PATH
         : `${SELF_ACCESS_RULES_PATH}?namespace=${encodeURIComponent(namespace)}`;
-    return ask('access', values, { io, env }, async (address) => {
-      const note = (line: string) => io.stderr(columns([[`stonegate access: ${line}`]]));
-      const rules = await askStonegate(address, path);
-      if (!isSelfAccessRules(rules)) throw new Error(`${address.url}: ${TOO_OLD}`);
-      const { status } = rules;
-      await print(rules, format, () => tableOf(rules), io.stdout);
-      const missing = await missingNamespace(namespace, address);
-      if (missing !== undefined) note(missing);
-      if (status.incomplete) note(`this may be incomplete: ${status.incompleteReason}`);
-    });
+    const destination = await destinationOf(values, env);
+    const rules = await askFor<SelfAccessRules>('SelfAccessRules', destination, path);
+    const { status } = rules;
+    await print(rules, format, () => tableOf(rules), io.stdout);
+    const missing = await missingNamespace(namespace, destination);
+    if (missing !== undefined) note(missing);
+    if (status.incomplete) note(`this may be incomplete: ${status.incompleteReason}`);
   });
-}
-
-function isSelfAccessRules(value: unknown): value is SelfAccessRules {
-  if (!isJSONObject(value) || value.kind !== 'SelfAccessRules' || !isJSONObject(value.status)) return false;
-  const { everywhere, cluster, namespaces, otherNamespaces } = value.status;
-  return [everywhere, cluster, namespaces, otherNamespaces].every(Array.isArray);
 }
 
 const ALL = Number.POSITIVE_INFINITY;

@@ -2,9 +2,9 @@
  * `stonegate cache drop`: invalidates the cached identities of a user or a tenant in all replicas, so that a
  * revoked right ends at once and not when the entries expire.
  */
-import { type LoadSources, loadConfiguration, systemSources } from '../config/load.ts';
-import { formatProblem } from '../config/problem.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
+import type { LoadedConfiguration, LoadSources } from '../config/load.ts';
+import { type CommandIO, runCommand, UsageError } from './command.ts';
+import { readConfiguration } from './configuration-file.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
 
@@ -20,13 +20,9 @@ All replicas that share the Redis of the configuration follow.
 Exit codes: 0 dropped, 1 not dropped, 2 wrong usage.
 `;
 
-const NOTHING_SHARED = `stonegate cache: the configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop.
-Send SIGHUP to the processes instead: it empties what they keep.
-`;
+const NOTHING_SHARED = `the configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop. Send SIGHUP to the processes instead: it empties what they keep`;
 
 export type CacheDropTarget = { readonly user: string } | { readonly tenant: string };
-
-type Loaded = Extract<Awaited<ReturnType<typeof loadConfiguration>>, { ok: true }>['loaded'];
 
 export interface CacheDropParts {
   /**
@@ -34,7 +30,7 @@ export interface CacheDropParts {
    *
    * @throws Error with a message for the operator if Redis fails
    */
-  drop(loaded: Loaded, target: CacheDropTarget): Promise<void>;
+  drop(loaded: LoadedConfiguration, target: CacheDropTarget): Promise<void>;
   readonly sources?: LoadSources;
 }
 
@@ -48,17 +44,11 @@ export function cacheDrop(argv: readonly string[], io: CommandIO, parts: CacheDr
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config, user, tenant }, positionals) => {
     if (positionals.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
     const target = targetOf(user, tenant);
-    if (config === undefined) throw new UsageError('--config FILE is required');
-    const result = await loadConfiguration(config, parts.sources ?? systemSources);
-    if (!result.ok) {
-      for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-      return EXIT.failed;
-    }
-    if (result.loaded.configuration.cache.redis === undefined) {
-      io.stderr(NOTHING_SHARED);
-      return EXIT.failed;
-    }
-    return dropAndSay(() => parts.drop(result.loaded, target), target, io);
+    const loaded = await readConfiguration(config, parts.sources);
+    if (loaded.configuration.cache.redis === undefined) throw new Error(NOTHING_SHARED);
+    await parts.drop(loaded, target);
+    const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
+    io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
   });
 }
 
@@ -69,20 +59,4 @@ function targetOf(user: string | undefined, tenant: string | undefined): CacheDr
   if (user !== undefined && user !== '') return { user };
   if (tenant !== undefined && tenant !== '') return { tenant };
   throw new UsageError('--user USER or --tenant TENANT is required');
-}
-
-async function dropAndSay(
-  drop: () => Promise<void>,
-  target: CacheDropTarget,
-  io: CommandIO,
-): Promise<number> {
-  try {
-    await drop();
-  } catch (error) {
-    io.stderr(`stonegate cache: ${error instanceof Error ? error.message : String(error)}\n`);
-    return EXIT.failed;
-  }
-  const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
-  io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
-  return EXIT.fine;
 }

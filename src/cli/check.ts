@@ -4,16 +4,12 @@
  * warning.
  */
 import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../config/certificate-periods.ts';
-import {
-  type LoadedConfiguration,
-  type LoadSources,
-  loadConfiguration,
-  systemSources,
-} from '../config/load.ts';
+import { type LoadedConfiguration, type LoadSources, systemSources } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { accessWarnings } from '../config/validate-access.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
+import { readConfiguration } from './configuration-file.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
@@ -45,27 +41,19 @@ export function check(
   const options = { config: { type: 'string' }, offline: { type: 'boolean' } } as const;
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config, offline }, positionals) => {
     refuseWords(positionals);
-    if (config === undefined) throw new UsageError('--config FILE is required');
-    const result = await loadConfiguration(config, sources);
-    if (result.ok) {
-      const asked = offline === true ? [] : await askUpstream(result.loaded);
-      const certificates = [
-        ...certificatesOutOfPeriod(result.loaded, clock.now()),
-        ...certificatesOfOtherTenants(result.loaded),
-      ];
-      const { configuration } = result.loaded;
-      const warnings = [...certificates.map(formatProblem), ...accessWarnings(configuration), ...asked];
-      for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
-      const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
-      io.stdout(`${config} is good${but}\n`);
-      return EXIT.fine;
-    }
-    for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-    io.stderr(`${config}: ${counted(result.problems.length, 'problem')}\n`);
-    return EXIT.failed;
+    const loaded = await readConfiguration(config, sources);
+    const certificates = [
+      ...certificatesOutOfPeriod(loaded, clock.now()),
+      ...certificatesOfOtherTenants(loaded),
+    ];
+    const warnings = [
+      ...certificates.map(formatProblem),
+      ...accessWarnings(loaded.configuration),
+      ...(offline === true ? [] : await askUpstream(loaded)),
+    ];
+    for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
+    const { length } = warnings;
+    const but = length === 0 ? '' : `, with ${length} ${length === 1 ? 'warning' : 'warnings'}`;
+    io.stdout(`${config} is good${but}\n`);
   });
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Shared by all commands: parsing of arguments, usage errors, exit codes (0 success, 1 failure, 2 wrong
- * usage), and output as table, JSON or YAML.
+ * Shared by all commands: parsing of arguments, exit codes (0 success, 1 failure,
+ * 2 wrong usage) with their messages, and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
@@ -14,11 +14,17 @@ export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 /** A wrong command line. The message states the mistake. */
 export class UsageError extends Error {}
 
+/** The message consists of lines that name their place: they are printed without the command's name. */
+export class ConfigurationError extends Error {}
+
 /**
  * Parses the arguments and runs the command. `--help` prints `usage`; a wrong command line prints the
- * mistake, behind the command's name, and `usage`, with exit code 2.
+ * mistake, behind the command's name, and `usage`, with exit code 2; another error prints its message, behind
+ * the name, with exit code 1.
  *
  * @param command `hints`: option of another program, such as kubectl → what to write here instead
+ * @param run gets the options, the other words, and a function that prints a remark; it may return an exit
+ *   code
  */
 export async function runCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
   command: {
@@ -31,18 +37,23 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
   run: (
     values: ReturnType<typeof parseArgs<{ options: Options; allowPositionals: true }>>['values'],
     positionals: readonly string[],
-  ) => Promise<number>,
+    note: (line: string) => void,
+  ) => Promise<number | undefined>,
 ): Promise<number> {
   const { usage, options, hints, argv, io } = command;
+  const note = (line: string) => io.stderr(columns([[`${nameIn(usage)}: ${line}`]]));
   if (argv.includes('--help') || argv.includes('-h')) {
     io.stdout(usage);
     return EXIT.fine;
   }
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
-    return await run(values, positionals);
+    return (await run(values, positionals, note)) ?? EXIT.fine;
   } catch (error) {
-    if (!isUsageError(error)) throw error;
+    if (!(error instanceof Error)) throw error;
+    if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
+    else if (!isUsageError(error)) note(error.message);
+    if (!isUsageError(error)) return EXIT.failed;
     const unknown = unknownOption(error, argv, options);
     const mistake = unknown === undefined ? error.message : unknownWords(unknown, hints);
     io.stderr(`${nameIn(usage)}: ${mistake}\n\n${usage}`);
@@ -60,7 +71,7 @@ export function refuseWords([word]: readonly string[]): void {
   if (word !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(word)}`);
 }
 
-function isUsageError(error: unknown): error is Error {
+function isUsageError(error: Error): boolean {
   if (error instanceof UsageError) return true;
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');
 }

@@ -5,20 +5,38 @@
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import type { ImpersonatedUser } from '../lib/impersonation-headers.ts';
 import { UsageError } from './command.ts';
-import { type GivenFile, givenFile, readGiven, readGivenToken } from './given-file.ts';
+import { readGiven, readGivenToken } from './given-file.ts';
 import { KubeconfigError, kubeconfigFiles, type ProcessEnvironment } from './kubeconfig/file.ts';
-import { readContext, runExecPlugin, type UserProof } from './kubeconfig/read-context.ts';
+import { readContext } from './kubeconfig/read-context.ts';
 
-export interface DestinationFlags {
-  readonly server?: string | undefined;
-  readonly 'ca-file'?: string | undefined;
-  readonly tokenFile?: GivenFile | undefined;
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly as?: string | undefined;
-  readonly 'as-uid'?: string | undefined;
+/** The options of every command that asks a running Stonegate. */
+export const DESTINATION_OPTIONS = {
+  context: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  server: { type: 'string' },
+  'ca-file': { type: 'string' },
+  'token-file': { type: 'string' },
+  as: { type: 'string' },
+  'as-uid': { type: 'string' },
+  'as-group': { type: 'string', multiple: true },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+/** The lines about these options in a usage text. */
+export const DESTINATION_USAGE = `  --context NAME             a context of the kubeconfig; without it the current one
+  --kubeconfig FILE          instead of KUBECONFIG or ~/.kube/config
+  --server URL               this Stonegate, whatever the kubeconfig says
+  --ca-file FILE             the authority of its certificate; without it the system's
+  --token-file FILE          the token to ask with, instead of the context's credential
+  --as USER                  as this user, if you may impersonate the user; also --as-uid UID and --as-group GROUP
+  -o, --output FORMAT        table, json or yaml
+  --help                     this text
+`;
+
+type Flag = Exclude<keyof typeof DESTINATION_OPTIONS, 'as-group' | 'output'>;
+export type DestinationFlags = { readonly [Name in Flag]?: string | undefined } & {
   readonly 'as-group'?: readonly string[] | undefined;
-}
+};
 
 export interface Destination extends StonegateAddress {
   /** Of a request that names no namespace; as kubectl takes it from the context. */
@@ -29,16 +47,20 @@ export interface Destination extends StonegateAddress {
 const DEFAULT_NAMESPACE = 'default';
 
 /**
- * @param flags `tokenFile` is the file of the command's own token option
+ * @param tokenOption the option of `token-file` as the command spells it
  * @throws UsageError, KubeconfigError, ExecPluginError, or Error if a file cannot be read
  */
-export async function destinationOf(flags: DestinationFlags, env: ProcessEnvironment): Promise<Destination> {
-  const { server, 'ca-file': caFile, tokenFile } = flags;
+export async function destinationOf(
+  flags: DestinationFlags,
+  env: ProcessEnvironment,
+  tokenOption = '--token-file',
+): Promise<Destination> {
+  const { server, 'ca-file': caFile } = flags;
+  const token = await readGivenToken(tokenOption, flags['token-file']);
+  const authorization = token && `Bearer ${token}`;
   if (server !== undefined) {
-    if (tokenFile === undefined) throw new UsageError('--server needs --token-file');
-    const given = givenFile('--ca-file', caFile);
-    const ca = given && (await readGiven(given));
-    const authorization = bearer(await readGivenToken(tokenFile));
+    if (authorization === undefined) throw new UsageError(`--server needs ${tokenOption}`);
+    const ca = caFile === undefined ? undefined : await readGiven('--ca-file', caFile);
     const address = { url: server, ca, serverName: undefined, authorization, certificate: undefined };
     return { ...address, impersonated: impersonatedOf(flags), namespace: DEFAULT_NAMESPACE };
   }
@@ -46,9 +68,8 @@ export async function destinationOf(flags: DestinationFlags, env: ProcessEnviron
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
   const { server: address, user, namespace = DEFAULT_NAMESPACE } = context;
   const there = { ...address, impersonated: impersonatedOf(flags, user.impersonated), namespace };
-  if (tokenFile !== undefined)
-    return { ...there, authorization: bearer(await readGivenToken(tokenFile)), certificate: undefined };
-  return { ...there, authorization: await authorizationOf(user.proof), certificate: user.certificate };
+  if (authorization !== undefined) return { ...there, authorization, certificate: undefined };
+  return { ...there, authorization: await user.authorization(), certificate: user.certificate };
 }
 
 /**
@@ -74,18 +95,3 @@ function impersonatedOf(
 }
 
 const NO_USER: ImpersonatedUser = { username: '', uid: '', groups: [], extra: {} };
-
-async function authorizationOf(proof: UserProof | undefined): Promise<string | undefined> {
-  switch (proof?.kind) {
-    case undefined:
-      return undefined;
-    case 'token':
-      return bearer(proof.token);
-    case 'password':
-      return `Basic ${Buffer.from(`${proof.userName}:${proof.password}`, 'utf8').toString('base64')}`;
-    case 'exec':
-      return bearer(await runExecPlugin(proof.plugin));
-  }
-}
-
-const bearer = (token: string): string => `Bearer ${token}`;

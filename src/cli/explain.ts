@@ -9,14 +9,13 @@ import {
   type Explanation,
   type ExplanationRequest,
 } from '../api/stonegate-v1alpha1.ts';
-import { askStonegate } from '../clients/stonegate-api.ts';
-import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
-import { formatProblem } from '../config/problem.ts';
-import { isJSONObject } from '../lib/json-object.ts';
-import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { askFor } from '../clients/stonegate-api.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { readConfiguration } from './configuration-file.ts';
 import { destinationOf } from './destination.ts';
 import { guessOf, requestOf } from './explain-request.ts';
-import { givenFile, readGivenToken } from './given-file.ts';
+import { readGivenToken } from './given-file.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE
@@ -108,29 +107,23 @@ interface SourceFlags {
 
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, hints: HINTS, argv, io }, async (values, words) => {
-    const format = outputFormat(values.output);
-    const request = requestOf(words, values);
-    requireOneSource(values);
-    const guess = guessOf(words, values);
-    if (guess !== undefined) io.stderr(`stonegate explain: ${guess}\n`);
-    try {
-      const file = givenFile('--token-file', values['token-file']);
-      const spec: Spec = { request, ...(file !== undefined && { token: await readGivenToken(file) }) };
+  return runCommand(
+    { usage: USAGE, options: OPTIONS, hints: HINTS, argv, io },
+    async (values, words, note) => {
+      const format = outputFormat(values.output);
+      const request = requestOf(words, values);
+      requireOneSource(values);
+      const guess = guessOf(words, values);
+      if (guess !== undefined) note(guess);
+      const token = await readGivenToken('--token-file', values['token-file']);
+      const spec: Spec = { request, ...(token !== undefined && { token }) };
       const explanation = await (values.config === undefined
-        ? askServer(spec, values, parts)
-        : askConfiguration(spec, values.config, io, parts));
-      if (explanation === undefined) return EXIT.failed;
+        ? askServer(spec, values, parts.env)
+        : parts.explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
       await print(explanation, format, () => explanationTable(explanation), io.stdout);
-      for (const warning of explanation.status.warnings ?? [])
-        io.stderr(columns([[`stonegate explain: ${warning}`]]));
-      return EXIT.fine;
-    } catch (error) {
-      if (!(error instanceof Error) || error instanceof UsageError) throw error;
-      io.stderr(columns([[`stonegate explain: ${error.message}`]]));
-      return EXIT.failed;
-    }
-  });
+      for (const warning of explanation.status.warnings ?? []) note(warning);
+    },
+  );
 }
 
 function requireOneSource({ config, server, context }: SourceFlags): void {
@@ -138,39 +131,14 @@ function requireOneSource({ config, server, context }: SourceFlags): void {
   if (given.length !== 1) throw new UsageError('expected one of --config, --server and --context');
 }
 
-async function askConfiguration(
-  spec: Spec,
-  file: string,
-  io: CommandIO,
-  { explainWith }: ExplainCommandParts,
-): Promise<Explanation | undefined> {
-  const result = await loadConfiguration(file);
-  if (result.ok) return explainWith(result.loaded, spec, (line) => io.stderr(`${line}\n`));
-  for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-  return undefined;
-}
-
 async function askServer(
   spec: Spec,
-  values: SourceFlags,
-  { env }: ExplainCommandParts,
+  { 'admin-token-file': tokenFile, ...values }: SourceFlags,
+  env: ExplainCommandParts['env'],
 ): Promise<Explanation> {
-  const tokenFile = givenFile('--admin-token-file', values['admin-token-file']);
-  const address = await destinationOf({ ...values, tokenFile }, env);
+  const destination = await destinationOf({ ...values, 'token-file': tokenFile }, env, '--admin-token-file');
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  const answer = await askStonegate(address, EXPLANATIONS_PATH, question);
-  if (!isExplanation(answer)) throw new Error(`${address.url} is no Stonegate`);
-  return answer;
-}
-
-function isExplanation(value: unknown): value is Explanation {
-  return (
-    isJSONObject(value) &&
-    value.kind === 'Explanation' &&
-    value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isJSONObject(value.status) &&
-    Array.isArray(value.status.stages)
-  );
+  return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

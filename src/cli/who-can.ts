@@ -3,9 +3,7 @@
  * index has it.
  */
 import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../api/who-can-v1alpha1.ts';
-import { askStonegate } from '../clients/stonegate-api.ts';
-import { isJSONObject } from '../lib/json-object.ts';
-import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
+import { askFor, askStonegate } from '../clients/stonegate-api.ts';
 import {
   type CommandIO,
   columns,
@@ -15,7 +13,7 @@ import {
   runCommand,
   UsageError,
 } from './command.ts';
-import type { Destination } from './destination.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
 import { missingNamespace } from './missing-namespace.ts';
 
@@ -34,7 +32,7 @@ the cluster. As for kubectl, pods/log is a pod of the name "log": a subresource 
   -A, --all-namespaces       in all of them: also who may do it in which one
   --people                   also the users who hold each Keystone role now
 
-${ASK_USAGE}
+${DESTINATION_USAGE}
 You need the right to "create localresourceaccessreviews.stonegate.dev" in the namespace; for -A, for a path and for what
 is in no namespace, to "create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in your tenant.
 Exit codes: 0 answered, whatever the answer; 1 not logged in, refused or not reached; 2 wrong usage.
@@ -45,7 +43,7 @@ const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   'all-namespaces': { type: 'boolean', short: 'A' },
   people: { type: 'boolean' },
-  ...ASK_OPTIONS,
+  ...DESTINATION_OPTIONS,
 } as const;
 
 const API_PATH = '/apis/stonegate.dev/v1alpha1';
@@ -65,19 +63,16 @@ export function whoCan(
   io: CommandIO,
   { env }: { readonly env: Readonly<Record<string, string | undefined>> } = { env: process.env },
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
     const asked = askedOf(words, values);
-    return ask('who-can', values, { io, env }, async (destination) => {
-      const note = (line: string) => io.stderr(columns([[`stonegate who-can: ${line}`]]));
-      const { kind, path, spec, namespace } = await reviewOf(asked, destination, note);
-      const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
-      const answer = await askStonegate(destination, path, review);
-      if (!isReview(answer)) throw new Error(`${destination.url} is no Stonegate`);
-      await print(answer, format, () => tableOf(answer), io.stdout);
-      const missing = await missingNamespace(namespace, destination);
-      for (const line of [...(missing === undefined ? [] : [missing]), ...remarksOn(answer)]) note(line);
-    });
+    const destination = await destinationOf(values, env);
+    const { kind, path, spec, namespace } = await reviewOf(asked, destination, note);
+    const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
+    const answer = await askFor<WhoCanReview>(kind, destination, path, review);
+    await print(answer, format, () => tableOf(answer), io.stdout);
+    const missing = await missingNamespace(namespace, destination);
+    for (const line of [...(missing === undefined ? [] : [missing]), ...remarksOn(answer)]) note(line);
   });
 }
 
@@ -147,15 +142,6 @@ function readingOf(
 
 function clusterReview(spec: WhoCanSpec): Review {
   return { kind: 'ResourceAccessReview', path: `${API_PATH}/resourceaccessreviews`, spec };
-}
-
-function isReview(value: unknown): value is WhoCanReview {
-  return (
-    isJSONObject(value) &&
-    value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isJSONObject(value.status) &&
-    Array.isArray(value.status.grants)
-  );
 }
 
 function tableOf({ status }: WhoCanReview): string {

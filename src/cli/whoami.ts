@@ -3,19 +3,18 @@
  */
 
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { askStonegate } from '../clients/stonegate-api.ts';
+import { askFor } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { isJSONObject } from '../lib/json-object.ts';
 import { isLastInstant } from '../lib/kubernetes-time.ts';
-import { ASK_OPTIONS, ASK_USAGE, ask } from './ask.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
 
 Says who you are to Stonegate: user, tenant, project and roles, groups, how and until when you are logged in.
 
-${ASK_USAGE}
+${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
@@ -30,24 +29,13 @@ export function whoami(
   io: CommandIO,
   { env, clock }: WhoamiParts = { env: process.env, clock: systemClock },
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: ASK_OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values, words) => {
     refuseWords(words);
     const format = outputFormat(values.output);
-    return ask('whoami', values, { io, env }, async (address) => {
-      const answer = await askStonegate(address, SELF_IDENTITY_PATH);
-      if (!isSelfIdentity(answer)) throw new Error(`${address.url} is no Stonegate`);
-      await print(answer, format, () => tableOf(answer, clock.now()), io.stdout);
-    });
+    const destination = await destinationOf(values, env);
+    const answer = await askFor<SelfIdentity>('SelfIdentity', destination, SELF_IDENTITY_PATH);
+    await print(answer, format, () => tableOf(answer, clock.now()), io.stdout);
   });
-}
-
-function isSelfIdentity(value: unknown): value is SelfIdentity {
-  return (
-    isJSONObject(value) &&
-    value.kind === 'SelfIdentity' &&
-    value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isJSONObject(value.status)
-  );
 }
 
 function tableOf({ status }: SelfIdentity, now: number): string {

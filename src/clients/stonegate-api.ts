@@ -5,6 +5,7 @@
 import { Pool } from 'undici';
 import type { HeaderList } from '../lib/header-list.ts';
 import { type ImpersonatedUser, impersonationHeaders } from '../lib/impersonation-headers.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -72,6 +73,39 @@ export async function askStonegate(address: StonegateAddress, path: string, body
   }
 }
 
+/** An object of Stonegate's own API. */
+interface OwnObject {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly status: object;
+}
+
+/**
+ * Asks for an object of Stonegate's own API, which only has to have the right kind: both sides are of one
+ * program.
+ *
+ * @throws StonegateAPIError
+ */
+export async function askFor<Answer extends OwnObject>(
+  kind: Answer['kind'],
+  address: StonegateAddress,
+  path: string,
+  body?: object,
+): Promise<Answer> {
+  const answer = await askStonegate(address, path, body);
+  if (isOfKind<Answer>(answer, kind)) return answer;
+  throw new StonegateAPIError(`${address.url} is no Stonegate`);
+}
+
+function isOfKind<Answer extends OwnObject>(value: unknown, kind: string): value is Answer & JSONObject {
+  return (
+    isJSONObject(value) &&
+    value.kind === kind &&
+    value.apiVersion === 'stonegate.dev/v1alpha1' &&
+    isJSONObject(value.status)
+  );
+}
+
 function headersOf({ authorization, impersonated }: StonegateAddress, hasBody: boolean): HeaderList {
   return [
     ['Accept', 'application/json'],
@@ -94,7 +128,8 @@ function safeURL(text: string): URL {
 function readResponse(status: number, text: string, { origin }: URL): unknown {
   const response = parse(text);
   if (status >= 200 && status < 300 && response !== undefined) return response;
-  const logged = isStatus(response) ? response.message : undefined;
+  const logged =
+    isJSONObject(response) && typeof response.message === 'string' ? response.message : undefined;
   throw new StonegateAPIError(
     logged === undefined
       ? `${origin} answered ${status}, and not as Stonegate would`
@@ -110,12 +145,6 @@ function parse(text: string): unknown {
     // Whatever it is, it is nothing that Stonegate said; the status tells more.
     return undefined;
   }
-}
-
-function isStatus(value: unknown): value is { readonly message: string } {
-  return (
-    typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string'
-  );
 }
 
 function reasonOf(error: unknown): string {

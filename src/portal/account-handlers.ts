@@ -1,14 +1,13 @@
 /**
  * The handlers for a signed-in user: the account page, the kubeconfig and signing out.
  */
-import { type Account, accountOf } from './account.ts';
+import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, SESSION_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { type KubeconfigUser, kubeconfigOf, kubeconfigUsers, kubectlCommands } from './kubeconfig.ts';
+import { kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
 import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
-import type { Provider } from './ports.ts';
 import { notFound, sessionNotEnded, staleForm } from './problem.ts';
 import { ACCESS, HOME, type PortalRequest, readForm, SET_UP } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
@@ -22,18 +21,17 @@ export async function showAccount(request: PortalRequest, context: PortalContext
   const session = await currentSession(request, context);
   if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
   const account = accountOf(session, context.identities);
-  const { cluster, keystone, clock, formTokens } = context;
-  const { provider, users } = usersOf(account, context);
+  const { cluster, providers, keystone, clock, formTokens } = context;
+  const { issuer } = account;
   const content = accountPage({
     server: cluster.server,
     account,
     signedInWith:
-      account.issuer === undefined
+      issuer === undefined
         ? (keystone?.displayName ?? 'Keystone')
-        : (provider?.displayName ?? account.issuer),
+        : (providers.find((provider) => provider.issuer === issuer)?.displayName ?? issuer),
     now: clock.now(),
     fileName: fileName(context),
-    commands: kubectlCommands(cluster, users),
     formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
     showsAccess: context.access !== undefined,
   });
@@ -61,14 +59,16 @@ export async function showKubeconfig(
 ): Promise<PortalResponse> {
   const session = await currentSession(request, context);
   if (session === undefined) return toSignIn(request, SET_UP);
-  const { users } = usersOf(accountOf(session, context.identities), context);
+  const { cluster, providers, identities } = context;
+  const provider = providers.find(({ issuer }) => issuer === session.issuer);
+  const users = kubeconfigUsers(accountOf(session, identities), cluster, provider);
   return {
     status: 200,
     headers: [
       ['Content-Type', 'application/yaml'],
       ['Content-Disposition', `attachment; filename="${fileName(context)}"`],
     ],
-    body: kubeconfigOf(context.cluster, users),
+    body: kubeconfigOf(cluster, users),
   };
 }
 
@@ -84,14 +84,6 @@ export async function signOut(request: PortalRequest, context: PortalContext): P
   if (!formTokens.verify(form.get('token'), sessionID, SIGN_OUT_ACTION)) throw staleForm();
   if (!(await sessions.remove(sessionID))) throw sessionNotEnded().with(cleared);
   return seeOther('/login?notice=signed-out', [cleared]);
-}
-
-function usersOf(
-  account: Account,
-  { cluster, providers }: PortalContext,
-): { readonly provider: Provider | undefined; readonly users: readonly KubeconfigUser[] } {
-  const provider = providers.find(({ issuer }) => issuer === account.issuer);
-  return { provider, users: kubeconfigUsers(account, cluster, provider) };
 }
 
 function fileName({ cluster }: PortalContext): string {

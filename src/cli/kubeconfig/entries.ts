@@ -1,105 +1,24 @@
 /**
- * The cluster, users and contexts that `stonegate kubeconfig` adds, and how they are merged into an existing
- * kubeconfig without changing anything else. Entries of the same name are replaced only if Stonegate created
+ * Merges the entries of `stonegate kubeconfig` into an existing kubeconfig without changing anything else. Entries of the same name are replaced only if Stonegate created
  * them.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
+import { type Document, isMap, isScalar, isSeq, type Node, stringify, visit, type YAMLSeq } from 'yaml';
 import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  stringify,
-  visit,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+  KUBECONFIG_EXTENSION,
+  type KubeconfigEntries,
+  type KubeconfigEntry,
+} from '../../api/kubeconfig-v1.ts';
 import { KubeconfigError, readKubeconfig } from './file.ts';
-
-export interface ClusterEntryOptions {
-  readonly name: string;
-  readonly server: string;
-  /** PEM; undefined: the system's CAs. */
-  readonly ca: string | undefined;
-}
-
-export interface Access {
-  /** The name of user and context. */
-  readonly name: string;
-  /** The arguments of `stonegate`. */
-  readonly args: readonly string[];
-  readonly namespace?: string | undefined;
-}
 
 /** The lists of a kubeconfig, and the member of an entry that has its content. */
 const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
-export type ListName = keyof typeof LISTS;
-export type KubeconfigEntry = { readonly name: string } & Readonly<Record<string, unknown>>;
-export type Entries = Readonly<Record<ListName, readonly KubeconfigEntry[]>>;
-
-/** Marks entries created by Stonegate; kubectl keeps unknown extensions. */
-const EXTENSION = 'stonegate.dev';
-const EXTENSIONS = [{ name: EXTENSION, extension: { provider: EXTENSION } }];
-
-/** @param command the program that kubectl runs */
-export function entriesOf(
-  cluster: ClusterEntryOptions,
-  accesses: readonly Access[],
-  command: string,
-): Entries {
-  const { name, server, ca } = cluster;
-  const authority = ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return {
-    clusters: [{ name, cluster: { server, ...authority, extensions: EXTENSIONS } }],
-    users: accesses.map((access) => ({
-      name: access.name,
-      user: { exec: execOf(command, access.args), extensions: EXTENSIONS },
-    })),
-    contexts: accesses.map((access) => ({
-      name: access.name,
-      context: {
-        cluster: name,
-        user: access.name,
-        ...(access.namespace !== undefined && { namespace: access.namespace }),
-        extensions: EXTENSIONS,
-      },
-    })),
-  };
-}
-
-function execOf(command: string, args: readonly string[]) {
-  return {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command,
-    args,
-    interactiveMode: 'IfAvailable',
-    provideClusterInfo: false,
-    installHint: 'stonegate is needed to log in: put it on your PATH',
-  };
-}
+type ListName = keyof typeof LISTS;
 
 /** @param content of an entry */
 function isOurs(content: unknown): boolean {
-  if (typeof content !== 'object' || content === null || !('extensions' in content)) return false;
-  const { extensions } = content;
-  return Array.isArray(extensions) && extensions.some((each: unknown) => isExtension(each));
-}
-
-function isExtension(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'name' in value && value.name === EXTENSION;
-}
-
-/**
- * Joins the parts to a name of letters, digits and dashes: `kubectl config set` reads a dot as a separator.
- * May be empty.
- */
-export function nameOf(...parts: readonly string[]): string {
-  return parts
-    .join('-')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
+  const extensions = isMap(content) ? content.get('extensions') : undefined;
+  return isSeq(extensions) && placeOf(extensions, KUBECONFIG_EXTENSION) !== -1;
 }
 
 const EMPTY = 'apiVersion: v1\nkind: Config\n';
@@ -119,7 +38,7 @@ export interface MergeOptions {
  */
 export function mergeEntries(
   text: string | undefined,
-  entries: Entries,
+  entries: KubeconfigEntries,
   { force, use }: MergeOptions,
   file: string,
 ): string {
@@ -138,7 +57,7 @@ export function mergeEntries(
  */
 export function showEntries(
   text: string | undefined,
-  entries: Entries,
+  entries: KubeconfigEntries,
   options: MergeOptions,
   file: string,
 ): string {
@@ -152,16 +71,25 @@ export function showEntries(
  *
  * @throws KubeconfigError
  */
-export function assertNamesFree(text: string | undefined, entries: Entries, file: string): void {
+export function assertNamesFree(text: string | undefined, entries: KubeconfigEntries, file: string): void {
   refuseTaken(read(text, file), entries, file);
 }
 
 /** @returns undefined if the current context stays */
-function contextToChoose(document: Document, entries: Entries, use: string | undefined): string | undefined {
+function contextToChoose(
+  document: Document,
+  entries: KubeconfigEntries,
+  use: string | undefined,
+): string | undefined {
   return use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
 }
 
-function write(document: Document, entries: Entries, chosen: string | undefined, file: string): string {
+function write(
+  document: Document,
+  entries: KubeconfigEntries,
+  chosen: string | undefined,
+  file: string,
+): string {
   for (const list of listNames()) {
     const sequence = sequenceOf(document, list, file);
     for (const entry of entries[list]) put(document, sequence, entry);
@@ -176,13 +104,13 @@ function read(text: string | undefined, file: string): Document {
   return document;
 }
 
-function refuseTaken(document: Document, entries: Entries, file: string): void {
+function refuseTaken(document: Document, entries: KubeconfigEntries, file: string): void {
   for (const list of listNames()) {
     const sequence = document.get(list);
     if (!isSeq(sequence)) continue;
     for (const { name } of entries[list]) {
       const found = sequence.items[placeOf(sequence, name)];
-      if (found === undefined || (isMap(found) && isOurs(contentOf(found, LISTS[list])))) continue;
+      if (found === undefined || (isMap(found) && isOurs(found.get(LISTS[list])))) continue;
       throw new KubeconfigError(
         `the ${LISTS[list]} ${JSON.stringify(name)} in ${file} is not of stonegate kubeconfig: choose another --name, or --force to replace it`,
       );
@@ -238,9 +166,4 @@ function quoteForOlder<T extends Node>(node: T): T {
 /** -1 if there is no entry of this name. */
 function placeOf(sequence: YAMLSeq, name: string): number {
   return sequence.items.findIndex((item) => isMap(item) && item.get('name') === name);
-}
-
-function contentOf(entry: YAMLMap, member: string): unknown {
-  const content = entry.get(member);
-  return isMap(content) ? content.toJSON() : content;
 }

@@ -9,7 +9,6 @@ import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
 import { reasonOf } from '../../lib/file-errors.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { Random } from '../../lib/random.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
 
@@ -136,20 +135,4 @@ async function replace(target: string, text: string, random: Random): Promise<vo
     await rm(next, { force: true });
     throw error;
   }
-}
-
-/** @returns undefined if the field is absent, empty or not a string */
-export function optionalText(fields: JSONObject, name: string): string | undefined {
-  const value = fields[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-export function fieldsOf(fields: JSONObject, name: string): JSONObject {
-  const value = fields[name];
-  return isJSONObject(value) ? value : {};
-}
-
-export function listOf(fields: JSONObject, name: string): readonly unknown[] {
-  const value = fields[name];
-  return Array.isArray(value) ? value : [];
 }

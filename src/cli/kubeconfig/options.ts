@@ -5,16 +5,14 @@
  */
 
 import { resolve } from 'node:path';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
+import { kubeconfigName } from '../../api/kubeconfig-v1.ts';
 import { labelProblem } from '../../api/reserved-names.ts';
 import { refuseWords, UsageError } from '../command.ts';
-import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';
-import { assertFlagsUsable, keystoneFlags } from '../login/keystone-source.ts';
-import { oidcFlags, readOidcFlags } from '../login/oidc-source.ts';
-import { loginFlags } from '../login.ts';
-import { nameOf } from './entries.ts';
-import { KubeconfigError } from './file.ts';
+import { assertFlagsUsable } from '../login/keystone-source.ts';
+import { LOGIN_OPTIONS, wayOf } from '../login/login-options.ts';
+import { readOidcFlags } from '../login/oidc-source.ts';
 
 /**
  * Stonegate serves at the root only, because it rewrites whole paths; `--tenant` adds the prefix of a tenant.
@@ -35,18 +33,10 @@ export function readServer(text: string | undefined): URL {
   return url;
 }
 
-/** @throws UsageError if it cannot be the name of a namespace */
-export function readNamespace(name: string | undefined): string | undefined {
+/** @throws UsageError if it cannot be the name of a namespace or a tenant */
+export function assertLabel(option: string, name: string | undefined): void {
   const problem = name === undefined ? undefined : labelProblem(name);
-  if (problem !== undefined) throw new UsageError(`--namespace: ${JSON.stringify(name)} ${problem}`);
-  return name;
-}
-
-/** @throws UsageError if it cannot be the name of a tenant */
-export function readTenant(name: string | undefined): string | undefined {
-  const problem = name === undefined ? undefined : labelProblem(name);
-  if (problem !== undefined) throw new UsageError(`--tenant: ${JSON.stringify(name)} ${problem}`);
-  return name;
+  if (problem !== undefined) throw new UsageError(`${option}: ${JSON.stringify(name)} ${problem}`);
 }
 
 /**
@@ -56,7 +46,7 @@ export function readTenant(name: string | undefined): string | undefined {
  */
 export function readName(name: string | undefined, server: URL, tenant = ''): string {
   if (name !== undefined && /^[a-z0-9-]*$/i.test(name) && /[a-z0-9]/i.test(name)) return name;
-  const plain = name === undefined ? nameOf(server.hostname, tenant) : nameOf(name);
+  const plain = name === undefined ? kubeconfigName(server.hostname, tenant) : kubeconfigName(name);
   if (name === undefined && plain !== '') return plain;
   const instead = plain === '' ? '' : `, such as ${plain}`;
   throw new UsageError(
@@ -78,8 +68,6 @@ export interface LoginArguments {
   /** The arguments of `stonegate`, with absolute file names. */
   readonly args: readonly string[];
   readonly way: 'keystone' | 'oidc';
-  /** The value of `--os-cloud`. */
-  readonly cloud: string | undefined;
 }
 
 export interface LoginArgumentsOptions {
@@ -102,42 +90,24 @@ export function readLoginArguments(
   words: readonly string[],
   { env, folder }: LoginArgumentsOptions,
 ): LoginArguments {
-  if (words.includes('--keystone') === words.includes('--oidc'))
-    throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
+  if (words.length === 0) throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
   const secret = words.find((word) => SECRET.test(word));
   if (secret !== undefined)
-    throw new UsageError(`${optionOf(secret)} is a secret and is not written into a kubeconfig`);
+    throw new UsageError(`${secret.split('=', 1)[0]} is a secret and is not written into a kubeconfig`);
   const args = ['login', ...words.map((word, at) => findable(word, words[at - 1], folder))];
-  if (words.includes('--keystone')) return { args, way: 'keystone', cloud: readKeystoneWords(words) };
-  readOidcFlags(parse(words, { ...loginFlags, ...oidcFlags }), env);
-  return { args, way: 'oidc', cloud: undefined };
-}
-
-/** Without the value of `--option=value`, which may be a secret. */
-export function optionOf(word: string): string {
-  return word.split('=', 1)[0] ?? '';
-}
-
-/** @returns the value of `--os-cloud` */
-function readKeystoneWords(words: readonly string[]): string | undefined {
-  const values = parse(words, { ...loginFlags, ...keystoneFlags });
   try {
-    assertFlagsUsable(values);
-  } catch (error) {
-    throw error instanceof LoginError ? new UsageError(error.message) : error;
-  }
-  return values['os-cloud'] || undefined;
-}
-
-function parse<const Options extends NonNullable<ParseArgsConfig['options']>>(
-  words: readonly string[],
-  options: Options,
-) {
-  try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: [...words],
+      options: LOGIN_OPTIONS,
+      allowPositionals: true,
+    });
     refuseWords(words.includes('--') ? ['--'] : positionals);
-    return values;
+    const way = wayOf(values);
+    if (way === 'oidc') readOidcFlags(values, env);
+    else assertFlagsUsable(values);
+    return { args, way };
   } catch (error) {
+    if (error instanceof LoginError) throw new UsageError(error.message);
     if (!(error instanceof TypeError)) throw error;
     // Node's advice to add another "--" does not apply.
     throw new UsageError(`the login behind "--": ${error.message.split('. ', 1)[0]}`);
@@ -153,34 +123,4 @@ function findable(word: string, before: string | undefined, folder: string): str
 /** Shells do not expand the `~/` of `--ca-file=~/ca.crt`; `stonegate login` does. */
 function absolute(folder: string, file: string): string {
   return file.startsWith('~/') ? file : resolve(folder, file);
-}
-
-export interface CloudCheckOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The base of relative names. */
-  readonly folder: string;
-}
-
-/**
- * Searches the directories that kubectl's login will search, not the working directory. A kubeconfig may be
- * for another machine, so a missing clouds.yaml is not an error.
- *
- * @param name of the cloud
- * @returns a sentence for the user if there is no clouds.yaml; undefined if the cloud exists
- * @throws KubeconfigError if the cloud does not exist; lists those that do
- * @throws LoginError if a file is invalid
- */
-export async function checkCloud(
-  name: string,
-  { env, folder }: CloudCheckOptions,
-): Promise<string | undefined> {
-  const asForKubectl = { ...env, KUBERNETES_EXEC_INFO: '{}' };
-  const { clouds, found, place } = await readClouds({ env: asForKubectl, folder });
-  if (Object.hasOwn(clouds, name)) return undefined;
-  const cloud = JSON.stringify(name);
-  if (!found) return `the cloud ${cloud} is not checked: no ${place}; where kubectl runs there must be one`;
-  const there = Object.keys(clouds).join(', ') || 'none';
-  throw new KubeconfigError(
-    `no cloud ${cloud} in ${place}; there is ${there}. For another machine, where it is: --force`,
-  );
 }

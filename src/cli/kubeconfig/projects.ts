@@ -10,9 +10,10 @@ import { noTelemetry } from '../../lib/telemetry.ts';
 import { UsageError } from '../command.ts';
 import { readGiven } from '../given-file.ts';
 import type { KeystonePlan } from '../login/keystone-settings.ts';
-import { keystoneFlags, planKeystoneLogin } from '../login/keystone-source.ts';
+import { planKeystoneLogin } from '../login/keystone-source.ts';
+import { LOGIN_OPTIONS } from '../login/login-options.ts';
+import { runExecPlugin } from './exec-plugin.ts';
 import { KubeconfigError } from './file.ts';
-import { runExecPlugin } from './read-context.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;
@@ -48,7 +49,7 @@ export async function chooseProjects(
 async function planOf({ args, env, folder }: ProjectsOptions): Promise<KeystonePlan> {
   const { values } = parseArgs({
     args: [...args],
-    options: keystoneFlags,
+    options: LOGIN_OPTIONS,
     strict: false,
     allowPositionals: true,
   });
@@ -59,7 +60,7 @@ async function planOf({ args, env, folder }: ProjectsOptions): Promise<KeystoneP
 }
 
 async function projectsAt({ url, caFile }: KeystonePlan, token: string): Promise<AvailableProject[]> {
-  const ca = caFile === undefined ? {} : { ca: await readGiven({ option: 'cacert', file: caFile }) };
+  const ca = caFile === undefined ? {} : { ca: await readGiven('cacert', caFile) };
   const http = createKeystoneHTTP({
     url,
     ...ca,

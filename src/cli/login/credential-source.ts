@@ -3,7 +3,6 @@
  * kubectl; a source only obtains a token.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { type GivenFile, readGiven } from '../given-file.ts';
 
 export interface ObtainedCredential {
   readonly token: string;
@@ -47,12 +46,3 @@ export interface Terminal {
 
 /** Why the login failed, in words that the user can act on; never contains a secret. */
 export class LoginError extends Error {}
-
-/** As `readGiven`, with a LoginError. */
-export async function readGivenForLogin(given: GivenFile): Promise<string> {
-  try {
-    return await readGiven(given);
-  } catch (error) {
-    throw error instanceof Error ? new LoginError(error.message) : error;
-  }
-}

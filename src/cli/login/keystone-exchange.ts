@@ -11,12 +11,8 @@ import {
 } from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
-import {
-  LoginError,
-  type ObtainedCredential,
-  readGivenForLogin,
-  type Terminal,
-} from './credential-source.ts';
+import { readGiven } from '../given-file.ts';
+import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
 import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settings.ts';
 
 /** Milliseconds. */
@@ -31,8 +27,7 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
   const { url, caFile, scope } = plan;
   const { clock } = terminal;
   const proof = await prove(plan, terminal);
-  const trust =
-    caFile === undefined ? {} : { ca: await readGivenForLogin({ option: 'cacert', file: caFile }) };
+  const trust = caFile === undefined ? {} : { ca: await readGiven('cacert', caFile) };
   const http = createKeystoneHTTP({ url, ...trust, timeout: TIMEOUT, clock, telemetry: noTelemetry });
   try {
     const asItIs = proof.method === 'token' && scope === undefined;

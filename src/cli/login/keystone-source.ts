@@ -9,58 +9,18 @@ import { UsageError } from '../command.ts';
 import { readCloud } from './clouds-yaml.ts';
 import type { CredentialSource, Terminal } from './credential-source.ts';
 import { assertUsable, type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
-
-const FLAGS = [
-  'auth-type',
-  'auth-url',
-  'cacert',
-  'username',
-  'user-id',
-  'user-domain-name',
-  'user-domain-id',
-  'project-name',
-  'project-id',
-  'project-domain-name',
-  'project-domain-id',
-  'domain-name',
-  'domain-id',
-  'system-scope',
-  'trust-id',
-  'application-credential-id',
-  'application-credential-name',
-] as const;
-
-/** Flags that are refused: every user of the machine can read a command line. */
-const SECRETS = ['password', 'token', 'application-credential-secret'] as const;
+import { KEYSTONE_SECRETS, KEYSTONE_SETTINGS, type KeystoneValues } from './login-options.ts';
 
 /** Also older spellings that are still in use in `openrc` files. */
 const VARIABLES = [
-  ...FLAGS,
-  ...SECRETS,
+  ...KEYSTONE_SETTINGS,
+  ...KEYSTONE_SECRETS,
   ...['insecure', 'auth-plugin', 'tenant-id', 'tenant-name'],
   ...['default-domain', 'default-domain-id', 'default-domain-name'],
 ];
 
-/** For `parseArgs`. */
-export const keystoneFlags = {
-  'os-cloud': { type: 'string' },
-  unscoped: { type: 'boolean' },
-  ...Object.fromEntries([...FLAGS, ...SECRETS].map((flag) => [`os-${flag}`, { type: 'string' } as const])),
-} as const satisfies Readonly<Record<string, { type: 'string' | 'boolean' }>>;
-
-export const KEYSTONE_USAGE = `  --os-cloud NAME            a cloud of clouds.yaml; OS_CLOUD without it
-  --os-WORD VALUE            over what the cloud or OS_WORD says. WORD is one of auth-type, auth-url, cacert,
-                             username, user-id, user-domain-name, user-domain-id, project-name, project-id,
-                             project-domain-name, project-domain-id, domain-name, domain-id, system-scope,
-                             trust-id, application-credential-id, application-credential-name
-  --unscoped                 a token for no project or domain
-                             Secrets stand in clouds.yaml, secure.yaml, OS_PASSWORD, OS_TOKEN or
-                             OS_APPLICATION_CREDENTIAL_SECRET, or are asked for.
-`;
-
 export interface KeystoneSourceOptions {
-  /** Parsed flags, by the names of `keystoneFlags`. */
-  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly values: KeystoneValues;
   readonly env: Terminal['env'];
   /** The base of relative names. */
   readonly folder: string;
@@ -89,7 +49,7 @@ export async function createKeystoneSource(options: KeystoneSourceOptions): Prom
  */
 export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise<KeystonePlan> {
   const { values, env, folder } = options;
-  const secret = SECRETS.find((word) => values[`os-${word}`] !== undefined);
+  const secret = KEYSTONE_SECRETS.find((word) => values[`os-${word}`] !== undefined);
   if (secret !== undefined) {
     throw new UsageError(
       `--os-${secret} is not accepted, because every user of this machine can read a command line: use ${variableOf(secret)}`,
@@ -103,7 +63,6 @@ export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise
 /**
  * Refuses flags that no cloud and no variable could make valid; the login may run on another machine.
  *
- * @param values of `keystoneFlags`
  * @throws LoginError
  */
 export function assertFlagsUsable(values: KeystoneSourceOptions['values']): void {
@@ -124,7 +83,7 @@ async function gather(options: KeystoneSourceOptions): Promise<Settings> {
 
 function settingsOf(values: KeystoneSourceOptions['values']): Settings {
   return {
-    ...pick(FLAGS, (word) => values[`os-${word}`]),
+    ...pick(KEYSTONE_SETTINGS, (word) => values[`os-${word}`]),
     ...(values.unscoped === true && { unscoped: 'true' }),
   };
 }
@@ -133,10 +92,7 @@ function variableOf(word: string): string {
   return `OS_${word.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function pick(
-  words: readonly string[],
-  lookUp: (word: string) => string | boolean | undefined,
-): Record<string, string> {
+function pick(words: readonly string[], lookUp: (word: string) => unknown): Record<string, string> {
   return Object.fromEntries(
     words.flatMap((word) => {
       const value = lookUp(word);

@@ -9,18 +9,16 @@ import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../command.ts';
+import { readGiven } from '../given-file.ts';
 import {
   type CredentialSource,
   LoginError,
   type ObtainedCredential,
-  readGivenForLogin,
   type Terminal,
 } from './credential-source.ts';
+import type { OidcValues } from './login-options.ts';
 
-/**
- * @param values of `oidcFlags`
- * @throws UsageError if an option is missing or invalid
- */
+/** @throws UsageError if an option is missing or invalid */
 export function createOidcSource(
   values: OidcValues,
   env: Readonly<Record<string, string | undefined>>,
@@ -97,45 +95,8 @@ function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): Obtaine
 }
 
 async function readIfNamed(option: string, file: string | undefined): Promise<string | undefined> {
-  return file === undefined ? undefined : readGivenForLogin({ option, file });
+  return file === undefined ? undefined : readGiven(option, file);
 }
-
-export const oidcFlags = {
-  'issuer-url': { type: 'string' },
-  'client-id': { type: 'string' },
-  'client-secret-file': { type: 'string' },
-  scope: { type: 'string', multiple: true },
-  'extra-param': { type: 'string', multiple: true },
-  'ca-file': { type: 'string' },
-  'device-code': { type: 'boolean' },
-  'no-browser': { type: 'boolean' },
-  'listen-port': { type: 'string', multiple: true },
-  'redirect-uri': { type: 'string' },
-} as const;
-
-export const OIDC_USAGE = `  --issuer-url URL           the provider's issuer, as its tokens name it
-  --client-id ID             the client registered there for kubectl
-  --client-secret-file FILE  where the provider gives even such a client a secret
-  --scope SCOPE              to ask for beside openid, profile, email and offline_access; repeatable
-  --extra-param NAME=VALUE   for the provider's login page, such as prompt=consent; repeatable
-  --ca-file FILE             PEM: the only authorities trusted for the provider
-  --device-code              confirm a code on any other device instead of using a browser here
-  --no-browser               print the address instead of opening it
-  --listen-port PORT         for the browser's answer; the first free one of several; without it any
-  --redirect-uri URI         where the browser comes back to: http://127.0.0.1/ by default, or
-                             http://localhost/ or http://[::1]/, with the path registered at the provider
-`;
-
-/** The result of `parseArgs`. */
-export type OidcValues = {
-  readonly [Name in keyof typeof oidcFlags]?:
-    | ((typeof oidcFlags)[Name] extends { multiple: true }
-        ? readonly string[]
-        : (typeof oidcFlags)[Name]['type'] extends 'boolean'
-          ? boolean
-          : string)
-    | undefined;
-};
 
 export interface OidcSettings {
   readonly issuer: string;

@@ -32,8 +32,6 @@ export interface AccountPage {
   readonly now: number;
   /** The name of the file to download. */
   readonly fileName: string;
-  /** Shell commands. */
-  readonly commands: readonly string[];
   readonly formToken: string;
   /** Whether there is a page of what the user may do. */
   readonly showsAccess: boolean;
@@ -79,7 +77,7 @@ function foldedList(names: readonly string[]): Html {
 <details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;
 }
 
-function setUp({ fileName, commands }: AccountPage): Html {
+function setUp({ fileName }: AccountPage): Html {
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
 <h2 id="set-up">Set up kubectl</h2>
 <ol class="steps">
@@ -88,7 +86,8 @@ function setUp({ fileName, commands }: AccountPage): Html {
 <p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
 <details><summary>Or add it to the kubeconfig you have</summary>
 <p>Click on the commands to select them all, then copy.</p>
-<pre class="copy" tabindex="0" role="region" aria-label="Commands to set up kubectl">${commands.map((command) => `${command}\n`)}</pre>
+<pre class="copy" tabindex="0" role="region" aria-label="Commands to set up kubectl">KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten &gt; merged
+mv merged ~/.kube/config</pre>
 </details></li>
 <li><p>See what you reach:</p>
 <pre class="copy short" tabindex="0" role="region" aria-label="Commands to try">kubectl --kubeconfig ${fileName} auth whoami

@@ -136,11 +136,7 @@ t.test('an incomplete answer is printed, with the reason on standard error', asy
 for (const [given, message] of [
   [{ rules: { status: 403, body: { message: 'no' } } }, /^stonegate access: no \(403\)\n$/],
   [{ rules: { status: 404, body: { message: 'not found' } } }, /^stonegate access: not found \(404\)\n$/],
-  [
-    { rules: { body: { kind: 'Pod' } } },
-    /it answers no questions about access; its operator enables the RBAC index/,
-  ],
-  [{ rules: { body: { kind: 'SelfAccessRules', status: {} } } }, /it answers no questions about access/],
+  [{ rules: { body: { kind: 'Pod' } } }, /is no Stonegate/],
 ] as const)
   t.test(`${JSON.stringify(given)} is one line, with exit code 1`, async (t) => {
     const { code, stdout, stderr } = await run(t, '', given);

@@ -70,7 +70,7 @@ t.test('a drop that Redis does not take is a 1 that says why', async (t) => {
 t.test('without Redis it says what to do instead', async (t) => {
   const { run, dropped, printed, file } = setUp(t);
   t.equal(await run('drop', '--user', 'alice', '--config', file('alone.yaml')), 1);
-  t.match(printed.stderr, /has no cache\.redis.*\nSend SIGHUP/);
+  t.match(printed.stderr, /has no cache\.redis.* Send SIGHUP/);
   t.same(dropped, []);
 });
 

@@ -5,7 +5,7 @@ import { readGivenToken } from '../../../src/cli/given-file.ts';
 
 t.test('a token may have lines and blanks around it', async (t) => {
   const folder = t.testdir({ token: ' abc.def~1\n\n' });
-  t.equal(await readGivenToken({ option: '--token-file', file: join(folder, 'token') }), 'abc.def~1');
+  t.equal(await readGivenToken('--token-file', join(folder, 'token')), 'abc.def~1');
 });
 
 const NO_TOKENS: Readonly<Record<string, string | Buffer>> = {
@@ -18,13 +18,13 @@ for (const [what, content] of Object.entries(NO_TOKENS)) {
   t.test(`${what}: the file holds no token, and nothing of it is told`, async (t) => {
     const file = join(t.testdir({ it: content }), 'it');
     const message = /^--token-file: (?!.*hush).* holds no token$/;
-    await t.rejects(readGivenToken({ option: '--token-file', file }), { message });
+    await t.rejects(readGivenToken('--token-file', file), { message });
   });
 }
 
 t.test('an empty file is told as such', async (t) => {
   const file = join(t.testdir({ it: ' \n' }), 'it');
-  await t.rejects(readGivenToken({ option: '--token-file', file }), {
+  await t.rejects(readGivenToken('--token-file', file), {
     message: /^--token-file: .* is empty$/,
   });
 });

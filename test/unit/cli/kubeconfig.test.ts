@@ -300,18 +300,18 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [[...SERVER, '--namespace', '', ...LOGIN], /^stonegate kubeconfig: --namespace: "" is no DNS-1123 label/],
   [[...SERVER, '--namespace', 'n'.repeat(64), ...LOGIN], /is longer than 63 characters/],
   [[...SERVER], /how to log in/],
-  [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
+  [[...SERVER, '--', '--keystone', '--oidc'], /one of --keystone and --oidc/],
   [
     [...SERVER, '--keystone', '--os-cloud', 'acme'],
-    /^stonegate kubeconfig: --keystone belongs to the login: put "--" before it/,
+    /^stonegate kubeconfig: unknown option '--keystone': it belongs to the login: put "--" before it/,
   ],
   [
     [...SERVER, '--issuer-url=https://login.example', '--oidc'],
-    /^stonegate kubeconfig: --issuer-url belongs to the login/,
+    /^stonegate kubeconfig: unknown option '--issuer-url': it belongs to the login/,
   ],
   [
     [...SERVER, '--os-password=x', '--', '--keystone'],
-    /^stonegate kubeconfig: --os-password belongs to the login/,
+    /^stonegate kubeconfig: unknown option '--os-password': it belongs to the login/,
   ],
   [[...SERVER, 'extra', ...LOGIN], /unexpected argument "extra"/],
   [[...SERVER, '--name', '...', ...LOGIN], /^stonegate kubeconfig: --name wants letters, digits and dashes:/],
@@ -349,7 +349,7 @@ const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
     ['--keystone', '--os-clod', 'acme'],
     /^stonegate kubeconfig: the login behind "--": Unknown option '--os-clod'\n/,
   ],
-  [['--keystone', '--issuer-url', 'https://login.example'], /Unknown option '--issuer-url'/],
+  [['--keystone', '--issuer-url', 'https://login.example'], /--issuer-url goes with --oidc/],
   [['--keystone', '--os-cloud'], /'--os-cloud <value>' argument missing/],
   [['--keystone', 'acme'], /^stonegate kubeconfig: unexpected argument "acme"/],
   [['--keystone', '--'], /^stonegate kubeconfig: unexpected argument "--"/],
@@ -358,9 +358,9 @@ const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
   [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
   [['--oidc', '--issuer-url', 'https://login.example'], /--client-id is required/],
   [['--oidc', '--issuer-url', 'http://login.example', '--client-id', 'x'], /--issuer-url must be https/],
-  [[...OIDC, '--os-cloud', 'acme'], /Unknown option '--os-cloud'/],
+  [[...OIDC, '--os-cloud', 'acme'], /--os-cloud goes with --keystone/],
   [[...OIDC, '--listen-port', 'many'], /--listen-port is no port/],
-  [[...OIDC, '--projects', 'all'], /^stonegate kubeconfig: --projects belongs before the "--"/],
+  [[...OIDC, '--projects', 'all'], /the login behind "--": Unknown option '--projects'/],
 ];
 for (const [words, message] of UNUSABLE_LOGINS) {
   t.test(`a login that would refuse ${words.join(' ')} is not written over one that works`, async (t) => {
@@ -377,43 +377,6 @@ for (const [words, message] of UNUSABLE_LOGINS) {
 
 t.test('what the variables and clouds of another machine may say is not missed', async (t) => {
   t.equal((await run(t.testdir(), [...SERVER, '--', '--keystone'])).code, 0);
-});
-
-const withCloud = (...more: string[]) => [...SERVER, ...more, '--', '--keystone', '--os-cloud', 'acme'];
-const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
-
-t.test('a cloud that clouds.yaml does not have is refused, with those it has', async (t) => {
-  const folder = t.testdir(CLOUDS);
-  const { code, stderr } = await run(folder, withCloud());
-  t.equal(code, 1);
-  t.match(stderr, /no cloud "acme" in .*clouds\.yaml; there is globex, initech\./);
-  t.notOk(existsSync(join(folder, '.kube')), 'nothing is written');
-  t.equal((await run(folder, withCloud('--force'))).code, 0, 'for another machine');
-});
-
-t.test('a cloud that clouds.yaml has is taken without a word', async (t) => {
-  const file = t.testdir({ mine: 'clouds: { acme: {} }' });
-  const env = { OS_CLIENT_CONFIG_FILE: join(file, 'mine') };
-  t.match(await run(file, withCloud(), env), { code: 0, stderr: '' });
-});
-
-t.test(
-  'without any clouds.yaml the kubeconfig is written, with a note that the cloud is not checked',
-  async (t) => {
-    const folder = t.testdir({ 'clouds.yaml': 'clouds: { acme: {} }' });
-    const { code, stderr } = await run(folder, withCloud());
-    t.equal(code, 0);
-    t.match(
-      stderr,
-      /"acme" is not checked: no clouds\.yaml \(looked in /,
-      'kubectl looks into no working folder',
-    );
-  },
-);
-
-t.test('a clouds.yaml that cannot be read is told before kubectl meets it', async (t) => {
-  const folder = t.testdir({ '.config': { openstack: { 'clouds.yaml': 'clouds: [' } } });
-  t.match(await run(folder, withCloud()), { code: 1, stderr: /clouds\.yaml is no valid YAML/ });
 });
 
 t.test('a link whose name kubectl has locked is left alone', async (t) => {

@@ -23,14 +23,21 @@ const STATUS = {
   warnings: [],
 };
 
-function reviewOf(status: object): RecordedResponse {
-  const head = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
-  return { status: 201, body: { ...head, spec: {}, status: { ...STATUS, ...status } } };
-}
+const reviewOf =
+  (status: object) =>
+  (path: string): RecordedResponse => {
+    const kind = path === CLUSTER ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+    const head = { kind, apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
+    return { status: 201, body: { ...head, spec: {}, status: { ...STATUS, ...status } } };
+  };
 
-async function run(t: Test, words: string, response: RecordedResponse = reviewOf({})) {
+async function run(
+  t: Test,
+  words: string,
+  response: RecordedResponse | ReturnType<typeof reviewOf> = reviewOf({}),
+) {
   const server = await startRecordedServer(t, ({ path }) => {
-    if (path.startsWith(V1)) return response;
+    if (path.startsWith(V1)) return typeof response === 'function' ? response(path) : response;
     if (path.startsWith('/api/v1/namespaces/') && !path.endsWith('/gone')) return { body: {} };
     return DISCOVERY[path] && { body: DISCOVERY[path] };
   });

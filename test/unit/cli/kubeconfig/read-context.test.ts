@@ -1,8 +1,9 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { ExecPluginError } from '../../../../src/cli/kubeconfig/exec-plugin.ts';
 import { KubeconfigError } from '../../../../src/cli/kubeconfig/file.ts';
-import { ExecPluginError, readContext, runExecPlugin } from '../../../../src/cli/kubeconfig/read-context.ts';
+import { readContext } from '../../../../src/cli/kubeconfig/read-context.ts';
 
 const config = (user: object, cluster: object = {}, more: object = {}) =>
   JSON.stringify({
@@ -23,12 +24,12 @@ t.test('the current context says where and as whom', async (t) => {
     'certificate-authority-data': Buffer.from('PEM').toString('base64'),
     'tls-server-name': 'stonegate',
   };
-  t.strictSame(await read(t.testdir({ config: config({ token: 'tok' }, cluster) })), {
-    name: 'here',
-    namespace: undefined,
-    server: { url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' },
-    user: { certificate: undefined, impersonated: NO_USER, proof: { kind: 'token', token: 'tok' } },
-  });
+  const { namespace, server, user } = await read(t.testdir({ config: config({ token: 'tok' }, cluster) }));
+  t.equal(namespace, undefined);
+  t.strictSame(server, { url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' });
+  t.strictSame(user.impersonated, NO_USER);
+  t.equal(user.certificate, undefined);
+  t.equal(await user.authorization(), 'Bearer tok');
 });
 
 t.test('the user as whom requests are made, and the namespace of the context', async (t) => {
@@ -59,10 +60,9 @@ t.test('files are found from the kubeconfig that names them, and a token file be
       token: 'from-file\n',
     },
   });
-  t.match(await read(folder, 'sub/config'), {
-    server: { ca: 'PEM' },
-    user: { proof: { token: 'from-file' } },
-  });
+  const { server, user } = await read(folder, 'sub/config');
+  t.equal(server.ca, 'PEM');
+  t.equal(await user.authorization(), 'Bearer from-file');
 });
 
 t.test(
@@ -77,12 +77,14 @@ t.test(
       password: config({ username: 'erin', password: 'p' }),
     });
     const certificate = { cert: 'CERT', key: 'KEY' };
-    const impersonated = NO_USER;
-    t.strictSame((await read(folder, 'alone')).user, { certificate, impersonated, proof: undefined });
-    const token = { kind: 'token', token: 'tok' };
-    t.strictSame((await read(folder, 'both')).user, { certificate, impersonated, proof: token });
-    const proof = { kind: 'password', userName: 'erin', password: 'p' };
-    t.strictSame((await read(folder, 'password')).user, { certificate: undefined, impersonated, proof });
+    for (const [name, wanted] of [
+      ['alone', { certificate, authorization: undefined }],
+      ['both', { certificate, authorization: 'Bearer tok' }],
+      ['password', { certificate: undefined, authorization: 'Basic ZXJpbjpw' }],
+    ] as const) {
+      const { user } = await read(folder, name);
+      t.strictSame({ certificate: user.certificate, authorization: await user.authorization() }, wanted);
+    }
   },
 );
 
@@ -92,13 +94,14 @@ t.test('of several files the first to name a thing counts, and missing ones do n
     b: config({ token: 'second' }),
     empty: '',
   });
-  t.match(await read(folder, 'none', 'empty', 'a', 'b'), { user: { proof: { token: 'first' } } });
+  t.equal(await (await read(folder, 'none', 'empty', 'a', 'b')).user.authorization(), 'Bearer first');
 });
 
 t.test('another context by its name', async (t) => {
   const contexts = [{ name: 'there', context: { cluster: 'c', user: 'u' } }];
   const folder = t.testdir({ config: config({ token: 'tok' }, {}, { contexts }) });
-  t.match(await readContext([join(folder, 'config')], 'there'), { name: 'there' });
+  const there = await readContext([join(folder, 'config')], 'there');
+  t.equal(await there.user.authorization(), 'Bearer tok');
   await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
 });
 
@@ -131,7 +134,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
 for (const [what, text, message] of WRONG) {
   t.test(`a kubeconfig ${what} is told as such`, async (t) => {
     const folder = t.testdir({ config: text, token: '\n' });
-    await t.rejects(read(folder), { constructor: KubeconfigError, message });
+    const reading = read(folder).then(({ user }) => user.authorization());
+    await t.rejects(reading, { constructor: KubeconfigError, message });
   });
 }
 
@@ -140,9 +144,7 @@ async function runPlugin(t: Test, script: string, exec: object = {}) {
   const user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: './plugin', ...exec } };
   const folder = t.testdir({ config: config(user), plugin: `#!/bin/sh\n${script}\n` });
   chmodSync(join(folder, 'plugin'), 0o755);
-  const context = await read(folder);
-  if (context.user.proof?.kind !== 'exec') throw new Error('no plugin was read');
-  return runExecPlugin(context.user.proof.plugin);
+  return (await read(folder)).user.authorization();
 }
 
 const credential = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>
@@ -153,7 +155,7 @@ t.test('a plugin is run as kubectl runs it', async (t) => {
 case "$KUBERNETES_EXEC_INFO" in *'"interactive":false'*) ;; *) exit 8;; esac
 ${credential({ token: 'tok' })}`;
   const env = [{ name: 'NAME', value: 'value' }, { name: 'BROKEN' }, 'x'];
-  t.equal(await runPlugin(t, script, { args: ['a', 'b c'], env, interactiveMode: 'Never' }), 'tok');
+  t.equal(await runPlugin(t, script, { args: ['a', 'b c'], env, interactiveMode: 'Never' }), 'Bearer tok');
 });
 
 const BAD_PLUGINS: readonly (readonly [string, object, RegExp])[] = [

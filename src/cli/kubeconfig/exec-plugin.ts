@@ -1,0 +1,64 @@
+/**
+ * Runs a credential plugin of the user's kubeconfig as kubectl does.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+ */
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { isJSONObject } from '../../lib/json-object.ts';
+
+export interface ExecPlugin {
+  readonly apiVersion: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether the plugin may ask the user. */
+  readonly mayAsk: boolean;
+  readonly installHint: string | undefined;
+}
+
+/** Why the plugin failed, in a sentence for the user; never contains its output. */
+export class ExecPluginError extends Error {}
+
+/**
+ * @returns the token
+ * @throws ExecPluginError
+ */
+export async function runExecPlugin(plugin: ExecPlugin): Promise<string> {
+  const { apiVersion, command, args, mayAsk } = plugin;
+  const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: mayAsk } };
+  const child = spawn(command, [...args], {
+    stdio: [mayAsk ? 'inherit' : 'ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+  });
+  const [code, stdout] = await Promise.all([exitOf(child, plugin), text(child.stdout)]);
+  if (code !== 0) throw new ExecPluginError(`${command} ended with ${code ?? 'a signal'}`);
+  return tokenOf(stdout, plugin);
+}
+
+function exitOf(
+  child: ReturnType<typeof spawn>,
+  { command, installHint }: ExecPlugin,
+): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => {
+      const hint = installHint === undefined ? '' : `\n${installHint}`;
+      reject(new ExecPluginError(`${command} cannot be run: ${error.message}${hint}`));
+    });
+    child.once('close', resolve);
+  });
+}
+
+function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(stdout);
+  } catch {
+    // The parser's own message quotes what it read, which may be the token.
+    throw new ExecPluginError(`${command} printed no JSON`);
+  }
+  if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
+    throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
+  const token = isJSONObject(answer.status) ? answer.status.token : undefined;
+  if (typeof token !== 'string' || token === '') throw new ExecPluginError(`${command} gave no token`);
+  return token;
+}

@@ -1,0 +1,124 @@
+/**
+ * The options of `stonegate login`, which `stonegate kubeconfig` writes into the kubeconfig. They are apart
+ * from what they do, because kubectl runs the command on every call and should load little.
+ */
+import { UsageError } from '../command.ts';
+
+const COMMON_OPTIONS = {
+  keystone: { type: 'boolean' },
+  oidc: { type: 'boolean' },
+  force: { type: 'boolean' },
+  'cache-dir': { type: 'string' },
+} as const;
+
+/** Settings of OpenStack that have a flag, such as `--os-auth-url`. */
+export const KEYSTONE_SETTINGS = [
+  'auth-type',
+  'auth-url',
+  'cacert',
+  'username',
+  'user-id',
+  'user-domain-name',
+  'user-domain-id',
+  'project-name',
+  'project-id',
+  'project-domain-name',
+  'project-domain-id',
+  'domain-name',
+  'domain-id',
+  'system-scope',
+  'trust-id',
+  'application-credential-id',
+  'application-credential-name',
+] as const;
+
+/** Flags that are refused: every user of the machine can read a command line. */
+export const KEYSTONE_SECRETS = ['password', 'token', 'application-credential-secret'] as const;
+
+const KEYSTONE_OPTIONS = {
+  'os-cloud': { type: 'string' },
+  unscoped: { type: 'boolean' },
+  ...Object.fromEntries(
+    [...KEYSTONE_SETTINGS, ...KEYSTONE_SECRETS].map((flag) => [`os-${flag}`, { type: 'string' } as const]),
+  ),
+} as const satisfies Readonly<Record<string, { type: 'string' | 'boolean' }>>;
+
+const OIDC_OPTIONS = {
+  'issuer-url': { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret-file': { type: 'string' },
+  scope: { type: 'string', multiple: true },
+  'extra-param': { type: 'string', multiple: true },
+  'ca-file': { type: 'string' },
+  'device-code': { type: 'boolean' },
+  'no-browser': { type: 'boolean' },
+  'listen-port': { type: 'string', multiple: true },
+  'redirect-uri': { type: 'string' },
+} as const;
+
+/** Of both ways to log in, for `parseArgs`. */
+export const LOGIN_OPTIONS = { ...COMMON_OPTIONS, ...KEYSTONE_OPTIONS, ...OIDC_OPTIONS };
+
+/** Parsed options, by name. */
+export type KeystoneValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+/** Parsed options. */
+export type OidcValues = {
+  readonly [Name in keyof typeof OIDC_OPTIONS]?:
+    | ((typeof OIDC_OPTIONS)[Name] extends { multiple: true }
+        ? readonly string[]
+        : (typeof OIDC_OPTIONS)[Name]['type'] extends 'boolean'
+          ? boolean
+          : string)
+    | undefined;
+};
+
+/** @throws UsageError if the way is not chosen, or an option is of the other one */
+export function wayOf(values: Readonly<Record<string, unknown>>): 'keystone' | 'oidc' {
+  if ((values.keystone === true) === (values.oidc === true))
+    throw new UsageError('one of --keystone and --oidc is required');
+  const [way, options, other] =
+    values.keystone === true
+      ? (['keystone', KEYSTONE_OPTIONS, 'oidc'] as const)
+      : (['oidc', OIDC_OPTIONS, 'keystone'] as const);
+  const foreign = Object.keys(values).find((name) => !(name in options) && !(name in COMMON_OPTIONS));
+  if (foreign !== undefined) throw new UsageError(`--${foreign} goes with --${other}`);
+  return way;
+}
+
+export const LOGIN_USAGE = `Usage: stonegate login (--keystone | --oidc) [OPTIONS]
+
+Logs in and prints a credential for kubectl, which runs this command by itself: it stands as the user's exec in the
+kubeconfig. The token is kept for the next calls.
+
+  --keystone                 at OpenStack Keystone, with clouds.yaml or OS_* variables
+  --oidc                     at an OpenID provider, in the browser
+  --force                    log in though there is a good token
+  --cache-dir DIR            where tokens are kept; without it stonegate in XDG_CACHE_HOME or ~/.cache
+  --help                     this text
+
+With --keystone:
+  --os-cloud NAME            a cloud of clouds.yaml; OS_CLOUD without it
+  --os-WORD VALUE            over what the cloud or OS_WORD says. WORD is one of auth-type, auth-url, cacert,
+                             username, user-id, user-domain-name, user-domain-id, project-name, project-id,
+                             project-domain-name, project-domain-id, domain-name, domain-id, system-scope,
+                             trust-id, application-credential-id, application-credential-name
+  --unscoped                 a token for no project or domain
+                             Secrets stand in clouds.yaml, secure.yaml, OS_PASSWORD, OS_TOKEN or
+                             OS_APPLICATION_CREDENTIAL_SECRET, or are asked for.
+
+With --oidc:
+  --issuer-url URL           the provider's issuer, as its tokens name it
+  --client-id ID             the client registered there for kubectl
+  --client-secret-file FILE  where the provider gives even such a client a secret
+  --scope SCOPE              to ask for beside openid, profile, email and offline_access; repeatable
+  --extra-param NAME=VALUE   for the provider's login page, such as prompt=consent; repeatable
+  --ca-file FILE             PEM: the only authorities trusted for the provider
+  --device-code              confirm a code on any other device instead of using a browser here
+  --no-browser               print the address instead of opening it
+  --listen-port PORT         for the browser's answer; the first free one of several; without it any
+  --redirect-uri URI         where the browser comes back to: http://127.0.0.1/ by default, or
+                             http://localhost/ or http://[::1]/, with the path registered at the provider
+
+Exit codes: 0 logged in, 1 not logged in, 2 wrong usage.
+`;
