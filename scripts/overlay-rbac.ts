@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { manifests } from '../src/cli/manifests.ts';
-import { clusterRoleBinding, RBAC_INDEX } from '../src/cli/rbac-manifests.ts';
+import { RIGHTS } from '../src/cli/rbac-manifests.ts';
+import { boundClusterRole, manifestText } from '../src/cli/rbac-objects.ts';
 
 /** The overlays whose API server is that of the cluster. */
 export const OVERLAYS = ['shared', 'webhook-only'].map((name) => `config/kubernetes/overlays/${name}`);
@@ -39,12 +40,8 @@ export const INDEX_COMPONENT = 'config/kubernetes/components/access-index';
 
 /** The text of the component's rbac.yaml. */
 export function indexRBAC(): string {
+  const rules = RIGHTS.filter(({ when }) => when.join() === 'index');
+  const account = { kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' } as const;
   return `# Written by npm run schema: what stonegate manifests rbac prints in addition if access.index is true.
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: stonegate-index
-rules:
-${RBAC_INDEX}---
-${clusterRoleBinding('stonegate-index', { kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' })}`;
+${manifestText(boundClusterRole('stonegate-index', rules, account))}`;
 }

@@ -15,7 +15,7 @@ writeFileSync(SCHEMA, jsonSchema());
 writeFileSync(DOCUMENT, withFieldTable(readFileSync(DOCUMENT, 'utf8')));
 writeFileSync(CHART_SCHEMA, chartSchema());
 writeFileSync(CHART_DOCUMENT, withValuesTable(readFileSync(CHART_DOCUMENT, 'utf8')));
-writeFileSync(CHART_RBAC, await chartRBAC());
+writeFileSync(CHART_RBAC, chartRBAC());
 writeFileSync(`${INDEX_COMPONENT}/rbac.yaml`, indexRBAC());
 for (const overlay of OVERLAYS) writeFileSync(`${overlay}/rbac.yaml`, await overlayRBAC(overlay));
 for (const [source, copy] of CHART_COPIES) cpSync(source, copy, { recursive: true });

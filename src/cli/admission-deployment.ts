@@ -1,38 +1,9 @@
-/**
- * The admission webhook as a process of its own: its Deployment, and the rights of its credential. The rights
- * are those of access reviews and no others, since the process impersonates no one and writes nothing.
- */
+/** The Deployment of the admission webhook as a process of its own. */
 import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 
 const NAME = 'stonegate-admission';
 /** Readable by the group of `fsGroup`: 0440. */
 const MODE = 288;
-
-/** A user's name, or the namespace of the service account `stonegate-admission`. */
-export type AdmissionAccount = { readonly user: string } | { readonly namespace: string };
-
-/** @returns a ClusterRole and its binding */
-export function admissionRights(account: AdmissionAccount): object[] {
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const metadata = { name: NAME };
-  const rules = [
-    { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
-  ];
-  const subject =
-    'user' in account
-      ? { apiGroup, kind: 'User', name: account.user }
-      : { kind: 'ServiceAccount', namespace: account.namespace, name: NAME };
-  return [
-    { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata, rules },
-    {
-      apiVersion: `${apiGroup}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata,
-      roleRef: { apiGroup, kind: 'ClusterRole', name: NAME },
-      subjects: [subject],
-    },
-  ];
-}
 
 /** Its files are in the ConfigMap and the Secrets of its name. */
 export function admissionDeployment(

@@ -3,16 +3,16 @@
  * its own process, and, on an ordinary cluster, the Deployment of that process.
  */
 import { resolve } from 'node:path';
-import { stringify } from 'yaml';
 import type { LoadSources } from '../config/load.ts';
 import { readAdmissionConfiguration } from '../config/load-admission.ts';
-import { formatProblem } from '../config/problem.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { admissionDeployment, admissionRights } from './admission-deployment.ts';
+import { admissionDeployment } from './admission-deployment.ts';
 import { webhookConfigurations } from './admission-registration.ts';
-import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
+import { configurationError } from './configuration-file.ts';
+import { type Account, boundClusterRole, manifest, manifestText } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
                                      [--url URL [--user NAME] | --namespace NAMESPACE]
@@ -55,40 +55,45 @@ export function admissionManifests(
     if (user !== undefined && (url === undefined || !isPrintable(user)))
       throw new UsageError('--user expects a name without control characters, and goes with --url');
     const { configuration, problems } = await readAdmissionConfiguration(config, sources);
-    for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
-    if (configuration === undefined || problems.length > 0) return EXIT.failed;
+    if (configuration === undefined || problems.length > 0) throw configurationError(config, problems);
     if (url === undefined && configuration.tenancy.mode === 'arktos')
       throw new UsageError(
         '--url is required in arktos mode: the webhook runs outside the cluster or as static pods',
       );
     const { bind } = configuration.admin;
-    if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind)) {
-      io.stderr(
-        `stonegate manifests: admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090\n`,
-      );
-      return EXIT.failed;
-    }
-    const ca = await authorityOf(caFile, io, sources);
-    if (ca === undefined) return EXIT.failed;
+    if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind))
+      throw new Error(`admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090`);
+    const ca = await authorityOf(caFile, sources);
     const place = url === undefined ? { namespace } : { url, namespace };
-    const account = url === undefined ? { namespace } : { user: user ?? 'stonegate-admission' };
-    const documents = [
-      ...(configuration.upstream === undefined ? [] : admissionRights(account)),
+    const account: Account =
+      url === undefined
+        ? { kind: 'ServiceAccount', namespace, name: 'stonegate-admission' }
+        : { kind: 'User', name: user ?? 'stonegate-admission' };
+    const objects = [
       ...(url === undefined ? admissionDeployment(configuration, namespace) : []),
       ...webhookConfigurations(configuration, ca, place),
     ];
-    io.stdout(documents.map((document) => stringify(document, { lineWidth: 0 })).join('---\n'));
-    return EXIT.fine;
+    // The process impersonates no one and writes nothing.
+    const rights = configuration.upstream === undefined ? [] : [{ rule: ACCESS_REVIEWS }];
+    const documents = rights.length === 0 ? [] : boundClusterRole('stonegate-admission', rights, account);
+    io.stdout(manifestText([...documents, ...objects.map(manifest)]));
   });
 }
 
-async function authorityOf(file: string, io: CommandIO, sources: LoadSources): Promise<string | undefined> {
+const ACCESS_REVIEWS = {
+  apiGroups: ['authorization.k8s.io'],
+  resources: ['subjectaccessreviews'],
+  verbs: ['create'],
+};
+
+/** @returns PEM in base64 */
+async function authorityOf(file: string, sources: LoadSources): Promise<string> {
+  let content: Buffer;
   try {
-    const content = await sources.readFile(resolve(file));
-    if (certificateBlocks(content).length > 0) return content.toString('base64');
-    io.stderr(`stonegate manifests: --ca-file: ${file} holds no certificate\n`);
+    content = await sources.readFile(resolve(file));
   } catch (error) {
-    io.stderr(`stonegate manifests: --ca-file: ${reasonOf(error)}: ${file}\n`);
+    throw new Error(`--ca-file: ${reasonOf(error)}: ${file}`);
   }
-  return undefined;
+  if (certificateBlocks(content).length === 0) throw new Error(`--ca-file: ${file} holds no certificate`);
+  return content.toString('base64');
 }

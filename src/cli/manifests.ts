@@ -15,21 +15,17 @@ import { checkContent } from '../config/content-checks.ts';
 import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
-import { formatProblem } from '../config/problem.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
-import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
+import { configurationError } from './configuration-file.ts';
 import { crdManifests } from './crd-manifests.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
-import {
-  configMapManifests,
-  type ImpersonationNeeds,
-  type Impersonator,
-  rbacManifests,
-} from './rbac-manifests.ts';
+import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
+import { type Account, manifestText } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
                                 [--service-account NAMESPACE/NAME | --user NAME] [--constrained | --provisioner]
@@ -77,7 +73,7 @@ export function manifests(
 ): Promise<number> {
   if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
   if (argv[0] === 'crds') return printDefinitions(argv.slice(1), io);
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals, note) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
       throw new UsageError('expected: manifests rbac, manifests crds, or manifests admission');
     if ((values.config === undefined) === (values.mode === undefined)) {
@@ -86,24 +82,19 @@ export function manifests(
     const needs =
       values.config === undefined
         ? needsOfMode(values.mode ?? '')
-        : await needsOfFile(values.config, io, sources);
-    if (needs === undefined) return EXIT.failed;
+        : await needsOfFile(values.config, sources);
     const constrained = values.constrained === true;
     if (constrained && (values.provisioner === true || needs.mode !== 'shared'))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
     const name = values.provisioner === true ? 'stonegate-provisioner' : 'stonegate';
-    const account = accountOf(values) ?? (await accountOfCredential(needs, name, io, sources));
-    if (account === undefined) return EXIT.failed;
+    const account = accountOf(values) ?? (await accountOfCredential(needs, name, sources, note));
     if (values.provisioner === true) {
       io.stdout(provisionerManifests(needs, account));
-      return EXIT.fine;
+      return;
     }
-    const documents = [
-      rbacManifests({ ...needs, constrained }, account),
-      ...configMapManifests(needs.configMaps, account),
-    ];
-    io.stdout(documents.join('---\n'));
-    return EXIT.fine;
+    io.stdout(rbacManifests({ ...needs, constrained }, account));
+    const configMaps = configMapManifests(needs.configMaps, account);
+    if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
   });
 }
 
@@ -111,7 +102,6 @@ function printDefinitions(argv: readonly string[], io: CommandIO): Promise<numbe
   return runCommand({ usage: USAGE, options: {}, argv, io }, async (_values, positionals) => {
     refuseWords(positionals);
     io.stdout(crdManifests());
-    return EXIT.fine;
   });
 }
 
@@ -135,28 +125,19 @@ function needsOfMode(mode: string): Needs {
  * Of the files it names only the AuthenticationConfiguration is read, for its extra keys. The credential may
  * not exist before these manifests are applied.
  */
-async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
-  let complete = true;
-  async function read(name: string): Promise<Buffer | undefined> {
+async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
+  async function read(name: string): Promise<Buffer> {
     try {
       return await sources.readFile(name);
     } catch (error) {
-      io.stderr(`stonegate manifests: cannot read ${name}: ${reasonOf(error)}\n`);
-      complete = false;
-      return undefined;
+      throw new Error(`cannot read ${name}: ${reasonOf(error)}`);
     }
   }
-  const text = await read(resolve(file));
-  if (text === undefined) return undefined;
-  const { configuration, problems } = await parseWithAuthenticationFile(
-    text.toString('utf8'),
-    dirname(resolve(file)),
-    read,
-  );
-  for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
-  return complete && configuration !== undefined && problems.length === 0
-    ? needsOf(configuration)
-    : undefined;
+  const path = resolve(file);
+  const text = (await read(path)).toString('utf8');
+  const { configuration, problems } = await parseWithAuthenticationFile(text, dirname(path), read);
+  if (configuration === undefined || problems.length > 0) throw configurationError(file, problems);
+  return needsOf(configuration);
 }
 
 function needsOf(configuration: StonegateConfiguration): Needs {
@@ -191,7 +172,7 @@ function needsOf(configuration: StonegateConfiguration): Needs {
 function accountOf(values: {
   readonly user?: string | undefined;
   readonly 'service-account'?: string | undefined;
-}): Impersonator | undefined {
+}): Account | undefined {
   const { user, 'service-account': serviceAccount } = values;
   if (user !== undefined && serviceAccount !== undefined) {
     throw new UsageError('expected either --service-account or --user');
@@ -213,36 +194,33 @@ function accountOf(values: {
  * is the common name, else a service account. On Arktos it is always a user.
  *
  * @param name of the account if the configuration does not say it
- * @returns undefined if the certificate names no user, which is printed
+ * @throws Error if the certificate names no user
  */
 async function accountOfCredential(
   { mode, credentials }: Needs,
   name: AccountName,
-  io: CommandIO,
   { readFile }: LoadSources,
-): Promise<Impersonator | undefined> {
+  note: (line: string) => void,
+): Promise<Account> {
   const credential = credentials[name];
   if (credential === undefined || !('certFile' in credential))
     return mode === 'arktos'
       ? { kind: 'User', name }
       : { kind: 'ServiceAccount', namespace: 'stonegate', name };
   const { certFile } = credential;
-  const section = name === 'stonegate' ? 'upstream' : 'bindings';
+  const field = `${name === 'stonegate' ? 'upstream' : 'bindings'}.credential.certFile`;
   let content: Buffer;
   try {
     content = await readFile(certFile);
   } catch (error) {
-    io.stderr(
-      `${section}.credential.certFile: found ${reasonOf(error)}: ${certFile}; the binding is for the user "${name}": issue the certificate with this common name, or give --user NAME\n`,
+    note(
+      `${field}: found ${reasonOf(error)}: ${certFile}; the binding is for the user "${name}": issue the certificate with this common name, or give --user NAME`,
     );
     return { kind: 'User', name };
   }
   const user = commonNameOf(content);
-  if (user === undefined)
-    io.stderr(
-      `${section}.credential.certFile: ${certFile} holds no client certificate with one common name: give --user NAME\n`,
-    );
-  return user === undefined ? undefined : { kind: 'User', name: user };
+  if (user !== undefined) return { kind: 'User', name: user };
+  throw new Error(`${field}: ${certFile} holds no client certificate with one common name: give --user NAME`);
 }
 
 /** The user of the first certificate, as the API server reads it. */

@@ -10,7 +10,13 @@ import { grantableRules } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
-import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
+import {
+  type Account,
+  accountDocuments,
+  accountNotes,
+  boundClusterRole,
+  manifestText,
+} from './rbac-objects.ts';
 
 export interface ProvisionerNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -24,18 +30,7 @@ export interface ProvisionerNeeds {
   readonly publishing?: PublishingNeeds | undefined;
 }
 
-const NAME = 'stonegate-provisioner';
 const RBAC = 'rbac.authorization.k8s.io';
-
-/** @returns YAML documents for `kubectl apply -f -` */
-export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Impersonator): string {
-  const documents = [
-    ...(provisioner.kind === 'ServiceAccount' ? serviceAccount(provisioner) : []),
-    clusterRole(needs),
-    clusterRoleBinding(NAME, provisioner),
-  ];
-  return `${notes(needs, provisioner)}\n${documents.join('---\n')}`;
-}
 
 /** The rules of the ClusterRole. */
 export function provisionerRules({
@@ -130,40 +125,17 @@ function rule(group: string, resources: readonly string[], verbs: readonly strin
   return { apiGroups: [group], resources, verbs };
 }
 
-function clusterRole(needs: ProvisionerNeeds): string {
-  return `apiVersion: ${RBAC}/v1
-kind: ClusterRole
-metadata:
-  name: ${NAME}
-rules:
-${provisionerRules(needs).map(ruleText).join('')}`;
-}
-
-/** JSON strings are valid YAML, whatever the name of a role contains. */
-function ruleText({ apiGroups, resources, resourceNames, verbs }: PolicyRule): string {
-  const names = resourceNames === undefined ? '' : `    resourceNames: ${listText(resourceNames)}\n`;
-  return `  - apiGroups: ${listText(apiGroups)}\n    resources: ${listText(resources)}\n${names}    verbs: ${listText(verbs)}\n`;
-}
-
-function listText(texts: readonly string[] = []): string {
-  return `[${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
-}
-
-function notes({ mode, createRoles, grantable }: ProvisionerNeeds, provisioner: Impersonator): string {
-  const credential =
-    provisioner.kind === 'ServiceAccount'
-      ? `# Its token:
-#   kubectl -n ${provisioner.namespace} get secret ${provisioner.name}-token -o jsonpath='{.data.token}' | base64 -d
-# goes into the file that bindings.credential.tokenFile names.`
-      : `# Its client certificate (subject CN=${provisioner.name}${mode === 'arktos' ? ', O=tenant:system; exactly one O' : ''}), signed by the API server's client CA, goes into the
-# files that bindings.credential.certFile and keyFile name.`;
+/** @returns YAML for `kubectl apply -f -` */
+export function provisionerManifests(needs: ProvisionerNeeds, account: Account): string {
+  const { mode, createRoles, grantable } = needs;
   const held = createRoles
     ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
 # (bindings.createRoles: false) it may only bind them.`
     : `# It may bind the roles that the configuration names, and make none${grantable === undefined ? '' : ' but those of policies, whose rules it holds'}.`;
+  const rules = provisionerRules(needs).map((each) => ({ rule: each }));
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
-${mode === 'arktos' ? '# Arktos: apply as an administrator of the system tenant.' : '# An ordinary Kubernetes cluster: apply as a cluster administrator.'}
-${credential}
+${accountNotes(account, mode, 'bindings')}
 ${held}
-# Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.`;
+# Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.
+${manifestText([...accountDocuments(account), ...boundClusterRole('stonegate-provisioner', rules, account)])}`;
 }

@@ -1,13 +1,144 @@
 /**
- * The RBAC manifests as text, with comments for the administrator who approves them. Values that do not come
- * from Stonegate have been checked to need no escaping, and are quoted.
+ * The rights that Stonegate's own credential needs at the API server, each with its reason and with the
+ * conditions under which it is needed. `stonegate manifests rbac`, the chart and the kustomize overlays are
+ * made from this table.
  */
-
+import type { Document } from 'yaml';
 import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
+import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
 import { resourcesOfPolicies } from '../config/enabled-policies.ts';
+import {
+  type Account,
+  accountDocuments,
+  accountNotes,
+  boundClusterRole,
+  boundRole,
+  type CommentedRule,
+  manifestText,
+} from './rbac-objects.ts';
+
+type Condition = 'arktos' | 'shared' | 'tokenReview' | 'index' | 'constrained' | 'unconstrained';
+
+interface Right extends CommentedRule {
+  /** All of them must hold. */
+  readonly when: readonly Condition[];
+}
+
+/** Stands for a resource `userextras/KEY` for each extra key, because RBAC has no `userextras/*`. */
+const EXTRA_KEYS = 'userextras/…';
+
+function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
+  return { apiGroups: [group], resources, verbs };
+}
+
+const FORWARD = 'Forward requests as the user who sent them, or as the user whom that user may impersonate.';
+/** Constrained impersonation is a right on each request as well. `proxy` is a verb that Kubernetes removed. */
+const WHILE_IMPERSONATING = (...verbs: readonly string[]) =>
+  verbs.map((verb) => `impersonate-on:user-info:${verb}`);
+
+/** https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/ */
+export const RIGHTS: readonly Right[] = [
+  // Arktos' service accounts belong to the system tenant; users of other tenants may not impersonate them.
+  { when: ['arktos'], comment: FORWARD, rule: rule('', ['users', 'groups'], ['impersonate']) },
+  {
+    when: ['shared', 'unconstrained'],
+    comment: FORWARD,
+    rule: rule('', ['users', 'groups', 'serviceaccounts'], ['impersonate']),
+  },
+  { when: ['unconstrained'], rule: rule('authentication.k8s.io', ['uids', EXTRA_KEYS], ['impersonate']) },
+  {
+    when: ['constrained'],
+    comment: `${FORWARD} Never as a service
+account, a node or a member of system:masters: requests that impersonate a service account are refused.`,
+    rule: rule('authentication.k8s.io', ['users', 'groups', 'uids', EXTRA_KEYS], ['impersonate:user-info']),
+  },
+  {
+    when: ['constrained'],
+    comment:
+      'The requests that may be made while impersonating. Remove a verb to take it away from all users of Stonegate.',
+    rule: {
+      apiGroups: ['*'],
+      resources: ['*'],
+      verbs: WHILE_IMPERSONATING(
+        ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+      ),
+    },
+  },
+  {
+    when: ['constrained'],
+    rule: {
+      nonResourceURLs: ['*'],
+      verbs: WHILE_IMPERSONATING('get', 'head', 'options', 'post', 'put', 'patch', 'delete'),
+    },
+  },
+  {
+    when: [],
+    comment: 'Ask what a person may do: exec over WebSocket, and kubectl auth can-i.',
+    rule: rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
+  },
+  {
+    when: ['tokenReview'],
+    comment: 'Ask whose a token is: service accounts.',
+    rule: rule('authentication.k8s.io', ['tokenreviews'], ['create']),
+  },
+  {
+    when: ['arktos'],
+    comment:
+      "Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.",
+    rule: rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list']),
+  },
+  {
+    when: ['index'],
+    comment: 'The RBAC index: the names of all namespaces, and what every user and service account may do.',
+    rule: rule('', ['namespaces'], ['list', 'watch']),
+  },
+  {
+    when: ['index'],
+    rule: rule(
+      'rbac.authorization.k8s.io',
+      ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
+      ['list', 'watch'],
+    ),
+  },
+  {
+    when: ['index', 'arktos'],
+    comment: 'The tenant of a user, for `kubectl get tenants`.',
+    rule: rule('', ['tenants'], ['get']),
+  },
+  {
+    when: ['arktos'],
+    comment: 'Discovery, which the API server shows to no tenant, and health.',
+    rule: {
+      nonResourceURLs: [
+        ...['/api', '/api/v1', '/apis', '/apis/*', '/openapi/v2', '/openapi/v3', '/openapi/v3/*'],
+        ...['/version', '/healthz', '/livez', '/readyz'],
+      ],
+      verbs: ['get', 'head'],
+    },
+  },
+  {
+    when: ['shared'],
+    comment: 'Whether the API server is there.',
+    rule: { nonResourceURLs: ['/version'], verbs: ['get'] },
+  },
+];
+
+/** The extra keys that are always impersonated, and those of a condition. */
+export const OWN_EXTRA_KEYS = {
+  keystone: Object.values(KEYSTONE_EXTRA),
+  shared: [TENANT_KEY],
+  always: [ORIGINAL_USER_KEY],
+};
+
+/** What policies follow from. */
+export function policyRules(policies: EnabledPolicies): PolicyRule[] {
+  return resourcesOfPolicies(policies).map(({ group, resource }) =>
+    rule(group, [resource], ['list', 'watch']),
+  );
+}
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -24,253 +155,62 @@ export interface ImpersonationNeeds {
   readonly constrained: boolean;
 }
 
-export type Impersonator =
-  | { readonly kind: 'User'; readonly name: string }
-  | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
-
-/**
- * Paths that Stonegate fetches itself. Tenants of Arktos may read none of them; an ordinary cluster is only
- * probed.
- */
-const NON_RESOURCE_URLS = {
-  arktos: [
-    '/api',
-    '/api/v1',
-    '/apis',
-    '/apis/*',
-    '/openapi/v2',
-    '/openapi/v3',
-    '/openapi/v3/*',
-    '/version',
-    '/healthz',
-    '/livez',
-    '/readyz',
-  ],
-  shared: ['/version'],
-} as const;
-const NON_RESOURCE_VERBS = { arktos: ['get', 'head'], shared: ['get'] } as const;
-
-/** Arktos' service accounts belong to the system tenant; users of other tenants may not impersonate them. */
-const IMPERSONATED = { arktos: ['users', 'groups'], shared: ['users', 'groups', 'serviceaccounts'] } as const;
-
-const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
-  - apiGroups: ["authentication.k8s.io"]
-    resources: ["tokenreviews"]
-    verbs: ["create"]
-`;
-
-const DEFINITIONS = `  # Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.
-  - apiGroups: ["apiextensions.k8s.io"]
-    resources: ["customresourcedefinitions"]
-    verbs: ["list"]
-`;
-
-/** Rules of a ClusterRole. */
-export const RBAC_INDEX = `  # The RBAC index: the names of all namespaces, and what every user and service account may do.
-  - apiGroups: [""]
-    resources: ["namespaces"]
-    verbs: ["list", "watch"]
-  - apiGroups: ["rbac.authorization.k8s.io"]
-    resources: ["roles", "clusterroles", "rolebindings", "clusterrolebindings"]
-    verbs: ["list", "watch"]
-`;
-
-const TENANTS = `  # The tenant of a user, for \`kubectl get tenants\`.
-  - apiGroups: [""]
-    resources: ["tenants"]
-    verbs: ["get"]
-`;
-
-/** Rules of a ClusterRole: what policies follow from. The RBAC index reads roles too. */
-function policyRules({ policies, index }: ImpersonationNeeds): string {
-  if (policies === undefined) return '';
-  const rules = resourcesOfPolicies(policies)
-    .filter(({ resource }) => !index || resource !== 'clusterroles')
-    .map(
-      ({ group, resource }) =>
-        `  - apiGroups: ["${group}"]\n    resources: ["${resource}"]\n    verbs: ["list", "watch"]\n`,
-    );
-  return rules.length === 0 ? '' : `  # Who may enter which tenants.\n${rules.join('')}`;
-}
-
-/** @returns YAML documents for `kubectl apply -f -` */
-export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
-  const documents = [
-    ...(impersonator.kind === 'ServiceAccount' ? serviceAccount(impersonator) : []),
-    clusterRole(needs),
-    clusterRoleBinding('stonegate-impersonator', impersonator),
+export function impersonatorRules(needs: ImpersonationNeeds): CommentedRule[] {
+  const { mode, keystone, tokenReview, index, policies, constrained, extraKeys } = needs;
+  const given = new Set<Condition>([mode, constrained ? 'constrained' : 'unconstrained']);
+  if (tokenReview) given.add('tokenReview');
+  if (index) given.add('index');
+  const keys = [
+    ...(keystone ? OWN_EXTRA_KEYS.keystone : []),
+    ...(mode === 'shared' ? OWN_EXTRA_KEYS.shared : []),
+    ...OWN_EXTRA_KEYS.always,
+    ...extraKeys,
   ];
-  return `${credentialNotes(needs, impersonator)}\n${documents.join('---\n')}`;
-}
-
-function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[] {
+  const extras = [...new Set(keys)].map((key) => `userextras/${key}`);
+  const rights = RIGHTS.filter(({ when }) => when.every((condition) => given.has(condition))).map(
+    ({ comment, rule }) => ({
+      ...(comment !== undefined && { comment }),
+      rule: rule.resources?.includes(EXTRA_KEYS)
+        ? { ...rule, resources: rule.resources.flatMap((each) => (each === EXTRA_KEYS ? extras : [each])) }
+        : rule,
+    }),
+  );
+  // The RBAC index reads roles too.
+  const forPolicies = (policies === undefined ? [] : policyRules(policies)).filter(
+    ({ resources }) => !index || !resources?.includes('clusterroles'),
+  );
   return [
-    ...new Set([
-      ...(keystone ? Object.values(KEYSTONE_EXTRA) : []),
-      ...(mode === 'shared' ? [TENANT_KEY] : []),
-      ORIGINAL_USER_KEY,
-      ...extraKeys,
-    ]),
+    ...rights,
+    ...forPolicies.map((each, at) => ({
+      rule: each,
+      ...(at === 0 && { comment: 'Who may enter which tenants.' }),
+    })),
   ];
 }
 
-/** Verbs of resource requests. `proxy` is missing: Kubernetes has removed that path prefix. */
-const RESOURCE_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
-/** Verbs of non-resource requests: the HTTP methods. */
-const PATH_VERBS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'];
-
-function legacyRules(mode: ImpersonationNeeds['mode'], extras: readonly string[]): string {
-  return `  # Forward requests as the user who sent them, or as the user whom that user may impersonate.
-  - apiGroups: [""]
-    resources: [${IMPERSONATED[mode].map((resource) => `"${resource}"`).join(', ')}]
-    verbs: ["impersonate"]
-  - apiGroups: ["authentication.k8s.io"]
-    resources:
-      - "uids"
-${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate"]
-`;
-}
-
-/** https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/#constrained-impersonation */
-function constrainedRules(extras: readonly string[]): string {
-  const verbs = (of: readonly string[]) =>
-    of.map((verb) => `      - "impersonate-on:user-info:${verb}"\n`).join('');
-  return `  # Forward requests as the user who sent them, or as the user whom that user may impersonate. Never as a service
-  # account, a node or a member of system:masters: requests that impersonate a service account are refused.
-  - apiGroups: ["authentication.k8s.io"]
-    resources:
-      - "users"
-      - "groups"
-      - "uids"
-${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate:user-info"]
-  # The requests that may be made while impersonating. Remove a verb to take it away from all users of Stonegate.
-  - apiGroups: ["*"]
-    resources: ["*"]
-    verbs:
-${verbs(RESOURCE_VERBS)}  - nonResourceURLs: ["*"]
-    verbs:
-${verbs(PATH_VERBS)}`;
-}
-
-function clusterRole(needs: ImpersonationNeeds): string {
-  const extras = extraKeysOf(needs);
-  return `apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: stonegate-impersonator
-rules:
-${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)}  # Ask what a person may do: exec over WebSocket, and kubectl auth can-i.
-  - apiGroups: ["authorization.k8s.io"]
-    resources: ["subjectaccessreviews"]
-    verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}${needs.index && needs.mode === 'arktos' ? TENANTS : ''}${policyRules(needs)}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
-  - nonResourceURLs:
-${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
-`;
-}
-
-/** @param role the ClusterRole's name, and the binding's */
-export function clusterRoleBinding(role: string, impersonator: Impersonator): string {
-  return `apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata:
-  name: ${role}
-roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: ClusterRole
-  name: ${role}
-subjects:
-${subjectOf(impersonator)}`;
-}
-
-/** An entry of a binding's `subjects`. */
-function subjectOf(impersonator: Impersonator): string {
-  return impersonator.kind === 'User'
-    ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${JSON.stringify(impersonator.name)}\n`
-    : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
-}
-
-/** A service account with its namespace and a token. */
-export function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
-  return [
-    `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: "${namespace}"\n`,
-    `apiVersion: v1
-kind: ServiceAccount
-metadata:
-  namespace: "${namespace}"
-  name: "${name}"
-`,
-    `# A token that does not run out, for a Stonegate outside the cluster. Inside, mount a projected token instead.
-apiVersion: v1
-kind: Secret
-type: kubernetes.io/service-account-token
-metadata:
-  namespace: "${namespace}"
-  name: "${name}-token"
-  annotations:
-    kubernetes.io/service-account.name: "${name}"
-`,
-  ];
-}
-
-const WARNING = {
-  legacy: "A holder of this credential can act as any user: keep it as you keep an administrator's.",
-  constrained:
-    'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.',
-};
-
-function credentialNotes({ mode, constrained }: ImpersonationNeeds, impersonator: Impersonator): string {
-  const place =
-    impersonator.kind === 'ServiceAccount'
-      ? `# Its token:
-#   kubectl -n ${impersonator.namespace} get secret ${impersonator.name}-token -o jsonpath='{.data.token}' | base64 -d
-# goes into the file that upstream.credential.tokenFile names.`
-      : `# Its client certificate (${mode === 'arktos' ? `subject CN=${impersonator.name}, O=tenant:system; exactly one O` : `subject CN=${impersonator.name}`}), signed by the API
-# server's client CA, goes into the files that upstream.credential.certFile and keyFile name.`;
-  const tenancy =
-    mode === 'arktos'
-      ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant may impersonate, and
-# a client certificate says which tenant its user is of; tokens of the TokenRequest API do not.`
-      : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
+/** @returns YAML for `kubectl apply -f -` */
+export function rbacManifests(needs: ImpersonationNeeds, account: Account): string {
+  const { mode, constrained } = needs;
+  const warning = constrained
+    ? 'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.'
+    : "A holder of this credential can act as any user: keep it as you keep an administrator's.";
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
-${tenancy}
-${place}
-# ${WARNING[constrained ? 'constrained' : 'legacy']}`;
+${accountNotes(account, mode, 'upstream')}
+# ${warning}
+${manifestText([...accountDocuments(account), ...boundClusterRole('stonegate-impersonator', impersonatorRules(needs), account)])}`;
 }
 
-/** @returns YAML documents */
 /** Read access to the ConfigMaps with the webhook's rules, each by name. */
-export function configMapManifests(
-  references: readonly ConfigMapReference[],
-  reader: Impersonator,
-): string[] {
-  const namespaces = new Set(references.map(({ namespace }) => namespace));
-  return [...namespaces].flatMap((namespace) => {
-    const names = references.filter((reference) => reference.namespace === namespace);
-    return [
-      `# Read the rules of the webhook.
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  namespace: "${namespace}"
-  name: stonegate-webhook-rules
-rules:
-  - apiGroups: [""]
-    resources: ["configmaps"]
-    resourceNames: [${names.map(({ name }) => `"${name}"`).join(', ')}]
-    verbs: ["get"]
-`,
-      `apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata:
-  namespace: "${namespace}"
-  name: stonegate-webhook-rules
-roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: Role
-  name: stonegate-webhook-rules
-subjects:
-${subjectOf(reader)}`,
-    ];
+export function configMapManifests(references: readonly ConfigMapReference[], reader: Account): Document[] {
+  return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
+    const resourceNames = configMaps.map(({ name }) => name);
+    const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };
+    const comment = 'Read the rules of the webhook.';
+    return boundRole(
+      'Role',
+      { namespace, name: 'stonegate-webhook-rules' },
+      [{ comment, rule: read }],
+      reader,
+    );
   });
 }

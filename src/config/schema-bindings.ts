@@ -22,7 +22,7 @@ const exception = z.strictObject({
     .describe('Keystone role → role to bind there, in addition to the general ones.'),
 });
 
-const DEFAULT_ROLES: Readonly<Record<string, RoleTarget>> = {
+export const DEFAULT_ROLES: Readonly<Record<string, RoleTarget>> = {
   admin: { clusterRole: 'stonegate:manage' },
   member: { clusterRole: 'stonegate:edit' },
   reader: { clusterRole: 'stonegate:read' },

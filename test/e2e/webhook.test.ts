@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { configMapManifests } from '../../src/cli/rbac-manifests.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -380,7 +380,7 @@ t.test('a policy in a ConfigMap', async (t) => {
 
   t.test('is in force as soon as it is seen', async (t) => {
     for (const document of configMapManifests([configMap], { kind: 'User', name: 'stonegate' })) {
-      const { apiVersion, kind, metadata, ...body } = parse(document);
+      const { apiVersion, kind, metadata, ...body } = document.toJS();
       seed.object(`${apiVersion}/${kind.toLowerCase()}s`, metadata.name, body, metadata);
     }
     seed.configMap(configMap.name, { policies: JSON.stringify(POLICY) }, { namespace: configMap.namespace });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { rbacManifests } from '../../../src/cli/rbac-manifests.ts';
+import { impersonatorRules } from '../../../src/cli/rbac-manifests.ts';
 
 const needs = {
   mode: 'arktos',
@@ -15,15 +15,13 @@ const NONE = {
   administrations: false,
   tenantAdministrations: false,
 };
-const user = { kind: 'User', name: 'stonegate' } as const;
 const RESOURCES =
-  /tenants|clusterroles|tenantadministrations|crosstenantpolicies|validatingwebhookconfigurations/g;
+  /^(tenants|clusterroles|tenantadministrations|crosstenantpolicies|validatingwebhookconfigurations)$/;
 
 /** Which of the resources that policies follow from Stonegate may read. */
 function readable(policies: Partial<typeof NONE>): string[] {
-  const rules =
-    rbacManifests({ ...needs, policies: { ...NONE, ...policies } }, user).match(/resources: .*/g) ?? [];
-  return rules.flatMap((rule) => rule.match(RESOURCES) ?? []);
+  const rules = impersonatorRules({ ...needs, policies: { ...NONE, ...policies } });
+  return rules.flatMap(({ rule }) => rule.resources ?? []).filter((resource) => RESOURCES.test(resource));
 }
 
 t.test('Stonegate may read what the configured policies follow from, and nothing else', async (t) => {

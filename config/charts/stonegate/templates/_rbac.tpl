@@ -1,31 +1,37 @@
 {{- /*
-Rules come from files/rbac.json, which `npm run schema` writes from `stonegate manifests rbac`: an entry for each
-combination of what they depend on. Placeholders are replaced by the configuration's names.
+Rules come from files/rbac.json, which `npm run schema` writes from the table of `stonegate manifests rbac`: each right
+with the conditions under which it is needed. Placeholders are replaced by the configuration's names.
 */ -}}
 {{- define "stonegate.impersonatorRules" -}}
 {{- $given := .Values.configuration -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
-{{- $key := $given.tenancy.mode -}}
-{{- if $given.authentication.keystone -}}{{- $key = printf "%s keystone" $key -}}{{- end -}}
-{{- if hasKey $given.authentication "tokenReview" -}}{{- $key = printf "%s tokenReview" $key -}}{{- end -}}
-{{- if dig "access" "index" false $given -}}{{- $key = printf "%s index" $key -}}{{- end -}}
-{{- if .Values.rbac.constrained -}}{{- $key = printf "%s constrained" $key -}}{{- end -}}
-{{- $extras := list -}}
+{{- $mode := $given.tenancy.mode -}}
+{{- if and .Values.rbac.constrained (ne $mode "shared") -}}
+  {{- fail "rbac.constrained needs tenancy.mode shared" -}}
+{{- end -}}
+{{- $conditions := list $mode (ternary "constrained" "unconstrained" .Values.rbac.constrained) -}}
+{{- if hasKey $given.authentication "tokenReview" -}}{{- $conditions = append $conditions "tokenReview" -}}{{- end -}}
+{{- if dig "access" "index" false $given -}}{{- $conditions = append $conditions "index" -}}{{- end -}}
+{{- $extras := $rbac.extraKeys.always -}}
+{{- if eq $mode "shared" -}}{{- $extras = concat $rbac.extraKeys.shared $extras -}}{{- end -}}
+{{- if $given.authentication.keystone -}}{{- $extras = concat $rbac.extraKeys.keystone $extras -}}{{- end -}}
 {{- $jwt := default list $given.authentication.jwt -}}
-{{- if or $jwt $given.authentication.configurationFile -}}{{- $extras = $rbac.extraKeysOfJWT -}}{{- end -}}
+{{- if or $jwt $given.authentication.configurationFile -}}{{- $extras = concat $extras $rbac.extraKeys.jwt -}}{{- end -}}
 {{- range $jwt -}}
   {{- range (dig "claimMappings" "extra" list .) -}}{{- $extras = append $extras .key -}}{{- end -}}
 {{- end -}}
 {{- $extras = concat $extras (default list $given.authentication.impersonationExtraKeys) .Values.rbac.extraKeys -}}
 {{- $rules := list -}}
-{{- range (required "rbac.constrained needs tenancy.mode shared" (get $rbac.impersonator $key)) -}}
-  {{- $rule := . -}}
-  {{- if has "userextras/example.com/placeholder" (default list $rule.resources) -}}
-    {{- $resources := without $rule.resources "userextras/example.com/placeholder" -}}
-    {{- range $extras -}}{{- $resources = append $resources (printf "userextras/%s" .) -}}{{- end -}}
-    {{- $_ := set $rule "resources" (uniq $resources) -}}
+{{- range $rbac.impersonator -}}
+  {{- $rule := .rule -}}
+  {{- $isNeeded := true -}}
+  {{- range .when -}}{{- if not (has . $conditions) -}}{{- $isNeeded = false -}}{{- end -}}{{- end -}}
+  {{- if has "userextras/…" (default list $rule.resources) -}}
+    {{- $resources := without $rule.resources "userextras/…" -}}
+    {{- range (uniq $extras) -}}{{- $resources = append $resources (printf "userextras/%s" .) -}}{{- end -}}
+    {{- $_ := set $rule "resources" $resources -}}
   {{- end -}}
-  {{- $rules = append $rules $rule -}}
+  {{- if $isNeeded -}}{{- $rules = append $rules $rule -}}{{- end -}}
 {{- end -}}
 {{- range (include "stonegate.policyForms" . | fromJsonArray) -}}
   {{- $rules = concat $rules (get $rbac.policies .) -}}

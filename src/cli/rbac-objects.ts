@@ -1,0 +1,106 @@
+/**
+ * Objects of RBAC as YAML documents, with comments for the administrator who approves them: roles bound to
+ * an account of Stonegate at the API server, and the account itself.
+ */
+import { Document, isNode } from 'yaml';
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+
+export type Account =
+  | { readonly kind: 'User'; readonly name: string }
+  | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
+
+export interface CommentedRule {
+  /** Why it is needed. */
+  readonly comment?: string;
+  readonly rule: PolicyRule;
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** kubectl reads YAML 1.1, in which a name such as `on` is a boolean. */
+export function manifest(object: object): Document {
+  return new Document(object, { compat: 'yaml-1.1' });
+}
+
+/** For `kubectl apply -f -`. */
+export function manifestText(documents: readonly Document[]): string {
+  return documents.map((document) => document.toString({ lineWidth: 0 })).join('---\n');
+}
+
+/** A cluster role and its binding, which has the same name. */
+export function boundClusterRole(
+  name: string,
+  rules: readonly CommentedRule[],
+  account: Account,
+): Document[] {
+  return boundRole('ClusterRole', { name }, rules, account);
+}
+
+/** A role and its binding, which has the same name. */
+export function boundRole(
+  kind: 'ClusterRole' | 'Role',
+  metadata: { readonly namespace?: string; readonly name: string },
+  rules: readonly CommentedRule[],
+  account: Account,
+): Document[] {
+  const apiVersion = `${RBAC}/v1`;
+  const role = manifest({ apiVersion, kind, metadata, rules: rules.map(({ rule }) => rule) });
+  for (const [at, { comment }] of rules.entries()) {
+    const node = role.getIn(['rules', at], true);
+    if (comment !== undefined && isNode(node)) node.commentBefore = comment.replace(/^/gm, ' ');
+  }
+  const subject = account.kind === 'User' ? { apiGroup: RBAC, ...account } : account;
+  const binding = {
+    apiVersion,
+    kind: `${kind}Binding`,
+    metadata,
+    roleRef: { apiGroup: RBAC, kind, name: metadata.name },
+    subjects: [subject],
+  };
+  return [role, manifest(binding)];
+}
+
+/** A service account with its namespace and a token; nothing for a user. */
+export function accountDocuments(account: Account): Document[] {
+  if (account.kind === 'User') return [];
+  const { namespace, name } = account;
+  const token = manifest({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/service-account-token',
+    metadata: {
+      namespace,
+      name: `${name}-token`,
+      annotations: { 'kubernetes.io/service-account.name': name },
+    },
+  });
+  token.commentBefore =
+    ' A token that does not run out, for a Stonegate outside the cluster. Inside, mount a projected token instead.';
+  return [
+    manifest({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }),
+    manifest({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } }),
+    token,
+  ];
+}
+
+/**
+ * Who applies the manifests, and where the account's credential goes.
+ *
+ * @param section of the configuration that has the credential
+ */
+export function accountNotes(account: Account, mode: 'arktos' | 'shared', section: string): string {
+  const apply =
+    mode === 'arktos'
+      ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant has these rights, and
+# a client certificate says which tenant its user is of; tokens of the TokenRequest API do not.`
+      : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
+  const organization = mode === 'arktos' ? ', O=tenant:system; exactly one O' : '';
+  return account.kind === 'ServiceAccount'
+    ? `${apply}
+# Its token:
+#   kubectl -n ${account.namespace} get secret ${account.name}-token -o jsonpath='{.data.token}' | base64 -d
+# goes into the file that ${section}.credential.tokenFile names.`
+    : `${apply}
+# Its client certificate (subject CN=${account.name}${organization}), signed by the API server's client CA,
+# goes into the files that ${section}.credential.certFile and keyFile name.`;
+}
