@@ -9,7 +9,7 @@ const WHO_CAN = '/apis/stonegate.dev/v1alpha1/namespaces/shop/localresourceacces
 const ALICE = { context: 'acme-alice', tenant: 'acme', user: 'acme:alice' };
 const BOB = { context: 'globex-bob', tenant: 'globex', user: 'globex:bob' };
 const CAROL = { context: 'acme-carol', tenant: 'acme', user: 'acme:oidc:carol@acme.example' };
-type Person = typeof ALICE;
+type DemoUser = typeof ALICE;
 
 export const STEPS: readonly Step[] = [
   {
@@ -18,18 +18,18 @@ export const STEPS: readonly Step[] = [
   },
   {
     title: 'Both list their pods under the same short path',
-    exchanges: [ALICE, BOB].map((person) => ({
-      ...asked(person, PODS),
+    exchanges: [ALICE, BOB].map((user) => ({
+      ...asked(user, PODS),
       read: namesIn('tenant'),
-      is: `200 ${person.tenant}/web, ${person.tenant}/worker`,
+      is: `200 ${user.tenant}/web, ${user.tenant}/worker`,
     })),
   },
   {
     title: 'The same name in two tenants is two objects',
-    exchanges: [ALICE, BOB].map((person) => ({
-      ...asked(person, `${CONFIGMAPS}/settings`),
+    exchanges: [ALICE, BOB].map((user) => ({
+      ...asked(user, `${CONFIGMAPS}/settings`),
       read: (answer) => `data.owner: ${textAt(objectAt(answer, 'data'), 'owner')}`,
-      is: `200 data.owner: ${person.tenant}`,
+      is: `200 data.owner: ${user.tenant}`,
     })),
   },
   {
@@ -108,12 +108,12 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** A GET of a short path, which reaches the API server as the person's own. */
-function asked({ context, tenant, user }: Person, path: string) {
+/** A GET of a short path, which reaches the API server as the user's own. */
+function asked({ context, tenant, user }: DemoUser, path: string) {
   return { context, path, upstream: [`GET ${inTenant(tenant, path)} as ${user}`] };
 }
 
-function whoAmI({ context, user }: Person): Exchange {
+function whoAmI({ context, user }: DemoUser): Exchange {
   return {
     context,
     method: 'POST',

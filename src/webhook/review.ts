@@ -95,7 +95,7 @@ function accessReview(apiVersion: string, given: unknown): Review {
   return { kind: 'SubjectAccessReview', apiVersion, spec, tenant };
 }
 
-/** Go writes an absent value as null too. The parser's message would quote the body, and with it the token. */
+/** A null is an absent value, as in Go. The parser's message would quote the body, and with it the token. */
 function parse(body: Buffer): unknown {
   try {
     const decoded = new TextDecoder('utf-8', { fatal: true }).decode(body);
