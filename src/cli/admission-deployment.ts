@@ -1,4 +1,6 @@
-/** The Deployment of the admission webhook as a process of its own. */
+/**
+ * The Deployment of the admission webhook as a process of its own, with its Service and disruption budget.
+ */
 import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 
 const NAME = 'stonegate-admission';

@@ -1,4 +1,6 @@
-/** The configuration that `--config` names, for commands: its problems are printed, one a line. */
+/**
+ * Reads the configuration that `--config` names, for commands: its problems are printed, one a line.
+ */
 import { type LoadedConfiguration, type LoadSources, loadConfiguration } from '../config/load.ts';
 import { formatProblem, type Problem } from '../config/problem.ts';
 import { ConfigurationError, UsageError } from './command.ts';

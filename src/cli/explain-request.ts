@@ -83,24 +83,6 @@ function podRequest(subresource: string, operands: readonly string[], flags: Req
   return { method: 'GET', path, upgrade };
 }
 
-/**
- * The assumption made for a resource that is not built in: only the API server knows whether it is
- * namespaced.
- *
- * @param words as for `requestOf`
- * @returns a sentence for the user; undefined if nothing was assumed
- */
-export function guessOf(
-  [verb = '', ...operands]: readonly string[],
-  flags: RequestFlags,
-): string | undefined {
-  const { path, namespace, 'all-namespaces': everywhere = false } = flags;
-  if (path !== undefined || namespace !== undefined || everywhere || POD_WORDS.has(verb)) return undefined;
-  const [word = ''] = targetOf(operands);
-  if (resourceType(word, false)?.assumed === undefined) return undefined;
-  return `${word} is taken for cluster-wide; if it is namespaced, kubectl asks in a namespace: name it with -n`;
-}
-
 /** `pods web` or `pods/web`. */
 function targetOf([first = '', second, ...more]: readonly string[]): readonly string[] {
   if (first === '') throw new UsageError('which resource? For example: get pods');
@@ -143,8 +125,6 @@ export interface ResourceType {
   readonly version: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Set if `namespaced` is only an assumption of the caller. */
-  readonly assumed?: true;
 }
 
 /** `group/version`, then `resource[,short]`, namespaced ones before the bar. */
@@ -202,5 +182,5 @@ function resourceType(word: string, namespaced: boolean): ResourceType | undefin
   if (resource === undefined || version === undefined || group === undefined) return undefined;
   const builtIn = BY_WORD.get(resource);
   if (builtIn?.group === group) return { group, version, resource, namespaced: builtIn.namespaced };
-  return { group, version, resource, namespaced, assumed: true };
+  return { group, version, resource, namespaced };
 }

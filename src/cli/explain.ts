@@ -14,7 +14,7 @@ import type { LoadedConfiguration } from '../config/load.ts';
 import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { readConfiguration } from './configuration-file.ts';
 import { destinationOf } from './destination.ts';
-import { guessOf, requestOf } from './explain-request.ts';
+import { requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
@@ -113,8 +113,6 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
       const format = outputFormat(values.output);
       const request = requestOf(words, values);
       requireOneSource(values);
-      const guess = guessOf(words, values);
-      if (guess !== undefined) note(guess);
       const token = await readGivenToken('--token-file', values['token-file']);
       const spec: Spec = { request, ...(token !== undefined && { token }) };
       const explanation = await (values.config === undefined

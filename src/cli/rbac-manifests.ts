@@ -35,7 +35,7 @@ function rule(group: string, resources: readonly string[], verbs: readonly strin
 }
 
 const FORWARD = 'Forward requests as the user who sent them, or as the user whom that user may impersonate.';
-/** Constrained impersonation is a right on each request as well. `proxy` is a verb that Kubernetes removed. */
+/** Constrained impersonation is a right on each request as well. Kubernetes removed the verb `proxy`. */
 const WHILE_IMPERSONATING = (...verbs: readonly string[]) =>
   verbs.map((verb) => `impersonate-on:user-info:${verb}`);
 

@@ -70,8 +70,18 @@ async function explainWith(
     generations.start();
     const { explainRequest, rights, access, updates } = generations.current;
     await Promise.all([
-      access && untilSynced(access, runtime.clock),
-      updates && untilCurrent(updates, runtime.clock),
+      access &&
+        until(
+          () => access.index.isSynced,
+          (progressed) => access.index.subscribe({ progressed }),
+          runtime.clock,
+        ),
+      updates &&
+        until(
+          () => isCurrent(updates),
+          (changed) => updates.onChange(changed),
+          runtime.clock,
+        ),
       rights
         .ask()
         .catch((error: unknown) =>
@@ -84,33 +94,22 @@ async function explainWith(
   }
 }
 
-/** The explanation warns of an index that is not complete then. */
-function untilSynced({ index }: AccessIndex, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * Waits until all is known, or the time is over: then the explanation warns of an index that is not complete,
+ * and the log has the policies that are not known.
+ */
+function until(isKnown: () => boolean, subscribe: (changed: () => void) => () => void, clock: Clock) {
+  return new Promise<void>((resolve) => {
     const timer = clock.after(INDEX_TIMEOUT, finish);
-    const unsubscribe = index.subscribe({ progressed: finish });
-    function finish(): void {
-      timer.cancel();
-      unsubscribe();
-      resolve();
-    }
-    if (index.isSynced) finish();
-  });
-}
-
-/** Whether policies of some form are not known shows in the lines that are logged then. */
-function untilCurrent(updates: PolicyUpdates, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.after(INDEX_TIMEOUT, finish);
-    const unsubscribe = updates.onChange(() => {
-      if (isCurrent(updates)) finish();
+    const unsubscribe = subscribe(() => {
+      if (isKnown()) finish();
     });
     function finish(): void {
       timer.cancel();
       unsubscribe();
       resolve();
     }
-    if (isCurrent(updates)) finish();
+    if (isKnown()) finish();
   });
 }
 

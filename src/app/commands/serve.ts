@@ -3,27 +3,31 @@
  * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
 import cluster from 'node:cluster';
+import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../api/config-v1alpha1.ts';
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
+import { configurationError } from '../../cli/configuration-file.ts';
 import {
   type LoadedConfiguration,
+  type LoadResult,
+  type LoadSources,
   loadConfiguration,
   systemSources,
   type Watched,
 } from '../../config/load.ts';
-import { formatProblem } from '../../config/problem.ts';
+import { type LoadedAdmission, loadAdmission } from '../../config/load-admission.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
-import { createAdminListener } from '../../server/admin.ts';
+import { createAdminListener, type Readiness } from '../../server/admin.ts';
 import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
+import { createAdmissionApp } from '../admission-app.ts';
 import { type App, createApp } from '../app.ts';
 import { countBuffersWithHeap } from '../garbage-collection.ts';
 import { startFailure } from '../start-failure.ts';
 import { exitAtOnce, StartLimit } from '../start-limit.ts';
-import { serveAdmission } from './serve-admission.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
@@ -40,22 +44,7 @@ the rest of that. SIGHUP reads everything anew, opens the audit log anew and emp
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
 
-type Logger = ReturnType<typeof createLogger>;
-
-interface Started {
-  readonly file: string;
-  readonly loaded: LoadedConfiguration;
-  readonly watched: Watched;
-  readonly keep: boolean;
-  readonly logger: Logger;
-  readonly limit: StartLimit;
-}
-
-/**
- * Resolves when everything is closed.
- *
- * @param argv what follows `serve`
- */
+/** @param argv what follows `serve` */
 export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
   const options = {
     config: { type: 'string' },
@@ -64,45 +53,95 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
   } as const;
   return runCommand(
     { usage: USAGE, options, argv, io },
-    async ({ config: file, keep, only }, positionals) => {
+    async ({ config: file, keep = false, only }, positionals) => {
       refuseWords(positionals);
       if (file === undefined) throw new UsageError('--config FILE is required');
       if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
-      if (only !== undefined) return serveAdmission(file, io);
-      const logger = createLogger('info');
-      const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
-      limit.begin(`reading ${file} and the files it names`);
-      const result = await loadConfiguration(file, systemSources);
-      if (!result.ok) {
-        for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-        return EXIT.failed;
-      }
-      const { loaded, watched } = result;
-      logger.setLevel(loaded.configuration.log.level);
-      const started = { file, loaded, watched, logger, limit, keep: keep === true };
-      try {
-        await run(started);
-        return EXIT.fine;
-      } catch (error) {
-        limit.end();
-        const reason = startFailure(error, loaded.configuration);
-        if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
-        else logger.error({}, `Stonegate could not be started: ${reason}`);
-        return EXIT.failed;
-      }
+      if (only !== undefined) return start(file, loadAdmission, serveAdmission);
+      return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
     },
   );
 }
 
-function run(started: Started): Promise<void> {
-  countBuffersWithHeap();
-  if (cluster.isWorker) return runAsWorker(started);
-  const { workers } = started.loaded.configuration.server;
-  return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
+/** Resolves when everything is closed. */
+async function start<Loaded extends StartingConfiguration>(
+  file: string,
+  load: (file: string, sources: LoadSources) => Promise<LoadResult<Loaded>>,
+  run: (starting: Starting<Loaded>) => Promise<void>,
+): Promise<number> {
+  const logger = createLogger('info');
+  const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
+  limit.begin(`reading ${file} and the files it names`);
+  const result = await load(file, systemSources);
+  limit.end();
+  if (!result.ok) throw configurationError(file, result.problems);
+  const { loaded, watched } = result;
+  const { configuration } = loaded;
+  logger.setLevel(configuration.log.level);
+  try {
+    await run({ file, loaded, watched, logger, limit });
+    return EXIT.fine;
+  } catch (error) {
+    limit.end();
+    const reason = startFailure(error, configuration);
+    if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
+    else logger.error({}, `Stonegate could not be started: ${reason}`);
+    return EXIT.failed;
+  }
 }
 
-async function runAlone(started: Started): Promise<void> {
-  const { loaded, logger, limit } = started;
+type StartingConfiguration = Pick<LoadedConfiguration, 'digest'> & {
+  readonly configuration: StonegateConfiguration | AdmissionProcessConfiguration;
+};
+
+type Logger = ReturnType<typeof createLogger>;
+
+interface Starting<Loaded> {
+  readonly file: string;
+  readonly loaded: Loaded;
+  readonly watched: Watched;
+  readonly logger: Logger;
+  readonly limit: StartLimit;
+}
+
+/** What a process serves. */
+interface ServingApp {
+  readonly metrics: { text(): Promise<string> };
+  readiness(): Readiness[];
+  reload(): Promise<void>;
+  close(drain: boolean): Promise<void>;
+}
+
+function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {
+  const { bind } = starting.loaded.configuration.admission;
+  return serveAlone(
+    starting,
+    () => {
+      starting.limit.begin(`listening at admission.bind ${bind}`);
+      return createAdmissionApp({ ...starting, sources: systemSources });
+    },
+    ({ address }) => ({ admission: address }),
+  );
+}
+
+interface StartingAll extends Starting<LoadedConfiguration> {
+  readonly keep: boolean;
+}
+
+function serveAll(starting: StartingAll): Promise<void> {
+  countBuffersWithHeap();
+  if (cluster.isWorker) return runAsWorker(starting);
+  const { workers } = starting.loaded.configuration.server;
+  if (workerCount(workers) > 1) return runAsPrimary(starting, workers);
+  return serveAlone(starting, () => createWholeApp(starting), addressesOf);
+}
+
+/** One process with its own admin listener. */
+async function serveAlone<App extends ServingApp>(
+  { loaded, logger, limit }: Starting<StartingConfiguration>,
+  createServing: () => Promise<App>,
+  addresses: (app: App) => object,
+): Promise<void> {
   const { bind } = loaded.configuration.admin;
   let app: App | undefined;
   // The first step, as with workers: if its address is taken, no component has started or logged anything.
@@ -115,18 +154,20 @@ async function runAlone(started: Started): Promise<void> {
     logger,
   });
   try {
-    app = await startApp(started);
-    logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
+    app = await createServing();
+    limit.end();
+    logger.info({ ...addresses(app), admin: admin.address, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
     await admin.close();
   }
 }
 
-async function runAsWorker(started: Started): Promise<void> {
-  const { loaded, logger } = started;
+async function runAsWorker(starting: StartingAll): Promise<void> {
+  const { loaded, logger, limit } = starting;
   try {
-    const app = await startApp(started);
+    const app = await createWholeApp(starting);
+    limit.end();
     servePrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
@@ -137,10 +178,8 @@ async function runAsWorker(started: Started): Promise<void> {
   }
 }
 
-async function startApp({ limit, ...started }: Started): Promise<App> {
-  const app = await createApp({ ...started, sources: systemSources, onStep: (step) => limit.begin(step) });
-  limit.end();
-  return app;
+function createWholeApp({ limit, ...starting }: StartingAll): Promise<App> {
+  return createApp({ ...starting, sources: systemSources, onStep: (step) => limit.begin(step) });
 }
 
 function addressesOf({ address, portalAddress, webhookAddress, admissionAddress }: App): object {
@@ -152,7 +191,7 @@ function addressesOf({ address, portalAddress, webhookAddress, admissionAddress 
   };
 }
 
-async function runAsPrimary({ loaded, logger, limit }: Started, workers: number | 'auto'): Promise<void> {
+async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: number | 'auto'): Promise<void> {
   // From here on each worker has its own.
   limit.end();
   const { admin, server } = loaded.configuration;
@@ -174,7 +213,7 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
 }
 
 /** Ends on the first stop signal. SIGINT ends a drain that SIGTERM has begun, but not the grace period. */
-async function untilStopped(app: App, logger: Logger): Promise<void> {
+async function untilStopped(app: ServingApp, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({}, 'SIGHUP: reloading');
     void app.reload();

@@ -1,6 +1,6 @@
 /**
- * Merges the entries of `stonegate kubeconfig` into an existing kubeconfig without changing anything else. Entries of the same name are replaced only if Stonegate created
- * them.
+ * Merges the entries of `stonegate kubeconfig` into an existing kubeconfig without changing anything else.
+ * Entries of the same name are replaced only if Stonegate created them.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 import { type Document, isMap, isScalar, isSeq, type Node, stringify, visit, type YAMLSeq } from 'yaml';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { UsageError } from '../../../src/cli/command.ts';
-import { guessOf, requestOf } from '../../../src/cli/explain-request.ts';
+import { requestOf } from '../../../src/cli/explain-request.ts';
 
 const REQUESTS: readonly (readonly [string, object, string])[] = [
   ['get pods', {}, 'GET /api/v1/namespaces/default/pods'],
@@ -75,26 +75,3 @@ t.test('headers are taken as written', async (t) => {
     ['X-B', ''],
   ]);
 });
-
-t.test(
-  'that a custom resource is taken for cluster-wide is told, with the way to say otherwise',
-  async (t) => {
-    for (const words of ['get widgets.v1.example.com', 'delete widgets.v1.example.com/a'])
-      t.match(guessOf(split(words), {}), /^widgets\.v1\.example\.com is taken for cluster-wide; .* with -n$/);
-  },
-);
-
-const CERTAIN: readonly (readonly [string, object])[] = [
-  ['get widgets.v1.example.com', { namespace: 'web' }],
-  ['get widgets.v1.example.com', { 'all-namespaces': true }],
-  ['get pods', {}],
-  ['get nodes', {}],
-  ['get deployments.v1beta2.apps', {}],
-  ['logs widgets.v1.example.com', {}],
-  ['', { path: '/apis/example.com/v1/widgets' }],
-];
-for (const [words, flags] of CERTAIN) {
-  t.test(`${words} ${JSON.stringify(flags)}: nothing is guessed`, async (t) => {
-    t.equal(guessOf(split(words), flags), undefined);
-  });
-}

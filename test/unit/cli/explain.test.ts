@@ -27,10 +27,3 @@ for (const [line, stderr] of HINTS) {
     t.match(await run(...line.split(' ')), { code: 2, stdout: '', stderr });
   });
 }
-
-t.test('what explain guesses is printed beside the response, not in it', async (t) => {
-  const line = 'get widgets.v1.example.com --context none --kubeconfig none';
-  const { stdout, stderr } = await run(...line.split(' '));
-  t.equal(stdout, '');
-  t.match(stderr, /^stonegate explain: widgets\.v1\.example\.com is taken for cluster-wide; /);
-});
