@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { WatchedObjects } from '../publishing/watched.ts';
-import { publishedPath } from './published-objects.ts';
+import { collectionPath } from './object-format.ts';
 import { Reflector } from './reflector.ts';
 
 export interface PublishedChangesOptions {
@@ -51,7 +51,7 @@ export function createPublishedChanges(options: PublishedChangesOptions): Publis
       ...runtime,
       apiGroup: kind.group,
       resource: resourceName(kind),
-      path: publishedPath(kind, place),
+      path: collectionPath(kind, place),
       follower: 'publishing',
       read(value) {
         const text = fingerprint(value);

@@ -5,7 +5,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import {
   POLICY_RESOURCES,
-  POLICY_RUN_RESULTS,
   POLICY_SOURCE_FAILURES,
   type PolicyMeasures,
   type Telemetry,
@@ -14,28 +13,14 @@ import { createCounter } from './counter.ts';
 
 export function createPolicyMetrics(
   registers: Registry[],
-): Pick<Telemetry, 'policySourceFailed' | 'policiesProvisioned' | 'policiesInForce'> {
+): Pick<Telemetry, 'policySourceFailed' | 'policiesInForce'> {
   const failures = createCounter(registers, {
     name: 'stonegate_policies_failures_total',
     help: 'Lists and watches that failed of what policies follow from.',
     labels: { resource: POLICY_RESOURCES, failure: POLICY_SOURCE_FAILURES },
   });
-  const runs = createCounter(registers, {
-    name: 'stonegate_policies_runs_total',
-    help: 'Runs that make roles and bindings in tenants what policies say, by result.',
-    labels: { result: POLICY_RUN_RESULTS },
-  });
-  const changes = createCounter(registers, {
-    name: 'stonegate_policies_changes_total',
-    help: 'Roles and bindings that were changed because of policies, by action.',
-    labels: { action: ['create', 'update', 'delete'] },
-  });
   return {
     policySourceFailed: (resource, failure) => failures.inc({ resource, failure }),
-    policiesProvisioned({ result, changes: made }) {
-      runs.inc({ result });
-      for (const [action, count] of Object.entries(made)) changes.inc({ action }, count);
-    },
     policiesInForce: createPolicyGauges(registers),
   };
 }

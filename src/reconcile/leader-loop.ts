@@ -2,10 +2,10 @@
  * Work of which one replica is in charge: the one that holds the lease runs it soon after each change, and
  * periodically. If it loses the lease during a run, the run is to end before its next change.
  */
-import { Backoff } from './backoff.ts';
-import type { Clock, Timer } from './clock.ts';
+import { Backoff } from '../lib/backoff.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
 import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
-import type { Random } from './random.ts';
 
 /** Milliseconds after a change: several that follow each other cause one run. */
 const DEBOUNCE = 100;
@@ -15,23 +15,20 @@ const REST = 3;
 const LONGEST_REST = 30_000;
 const RETRY = { first: 1_000, longest: 60_000 };
 
-/** Something of a run failed, and is reported already: the run is repeated as after any failure. */
-export class IncompleteRun extends Error {}
-
 export interface LeaderLoopOptions {
   readonly lease: Lease;
   /**
+   * Never rejects.
+   *
    * @param signal aborted if another replica is in charge now, or the loop is stopped
-   * @throws what failed; the run is repeated, later each time
+   * @returns false if something failed: the run is repeated, later each time
    */
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly run: (signal: AbortSignal) => Promise<boolean>;
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
   readonly onLeaseChange: (held: boolean) => void;
   /** Milliseconds after a failed run: doubled with each failure in a row. */
   readonly retry?: { readonly first: number; readonly longest: number };
-  /** Not called for an `IncompleteRun`. */
-  readonly onFailure: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -133,14 +130,9 @@ export class LeaderLoop {
 
   /** @returns milliseconds until the next run */
   async #run(signal: AbortSignal): Promise<number> {
-    const { run, interval, random, onFailure } = this.#options;
-    try {
-      await run(signal);
-      this.#backoff.reset();
-    } catch (error) {
-      if (!signal.aborted && !(error instanceof IncompleteRun)) onFailure(error);
-      return this.#backoff.next();
-    }
+    const { run, interval, random } = this.#options;
+    if (!(await run(signal))) return this.#backoff.next();
+    this.#backoff.reset();
     // By chance, so that replicas that start together do not ask the API server together.
     return interval * (0.9 + 0.2 * random.fraction());
   }

@@ -1,18 +1,19 @@
 /**
- * Requests for objects of any kind through the API server's REST API, with the provisioning credential. Lists
- * are read page by page, and again from the start if a page has expired (410). Updates and deletions carry
+ * Objects of any kind at the API server, read and written with the provisioning credential. Lists are read
+ * page by page, and again from the start if a page has expired (410). Updates and deletions carry
  * preconditions, so that a concurrent change wins.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-
-import type { NamedObjectMeta } from '../api/kubernetes-object.ts';
-import type { Account } from '../api/upstream-request.ts';
+import type { ResourceKind } from '../api/kubernetes-object.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { forbidden, objectIn, reasonOf, unexpected, unusable } from './cluster-object-response.ts';
+import type { Objects, Place, StoredObject, WrittenObject } from '../reconcile/objects.ts';
+import { collectionPath, objectPath, storedObject } from './object-format.ts';
+import { forbidden, objectIn, reasonOf, unexpected, unusable } from './object-response.ts';
 
 const PAGE = 500;
 /**
@@ -24,79 +25,60 @@ const MAX_PAGES = 2_000;
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;
 
-export interface ObjectList<T> {
-  /** Of the list: `SecretList`. */
-  readonly kind: unknown;
-  readonly apiVersion: unknown;
-  readonly items: readonly T[];
+/** @param account charged for the requests */
+export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT): Objects {
+  return new RESTObjects(fetcher, account);
 }
 
-interface WithMeta {
-  readonly metadata: NamedObjectMeta;
-}
-
-/** Every function throws StatusError if the API server refuses, or does not respond as it should. */
-export class ObjectRequests {
+class RESTObjects implements Objects {
   readonly #fetcher: UpstreamFetcher;
   readonly #account: Account;
 
-  /** @param account charged for the requests */
   constructor(fetcher: UpstreamFetcher, account: Account) {
     this.#fetcher = fetcher;
     this.#account = account;
   }
 
-  async list(path: string, labelSelector: string, signal: AbortSignal): Promise<ObjectList<unknown>> {
-    return this.listEach(path, labelSelector, signal, (item) => item);
-  }
-
-  /**
-   * @param labelSelector empty for all
-   * @param read what is needed of an item, called with the `kind` of the list: whole items of many pages may
-   *   take much memory. It may be called again for the same items.
-   */
-  async listEach<T>(
-    path: string,
+  async list<T>(
+    kind: ResourceKind,
+    place: Place,
     labelSelector: string,
     signal: AbortSignal,
-    read: (item: unknown, kind: unknown) => T,
-  ): Promise<ObjectList<T>> {
+    read: (object: StoredObject) => T,
+  ): Promise<readonly T[]> {
+    const path = collectionPath(kind, place);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const list = await this.#listOnce(path, labelSelector, signal, read);
+      const list = await this.#listOnce(path, labelSelector, signal, (item, listed) =>
+        read(storedObject(item, kind, listed)),
+      );
       if (list !== undefined) return list;
     }
     throw unusable(new Error(`the list ${path} changes faster than it can be read`));
   }
 
-  /** @returns undefined if there is none */
-  async get(path: string, signal: AbortSignal): Promise<JSONObject | undefined> {
+  async get(kind: ResourceKind, place: Place, name: string, signal: AbortSignal) {
+    const path = objectPath(kind, place, name);
     const response = await this.#ask('GET', path, signal);
     if (response.status === 404) return undefined;
     if (response.status !== 200) throw unexpected(response, `get ${path}`);
-    return objectIn(response);
+    return storedObject(objectIn(response), kind, undefined);
   }
 
-  /** @param path of the collection */
-  async create(path: string, object: object, signal: AbortSignal): Promise<'created' | 'exists'> {
+  async create(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
+    const path = collectionPath(kind, place);
     const response = await this.#ask('POST', path, signal, object);
     if (response.status === 201) return 'created';
     if (response.status === 409 && reasonOf(response) === 'AlreadyExists') return 'exists';
     throw unexpected(response, `create ${path}`);
   }
 
-  async update(path: string, object: object, signal: AbortSignal): Promise<'updated' | 'conflict' | 'gone'> {
-    const response = await this.#ask('PUT', path, signal, object);
-    if (response.status === 200) return 'updated';
-    if (response.status === 409) return 'conflict';
-    if (response.status === 404) return 'gone';
-    throw unexpected(response, `update ${path}`);
+  async update(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
+    const path = objectPath(kind, place, object.metadata.name);
+    return written(await this.#ask('PUT', path, signal, object), `update ${path}`);
   }
 
-  async delete(
-    path: string,
-    object: WithMeta,
-    signal: AbortSignal,
-  ): Promise<'deleted' | 'conflict' | 'gone'> {
+  async delete(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
+    const path = objectPath(kind, place, object.metadata.name);
     const response = await this.#ask('DELETE', path, signal, deleteOptions(object));
     if (response.status === 200 || response.status === 202) return 'deleted';
     if (response.status === 409) return 'conflict';
@@ -104,13 +86,26 @@ export class ObjectRequests {
     throw unexpected(response, `delete ${path}`);
   }
 
+  /** Arktos has no apply patch, so it is a merge patch (RFC 7396). */
+  async updateStatus(
+    kind: ResourceKind,
+    place: Place,
+    { metadata: { name, resourceVersion } }: WrittenObject,
+    status: object,
+    signal: AbortSignal,
+  ) {
+    const path = `${objectPath(kind, place, name)}/status`;
+    const patch = { metadata: { resourceVersion }, status };
+    return written(await this.#ask('PATCH', path, signal, patch), `update ${path}`);
+  }
+
   /** @returns undefined if the list must be read again from the start */
   async #listOnce<T>(
     path: string,
     selector: string,
     signal: AbortSignal,
-    read: (item: unknown, kind: unknown) => T,
-  ): Promise<ObjectList<T> | undefined> {
+    read: (item: unknown, kind: string | undefined) => T,
+  ): Promise<readonly T[] | undefined> {
     const found: T[] = [];
     let next = '';
     let limit = PAGE;
@@ -128,18 +123,20 @@ export class ObjectRequests {
       limit = Math.min(PAGE, limit * 2);
       if (response.status === 410) return undefined;
       if (response.status !== 200) throw unexpected(response, `list ${path}`);
-      const { items: listed, metadata, kind, apiVersion } = objectIn(response);
+      const { items: listed, metadata, kind } = objectIn(response);
       const items = goList(listed);
       if (items === undefined) throw unusable(new Error('the list has no items'));
-      for (const item of items) found.push(read(item, kind));
+      const [, itemKind] = /^(\w+)List$/.exec(String(kind)) ?? [];
+      for (const item of items) found.push(read(item, itemKind));
       next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
-      if (next === '') return { kind, apiVersion, items: found };
+      if (next === '') return found;
     }
     throw unusable(new Error('the list has no end'));
   }
 
   async #ask(method: string, target: string, signal: AbortSignal, body?: object): Promise<UpstreamResponse> {
     const accept: HeaderField = ['Accept', 'application/json'];
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const response = await this.#fetcher.fetch(
       {
         account: this.#account,
@@ -148,13 +145,20 @@ export class ObjectRequests {
         target,
         ...(body === undefined
           ? { headers: [accept] }
-          : { headers: [accept, ['Content-Type', 'application/json']], body: JSON.stringify(body) }),
+          : { headers: [accept, ['Content-Type', type]], body: JSON.stringify(body) }),
       },
       signal,
     );
     if (response.status === 403) throw forbidden(response, `${method} ${target}`);
     return response;
   }
+}
+
+function written(response: UpstreamResponse, what: string): 'updated' | 'conflict' | 'gone' {
+  if (response.status === 200) return 'updated';
+  if (response.status === 409) return 'conflict';
+  if (response.status === 404) return 'gone';
+  throw unexpected(response, what);
 }
 
 /** @returns undefined for a page that is too large, if it can be split */
@@ -170,7 +174,7 @@ async function unlessTooLarge(
   }
 }
 
-function deleteOptions({ metadata }: WithMeta): object {
+function deleteOptions({ metadata }: WrittenObject): object {
   const { uid, resourceVersion } = metadata;
   if (uid === undefined) throw new TypeError('only what was read can be deleted');
   return {
