@@ -126,7 +126,7 @@ export function createProjectSynchronizer({
     if (signal.aborted) return;
     for (const { change, reason } of failures)
       logger.warn(
-        { ...fields, namespace, binding: change.object.metadata.name, reason },
+        { ...fields, namespace, role: change.reason, reason },
         'webhook: a role could not be synchronised',
       );
     const count = done.length;
@@ -210,7 +210,7 @@ function memberBindings(
         kind,
         place,
         object,
-        reason: `role ${role}`,
+        reason: role,
         compare: (existing) => compareRBAC(object, existing, isOwned),
       };
     }),
@@ -220,7 +220,7 @@ function memberBindings(
       object,
       deletion:
         isOwned(object) && !roles.includes(object.roleRef.name)
-          ? { reason: 'the user has the role no more', isOwned }
+          ? { reason: object.roleRef.name, isOwned }
           : undefined,
     })),
     refused: roles.filter((role) => !usable.includes(role)),

@@ -49,12 +49,11 @@ async function remove(
   { kind, place, object, isOwned }: Deletion,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, uid } = object.metadata;
   let current = object;
   for (let count = 0; count < ATTEMPTS; count += 1) {
     if ((await objects.delete(kind, place, current, signal)) !== 'conflict') return;
-    const found = await objects.get(kind, place, name, signal);
-    if (found === undefined || found.metadata.uid !== uid) return;
+    const found = await objects.get(kind, place, object.metadata.name, signal);
+    if (found === undefined) return;
     if (!isOwned(found)) throw new Conflict('another client has taken it over meanwhile');
     current = found;
   }

@@ -1,9 +1,9 @@
 /** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
 import t from 'tap';
-import { createKubernetesLease } from '../../src/clients/kubernetes-lease.ts';
-import { LEASE_TTL } from '../../src/lib/lease.ts';
+import { createObjects } from '../../src/clients/objects.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createLease, LEASE_TTL } from '../../src/reconcile/lease.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { adminUpstream } from '../support/kubernetes/admin-upstream.ts';
 import { startKubernetes } from '../support/kubernetes/api-server.ts';
@@ -15,14 +15,13 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    const fetcher = adminUpstream(t, kubernetes);
+    const objects = createObjects(adminUpstream(t, kubernetes));
     const clock = createFakeClock();
     const replica = () =>
-      createKubernetesLease({
-        fetcher,
-        namespace: 'kube-system',
+      createLease({
+        objects,
+        place: { namespace: 'kube-system' },
         name: 'stonegate-policies',
-        ttl: LEASE_TTL,
         clock,
         random: systemRandom,
         logger: silentLogger,

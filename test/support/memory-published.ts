@@ -10,7 +10,9 @@ import {
   type PublishedKind,
   TENANT_KINDS,
 } from '../../src/api/published-objects.ts';
-import type { PublishingRules } from '../../src/publishing/plan.ts';
+import { type PublishingRules, planPublishing } from '../../src/publishing/plan.ts';
+import { readPublishing } from '../../src/publishing/read-state.ts';
+import { applyPlan } from '../../src/reconcile/apply.ts';
 import { KINDS, type Place, type StoredObject } from '../../src/reconcile/objects.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
@@ -23,6 +25,14 @@ export function kindOf(resource: string): PublishedKind {
 }
 
 export const { Tenant: TENANTS, Namespace: NAMESPACES } = KINDS;
+
+/** One run: its plan, and what became of it. */
+export async function publish(site: PublishingSite, withdraw = false) {
+  const { objects, rules } = site;
+  const { signal } = new AbortController();
+  const plan = await planPublishing(await readPublishing({ ...site, withdraw, signal }), rules);
+  return { plan, applied: await applyPlan(plan, { objects, signal }) };
+}
 
 export interface PublishingSite {
   readonly objects: MemoryObjects;

@@ -51,7 +51,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.webhookReview('TokenReview', 'authenticated');
   metrics.admissionReview('denied');
   const changes = { create: 1, update: 0, delete: 0 };
-  metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
+  metrics.reconciled('bindings', { result: 'ok', changes, refusals: 0, failures: 0, heldBack: 0 });
   metrics.streamEnded('watch', 'expired');
   metrics.accessVerified('agreed');
   metrics.indexListed('roles', 'start');
@@ -60,7 +60,6 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const held = { bytes: 500, tenantsOff: 1, tooLarge: 2 };
   metrics.indexInForce(() => ({ synced: true, ...held, revision: 7, resources }));
   metrics.policySourceFailed('tenants', 'unreachable');
-  metrics.policiesProvisioned({ result: 'ok', changes });
   const inForce = { abac: 1, tenant: 2, administration: 3 };
   metrics.policiesInForce(() => ({ inForce, notReady: 4, ageSeconds: 5 }));
   metrics.listening('api', () => 3);
@@ -112,7 +111,7 @@ t.test('a series whose labels have closed sets is there before its first event',
   for (const line of [
     'stonegate_refusals_total{code="InvariantBroken"} 0',
     'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
-    'stonegate_bindings_runs_total{trigger="periodic",result="error"} 0',
+    'stonegate_controller_runs_total{controller="bindings",result="error"} 0',
     'stonegate_access_verifications_total{result="differed"} 0',
     'stonegate_rbac_index_failures_total{resource="roles",failure="refused"} 0',
   ])

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { createKubernetesLease } from '../../../src/clients/kubernetes-lease.ts';
+import { createObjects } from '../../../src/clients/objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { LEASE_TTL } from '../../../src/lib/lease.ts';
 import type { LogFields } from '../../../src/lib/logger.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/ports.ts';
+import { createLease, LEASE_TTL } from '../../../src/reconcile/lease.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
@@ -55,12 +55,10 @@ function createSite() {
     },
   };
   const replica = (uuid: string) =>
-    createKubernetesLease({
-      fetcher,
-      tenant: 'system',
-      namespace: 'kube-system',
+    createLease({
+      objects: createObjects(fetcher),
+      place: { tenant: 'system', namespace: 'kube-system' },
       name: 'stonegate-policies',
-      ttl: LEASE_TTL,
       clock,
       random: { bytes: (size) => Buffer.alloc(size), uuid: () => uuid, fraction: () => 0 },
       logger: { debug() {}, info() {}, warn: (fields) => warnings.push(fields), error() {} },
