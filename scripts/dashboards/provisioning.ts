@@ -1,6 +1,9 @@
 /** The dashboard of provisioning. */
 import { type Dashboard, increase, series } from './dashboard.ts';
 
+const PERIODIC = 'controller="bindings"';
+const BINDINGS = 'controller=~"bindings.*"';
+
 export const PROVISIONING: Dashboard = {
   name: 'provisioning',
   title: 'Provisioning',
@@ -11,12 +14,12 @@ export const PROVISIONING: Dashboard = {
       panels: [
         {
           title: 'Runs',
-          description: 'By trigger and result; docs/reference/metrics.md explains each result.',
+          description: 'By controller and result; docs/reference/metrics.md explains each result.',
           unit: 'short',
           queries: [
             {
-              expr: increase('stonegate_bindings_runs_total', ['trigger', 'result']),
-              legend: '{{trigger}} {{result}}',
+              expr: increase('stonegate_controller_runs_total', ['controller', 'result'], BINDINGS),
+              legend: '{{controller}} {{result}}',
             },
           ],
         },
@@ -24,15 +27,20 @@ export const PROVISIONING: Dashboard = {
           title: 'Changed objects',
           description: 'Objects that were created, updated and deleted at the API server.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_bindings_changes_total', ['action']), legend: '{{action}}' }],
+          queries: [
+            {
+              expr: increase('stonegate_controller_changes_total', ['action'], BINDINGS),
+              legend: '{{action}}',
+            },
+          ],
         },
         {
           title: 'Since the last success',
-          description: 'Since a periodic run without failures and refusals.',
+          description: 'Since a periodic run without failures.',
           unit: 'dtdurations',
           queries: [
             {
-              expr: `time() - max(${series('stonegate_bindings_last_success_timestamp_seconds')} > 0)`,
+              expr: `time() - max(${series('stonegate_controller_last_success_timestamp_seconds', PERIODIC)})`,
               legend: 'last success',
             },
           ],
@@ -47,13 +55,15 @@ export const PROVISIONING: Dashboard = {
           title: 'Held back',
           description: 'Role bindings whose deletion requires stonegate sync --force.',
           unit: 'short',
-          queries: [{ expr: `max(${series('stonegate_bindings_held_back')})`, legend: 'held back' }],
+          queries: [
+            { expr: `max(${series('stonegate_controller_held_back', PERIODIC)})`, legend: 'held back' },
+          ],
         },
         {
           title: 'Not provisioned',
           description: 'Projects, domains and users of the last run; stonegate sync --dry-run says why.',
           unit: 'short',
-          queries: [{ expr: `max(${series('stonegate_bindings_refusals')})`, legend: 'refused' }],
+          queries: [{ expr: `max(${series('stonegate_controller_refusals', PERIODIC)})`, legend: 'refused' }],
         },
       ],
     },

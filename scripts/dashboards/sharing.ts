@@ -1,6 +1,9 @@
 /** The dashboard of cross-tenant policies and published objects. */
 import { type Dashboard, increase, series } from './dashboard.ts';
 
+const POLICIES = 'controller="policies"';
+const PUBLISHING = 'controller="publishing"';
+
 export const SHARING: Dashboard = {
   name: 'sharing',
   title: 'Policies and published objects',
@@ -41,13 +44,20 @@ export const SHARING: Dashboard = {
           title: 'Runs',
           description: 'Runs that make roles and bindings in tenants what policies say, by result.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_policies_runs_total', ['result']), legend: '{{result}}' }],
+          queries: [
+            { expr: increase('stonegate_controller_runs_total', ['result'], POLICIES), legend: '{{result}}' },
+          ],
         },
         {
           title: 'Changed roles and bindings',
           description: 'Created, updated and deleted in tenants.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_policies_changes_total', ['action']), legend: '{{action}}' }],
+          queries: [
+            {
+              expr: increase('stonegate_controller_changes_total', ['action'], POLICIES),
+              legend: '{{action}}',
+            },
+          ],
         },
         {
           title: 'Ended streams of guests',
@@ -69,14 +79,22 @@ export const SHARING: Dashboard = {
           title: 'Runs',
           description: 'By result; docs/reference/metrics.md explains each.',
           unit: 'short',
-          queries: [{ expr: increase('stonegate_publishing_runs_total', ['result']), legend: '{{result}}' }],
+          queries: [
+            {
+              expr: increase('stonegate_controller_runs_total', ['result'], PUBLISHING),
+              legend: '{{result}}',
+            },
+          ],
         },
         {
           title: 'Changed copies',
-          description: 'Created, updated, replaced and deleted in tenants and namespaces.',
+          description: 'Created, updated and deleted in tenants and namespaces.',
           unit: 'short',
           queries: [
-            { expr: increase('stonegate_publishing_changes_total', ['action']), legend: '{{action}}' },
+            {
+              expr: increase('stonegate_controller_changes_total', ['action'], PUBLISHING),
+              legend: '{{action}}',
+            },
           ],
         },
         {
@@ -85,7 +103,7 @@ export const SHARING: Dashboard = {
           unit: 'dtdurations',
           queries: [
             {
-              expr: `time() - max(${series('stonegate_publishing_last_success_timestamp_seconds')} > 0)`,
+              expr: `time() - max(${series('stonegate_controller_last_success_timestamp_seconds', PUBLISHING)})`,
               legend: 'last success',
             },
           ],
@@ -93,12 +111,11 @@ export const SHARING: Dashboard = {
         },
         {
           title: 'Not copied',
-          description: 'Of the last run; stonegate publish --dry-run lists conflicts and refusals.',
+          description: 'Of the last run; stonegate publish --dry-run lists what is refused.',
           unit: 'short',
           queries: [
-            { expr: `max(${series('stonegate_publishing_conflicts')})`, legend: 'conflicts' },
-            { expr: `max(${series('stonegate_publishing_refusals')})`, legend: 'refusals' },
-            { expr: `max(${series('stonegate_publishing_failures')})`, legend: 'failures' },
+            { expr: `max(${series('stonegate_controller_refusals', PUBLISHING)})`, legend: 'refusals' },
+            { expr: `max(${series('stonegate_controller_failures', PUBLISHING)})`, legend: 'failures' },
           ],
         },
       ],
