@@ -56,7 +56,7 @@ export function roleOf({ roleRef }: StoredObject): RoleRef | undefined {
 }
 
 /** Whether every tenant has the role without its being published. */
-export function isOwnRole({ kind, name }: RoleRef): boolean {
+function isOwnRole({ kind, name }: RoleRef): boolean {
   return kind === 'ClusterRole' && GIVEN_BY_MANAGE.includes(name);
 }
 

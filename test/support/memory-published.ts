@@ -24,7 +24,8 @@ export function kindOf(resource: string): PublishedKind {
   return kind;
 }
 
-export const { Tenant: TENANTS, Namespace: NAMESPACES } = KINDS;
+export const TENANTS = KINDS.Tenant;
+const NAMESPACES = KINDS.Namespace;
 
 /** One run: its plan, and what became of it. */
 export async function publish(site: PublishingSite, withdraw = false) {
