@@ -39,7 +39,7 @@ export interface Controller {
 }
 
 export function createController<P extends Plan>(options: ControllerOptions<P>): Controller {
-  const { name, reconciler, logger, clock, startDelay = 0, subscribe } = options;
+  const { name, reconciler, logger, telemetry, clock, startDelay = 0, subscribe } = options;
   const log = createRunLog(logger, { controller: name });
   let timer: Timer | undefined;
   let unsubscribe: (() => void | Promise<void>) | undefined;
@@ -48,6 +48,10 @@ export function createController<P extends Plan>(options: ControllerOptions<P>):
     run: async (signal) => {
       const result = await reconcile(reconciler, { ...options, log }, signal);
       return result === 'ok' || result === 'held-back';
+    },
+    onLeaseFailure(error) {
+      log.failed(error);
+      telemetry.reconciled(name, { result: 'error' });
     },
     onLeaseChange: (held) =>
       logger.info(

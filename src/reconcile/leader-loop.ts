@@ -27,6 +27,8 @@ export interface LeaderLoopOptions {
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
   readonly onLeaseChange: (held: boolean) => void;
+  /** The lease could not be held or released. */
+  readonly onLeaseFailure: (error: unknown) => void;
   /** Milliseconds after a failed run: doubled with each failure in a row. */
   readonly retry?: { readonly first: number; readonly longest: number };
   readonly clock: Clock;
@@ -70,7 +72,7 @@ export class LeaderLoop {
     this.#timer?.cancel();
     this.#running?.ending.abort(new Error('this process ends its work'));
     await Promise.all([this.#running?.ended, this.#beating]);
-    if (this.#held) await this.#options.lease.release();
+    if (this.#held) await this.#ask(() => this.#options.lease.release());
     this.#held = false;
   }
 
@@ -90,7 +92,7 @@ export class LeaderLoop {
 
   async #lookAtLease(): Promise<void> {
     const { lease, clock, onLeaseChange } = this.#options;
-    const held = await lease.hold();
+    const held = (await this.#ask(() => lease.hold())) ?? false;
     if (held !== this.#held) onLeaseChange(held);
     // What happened while another replica was in charge is not known to this one's last run.
     if (held && !this.#held) this.#dueAt = clock.now();
@@ -98,6 +100,15 @@ export class LeaderLoop {
     if (this.#isStopped) return;
     if (!held) this.#running?.ending.abort(new Error('another replica is in charge now'));
     else if (this.#running === undefined && clock.now() >= this.#dueAt) this.#begin();
+  }
+
+  async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#options.onLeaseFailure(error);
+      return undefined;
+    }
   }
 
   #wait(): void {

@@ -5,21 +5,20 @@
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 import type { ResourceKind } from '../api/kubernetes-object.ts';
-import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Objects, Place, StoredObject, WrittenObject } from './objects.ts';
 
 export interface Lease {
   /**
-   * Acquires or renews the lease: of several replicas, the holder works. Never rejects.
+   * Acquires or renews the lease: of several replicas, the holder works.
    *
-   * @returns false if another replica holds it, or if that cannot be found out; then no replica works
+   * @returns false if another replica holds it
+   * @throws StatusError, or an error after five seconds, if that cannot be found out; then no replica works
    */
   hold(): Promise<boolean>;
-  /** Releases the lease if this process holds it. Never rejects. */
+  /** Releases the lease if this process holds it. @throws as `hold` */
   release(): Promise<void>;
 }
 
@@ -37,7 +36,6 @@ export interface LeaseOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
 }
 
 export function createLease(options: LeaseOptions): Lease {
@@ -58,26 +56,24 @@ class KubernetesLease implements Lease {
   readonly #owner: string;
   /** The holder's last sign of life, and when it was first seen here. */
   #seen: { readonly sign: string; readonly at: number } | undefined;
-  #problem = '';
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#owner = options.random.uuid();
   }
 
-  async hold(): Promise<boolean> {
-    const isHeld = await this.#withTimeout(async (signal) => {
+  hold(): Promise<boolean> {
+    return this.#withTimeout(async (signal) => {
       const { objects, place, name } = this.#options;
       const lease = await objects.get(LEASES, place, name, signal);
       if (lease === undefined)
         return (await objects.create(LEASES, place, this.#leaseFor(this.#owner), signal)) === 'created';
       return this.#mayWrite(specOf(lease)) && (await this.#write(lease, this.#owner, signal));
     });
-    return isHeld ?? false;
   }
 
-  async release(): Promise<void> {
-    await this.#withTimeout(async (signal) => {
+  release(): Promise<void> {
+    return this.#withTimeout(async (signal) => {
       const { objects, place, name } = this.#options;
       const lease = await objects.get(LEASES, place, name, signal);
       if (lease !== undefined && specOf(lease).holderIdentity === this.#owner)
@@ -122,20 +118,13 @@ class KubernetesLease implements Lease {
     };
   }
 
-  /** @returns undefined if the API server did not respond as it should; that is logged once in a row */
-  async #withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
-    const { clock, logger, name } = this.#options;
+  async #withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ending = new AbortController();
-    const timer = clock.after(TIMEOUT, () => ending.abort(new Error('the API server is slow')));
+    const timer = this.#options.clock.after(TIMEOUT, () =>
+      ending.abort(new Error(`the API server is slow to answer for the Lease ${this.#options.name}`)),
+    );
     try {
-      const result = await work(ending.signal);
-      this.#problem = '';
-      return result;
-    } catch (error) {
-      const reason = error instanceof StatusError ? reasonOf(error) : String(error);
-      if (reason !== this.#problem) logger.warn({ reason, lease: name }, 'the Lease could not be held');
-      this.#problem = reason;
-      return undefined;
+      return await work(ending.signal);
     } finally {
       timer.cancel();
     }

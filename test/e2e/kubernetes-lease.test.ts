@@ -1,7 +1,6 @@
 /** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
 import t from 'tap';
 import { createObjects } from '../../src/clients/objects.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createLease, LEASE_TTL } from '../../src/reconcile/lease.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -24,7 +23,6 @@ t.test(
         name: 'stonegate-policies',
         clock,
         random: systemRandom,
-        logger: silentLogger,
       });
     const [one, other, third] = [replica(), replica(), replica()];
     t.same(await Promise.all([one.hold(), other.hold(), third.hold()]).then((held) => held.filter(Boolean)), [

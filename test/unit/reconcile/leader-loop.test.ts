@@ -16,10 +16,14 @@ function createLoop(t: Test, { isHeld = true } = {}) {
   const clock = createFakeClock(1_000_000);
   const runs: Run[] = [];
   const told: boolean[] = [];
-  const state = { isHeld, released: 0 };
+  const failures: unknown[] = [];
+  const state = { isHeld, isAway: false, released: 0 };
   const loop = new LeaderLoop({
     lease: {
-      hold: async () => state.isHeld,
+      async hold() {
+        if (state.isAway) throw new Error('away');
+        return state.isHeld;
+      },
       async release() {
         state.released += 1;
       },
@@ -35,6 +39,7 @@ function createLoop(t: Test, { isHeld = true } = {}) {
       }),
     interval: INTERVAL,
     onLeaseChange: (held) => told.push(held),
+    onLeaseFailure: (error) => failures.push(error),
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
   });
@@ -52,7 +57,7 @@ function createLoop(t: Test, { isHeld = true } = {}) {
     });
   loop.start();
   t.teardown(() => loop.stop());
-  return { clock, loop, runs, run, told, state, until };
+  return { clock, loop, runs, run, told, failures, state, until };
 }
 
 t.test('the holder of the lease runs at once, and again after the interval', async (t) => {
@@ -153,4 +158,16 @@ t.test('a replica that does not hold the lease does not release it', async (t) =
   await eventually(() => clock.pending === 1);
   await loop.stop();
   t.equal(state.released, 0);
+});
+
+t.test('while it is unknown who holds the lease no replica runs, and that is reported', async (t) => {
+  const { run, state, told, failures, until } = createLoop(t);
+  const first = await run(1);
+  state.isAway = true;
+  await until(() => first.signal.aborted);
+  t.match(failures[0], { message: 'away' });
+  state.isAway = false;
+  await until(() => told.length === 3);
+  await run(2);
+  t.same(told, [true, false, true]);
 });
