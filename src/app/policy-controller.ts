@@ -20,9 +20,6 @@ import { createServedProvisioningUpstream } from './provisioning.ts';
 /** Approximate milliseconds between two runs without a change. */
 const INTERVAL = 300_000;
 
-/** Milliseconds between two looks for objects of policies that the configuration does not have any more. */
-const REMOVAL_INTERVAL = 86_400_000;
-
 const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', {
   start: (controller) => controller.start(),
   stop: (controller) => controller.stop(),
@@ -75,8 +72,8 @@ export function createPolicyController(
         name: 'policies',
         reconciler,
         lease: createControllerLease(build, 'policies', objects),
-        interval: updates === undefined ? REMOVAL_INTERVAL : INTERVAL,
-        ...(updates && { subscribe: (wake) => updates.onChange(wake) }),
+        interval: INTERVAL,
+        ...(updates ? { subscribe: (wake) => updates.onChange(wake) } : { once: true }),
       });
     },
   });

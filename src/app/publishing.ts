@@ -39,8 +39,8 @@ const PUBLISHING = new ComponentType<Publishing>('publishing', {
  * that a former configuration has left.
  */
 const REMOVAL_DELAY = 30_000;
-/** Milliseconds between two looks for copies that nothing asks for, without the section. */
-const REMOVAL_INTERVAL = 86_400_000;
+/** Milliseconds; without the section only failed runs are repeated. */
+const INTERVAL = 300_000;
 
 /** @param keep whether copies stay if the configuration has no section `publishing` any more */
 export function createServedPublishing(build: Build, keep: boolean): void {
@@ -59,8 +59,8 @@ export function createServedPublishing(build: Build, keep: boolean): void {
         name: 'publishing',
         reconciler: createReconciler(options),
         lease: createControllerLease(build, 'publishing', options.objects),
-        interval: publishing?.interval ?? REMOVAL_INTERVAL,
-        startDelay: publishing === undefined && !wasPublishing ? REMOVAL_DELAY : 0,
+        interval: publishing?.interval ?? INTERVAL,
+        ...(publishing === undefined && { once: true, startDelay: wasPublishing ? 0 : REMOVAL_DELAY }),
         ...(publishing && {
           subscribe(wake) {
             const watched = watchedObjects(publishing, options.rules);
@@ -123,7 +123,7 @@ function publishingOptions(
 /** All built-in kinds may have copies. */
 function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   const clusterScoped = mode === 'arktos' ? TENANT_KINDS.map((kind) => ({ kind, names: '*' })) : [];
-  return { namespaces: [], clusterScoped, kinds: [], interval: REMOVAL_INTERVAL };
+  return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 
 function mayGrant(check: () => void): boolean {

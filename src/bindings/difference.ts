@@ -1,6 +1,6 @@
 /**
- * Plans what the cluster needs to match Keystone. Pure. Changed objects are restored and managed bindings that
- * are no longer desired are deleted. Namespaces, tenants and roles are never deleted, nor namespaces and
+ * Plans what the cluster needs to match Keystone. Pure. Changed objects are restored and managed bindings
+ * that are no longer desired are deleted. Namespaces, tenants and roles are never deleted, nor namespaces and
  * tenants changed; objects that Stonegate did not create stay as they are.
  */
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';

@@ -28,7 +28,10 @@ export const RUN_RESULTS = ['ok', 'incomplete', 'held-back', 'broken-off', 'erro
 
 /** A run of a controller; what follows the result is absent if there was no plan. */
 export interface ControllerRun {
-  /** `incomplete`: a change failed, or a source could not be read. `held-back`: deletions wait for an operator. */
+  /**
+   * `incomplete`: a change failed, or a source could not be read. `held-back`: deletions wait for an
+   * operator. `error`: no plan could be computed, or the lease could not be held.
+   */
   readonly result: (typeof RUN_RESULTS)[number];
   /** The changes that were made. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;

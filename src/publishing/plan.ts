@@ -1,6 +1,6 @@
 /**
- * Plans what publishing changes at the API server. Pure. What no source asks for any more is deleted, if it is
- * a copy; nothing is deleted whose sources could not be read.
+ * Plans what publishing changes at the API server. Pure. What no source asks for any more is deleted, if it
+ * is a copy; nothing is deleted whose sources could not be read.
  */
 import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
 import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../api/published-objects.ts';

@@ -24,6 +24,8 @@ export interface ControllerOptions<P extends Plan>
   readonly reconciler: Reconciler<P>;
   /** Milliseconds before the first run. */
   readonly startDelay?: number;
+  /** Whether it ends with the first run without failures, since nothing is desired any more. */
+  readonly once?: boolean;
   /** Calls `wake` after each change that matters. @returns ends the calls */
   readonly subscribe?: (wake: () => void) => () => void | Promise<void>;
   readonly clock: Clock;
@@ -39,7 +41,7 @@ export interface Controller {
 }
 
 export function createController<P extends Plan>(options: ControllerOptions<P>): Controller {
-  const { name, reconciler, logger, telemetry, clock, startDelay = 0, subscribe } = options;
+  const { name, reconciler, logger, telemetry, clock, startDelay = 0, once, subscribe } = options;
   const log = createRunLog(logger, { controller: name });
   let timer: Timer | undefined;
   let unsubscribe: (() => void | Promise<void>) | undefined;
@@ -47,6 +49,7 @@ export function createController<P extends Plan>(options: ControllerOptions<P>):
     ...options,
     run: async (signal) => {
       const result = await reconcile(reconciler, { ...options, log }, signal);
+      if (result === 'ok' && once) void loop.stop();
       return result === 'ok' || result === 'held-back';
     },
     onLeaseFailure(error) {

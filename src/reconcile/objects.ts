@@ -5,8 +5,8 @@
 import type { NamedObjectMeta, ObjectKind, ResourceKind } from '../api/kubernetes-object.ts';
 
 /**
- * Where an object is. In Arktos every object but a Tenant has a tenant (`all`, for lists, is every tenant); in
- * Kubernetes none has one.
+ * Where an object is. In Arktos every object but a Tenant has a tenant (`all`, for lists, is every tenant);
+ * in Kubernetes none has one.
  */
 export interface Place {
   readonly tenant?: string;

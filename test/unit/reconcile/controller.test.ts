@@ -52,6 +52,7 @@ interface Scripted {
   readonly clock?: FakeClock;
   readonly lease?: Lease;
   readonly startDelay?: number;
+  readonly once?: boolean;
   readonly subscribe?: (wake: () => void) => () => void;
 }
 
@@ -81,6 +82,7 @@ function setUp({ plans = [async () => NOTHING], result = DONE, ...given }: Scrip
     },
     lease: given.lease ?? sharedLease().leaseOf('only'),
     ...(given.startDelay !== undefined && { startDelay: given.startDelay }),
+    ...(given.once && { once: true }),
     ...(given.subscribe && { subscribe: given.subscribe }),
     interval: INTERVAL,
     clock,
@@ -243,6 +245,18 @@ t.test('a run is incomplete if a change failed or a source could not be read', a
   unread.controller.start();
   await resolveNamespaces();
   t.match(unread.runs, [{ result: 'incomplete', failures: 1 }]);
+});
+
+t.test('a controller that desires nothing any more ends with the first run that succeeds', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  const plans = [() => Promise.reject(new TypeError('no')), async () => NOTHING];
+  const { controller, clock, runs } = setUp({ plans, lease: leaseOf('one'), once: true });
+  controller.start();
+  await pass(clock, 2 * INTERVAL);
+  t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
+  t.equal(runs.length, 2);
+  t.equal(state.holder, '');
+  t.equal(clock.pending, 0);
 });
 
 t.test('what has changed is reconciled soon, and after a delay at the start', async (t) => {
