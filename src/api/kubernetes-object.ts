@@ -14,6 +14,17 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly generation?: number;
 }
 
+/** Objects of one kind, as the paths of the API name them. */
+export interface ResourceKind {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** In the plural. */
+  readonly resource: string;
+  /** In arktos mode, an object without a namespace belongs to a tenant. */
+  readonly namespaced: boolean;
+}
+
 /** Arktos: the label by which a definition of the system tenant is shared; its value counts in any case. */
 export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';
 

@@ -2,6 +2,7 @@
  * The names by which published objects and their copies are known, and which kinds can be published. The
  * publisher, the admission webhook and the configuration share them; docs/publishing.md explains them.
  */
+import type { ResourceKind } from './kubernetes-object.ts';
 
 /** Annotation of a source: which tenants get a copy. */
 export const PUBLISHED = 'multi-tenancy.k8s.io/published';
@@ -13,15 +14,8 @@ export const PUBLISHED_FROM = 'stonegate.dev/published-from';
 /** Annotation of a copy: the source, `customresourcedefinitions.apiextensions.k8s.io/NAME`. */
 export const PUBLISHED_SOURCE = 'stonegate.dev/published-source';
 
-export interface PublishedKind {
-  /** Empty for the core group. */
-  readonly group: string;
-  readonly version: string;
-  /** In the plural. */
-  readonly resource: string;
-  /** In arktos mode, what has no namespace belongs to a tenant. */
-  readonly namespaced: boolean;
-}
+/** A kind of which objects may be published. */
+export type PublishedKind = ResourceKind;
 
 const RBAC = 'rbac.authorization.k8s.io';
 

@@ -18,8 +18,6 @@ export interface Shared {
   readonly cache: SharedCache;
   /** What was dropped, for open streams. */
   readonly drops: Drops;
-  /** Undefined without Redis: then there is no other replica to agree with. */
-  readonly leases: LeaseStore | undefined;
 }
 
 const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) => cache.close() });
@@ -30,13 +28,11 @@ export function createShared({ generation, loaded, runtime }: Build): Shared {
   return generation.component(SHARED, {
     fingerprint: [connection, redis && sealingSecrets(loaded), longestLife(loaded)],
     create() {
-      if (redis === undefined || connection === undefined) {
-        const cache = createProcessCache({ ...runtime, longestLife: longestLife(loaded) });
-        return { cache, drops: createDrops(cache), leases: undefined };
-      }
-      const store = createRedisStore({ ...runtime, ...connection });
-      const cache = createRedisCache(loaded, redis, store, runtime);
-      return { cache, drops: createDrops(cache), leases: store };
+      const cache =
+        redis === undefined || connection === undefined
+          ? createProcessCache({ ...runtime, longestLife: longestLife(loaded) })
+          : createRedisCache(loaded, redis, createRedisStore({ ...runtime, ...connection }), runtime);
+      return { cache, drops: createDrops(cache) };
     },
   });
 }

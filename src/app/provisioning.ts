@@ -6,39 +6,33 @@
 import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
 import type { TenancyFacts } from '../bindings/desired-state.ts';
 import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
-import { createPeriodicProvisioning, type PeriodicProvisioning } from '../bindings/periodic.ts';
-import type { Plan } from '../bindings/plan.ts';
 import type { KeystoneDirectory } from '../bindings/ports.ts';
-import type { Provisioning } from '../bindings/run.ts';
-import { createRedisLease } from '../cache/shared-store.ts';
-import { createClusterObjects } from '../clients/cluster-objects.ts';
+import { createObjects } from '../clients/objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { LEASE_TTL, type Lease } from '../lib/lease.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
+import { applyPlan } from '../reconcile/apply.ts';
+import { type Controller, createController, type Reconciler } from '../reconcile/controller.ts';
+import type { Objects } from '../reconcile/objects.ts';
+import type { Plan } from '../reconcile/plan.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
-import { createShared } from './cache.ts';
 import { ComponentType } from './component.ts';
+import { createControllerLease } from './controller-lease.ts';
 import { createKeystone } from './keystone.ts';
 import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { provisioningUpstreamOptions } from './upstream.ts';
 
-/** A given `maxDeletedShare` replaces the configured one. */
-type ProvisioningApplyOptions = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
-  Partial<Pick<ApplyOptions, 'maxDeletedShare'>>;
-
 /** Of the whole cluster. */
-export interface ClusterProvisioning extends Provisioning {
+export interface ClusterProvisioning extends Reconciler {
   /** For one project or domain alone. */
-  planFor(claim: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
-  apply(plan: Plan, options: ProvisioningApplyOptions): Promise<ApplyResult>;
+  planFor(scope: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
+  readonly objects: Objects;
 }
 
 export interface ProvisioningOptions {
@@ -55,14 +49,14 @@ export function createProvisioning(
   { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy } = configuration;
-  const objects = createClusterObjects(fetcher, account);
+  const objects = createObjects(fetcher, account);
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
   return {
     plan: (signal) => makePlan({ directory, objects, rules, facts, systemTenant, signal }),
-    planFor: (claim, signal) => makeProjectPlan(claim, { directory, objects, rules, facts, signal }),
-    apply: (plan, options) =>
-      applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, ...options }),
+    planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
+    apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
+    objects,
   };
 }
 
@@ -74,17 +68,18 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
  * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
  * once.
  */
-const PERIODIC = new ComponentType<PeriodicProvisioning>('periodic provisioning', {
-  start: (periodic) => periodic.start(),
-  stop: (periodic) => periodic.stop(),
+const PERIODIC = new ComponentType<Controller>('periodic provisioning', {
+  start: (controller) => controller.start(),
+  stop: (controller) => controller.stop(),
 });
 
 const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
   dispose: (provisioning) => provisioning.close(),
 });
 
-/** Without Redis there is no other replica to agree with. */
-const SINGLE_REPLICA: Lease = { hold: async () => true, release: async () => {} };
+/** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
+const FIRST_RETRY = 10_000;
+const LONGEST_RETRY = 60_000;
 
 /**
  * The bindings of one user are a large share of the few bindings of one project, so the configured share
@@ -113,13 +108,12 @@ function createOnRequest(build: Build): RequestProvisioning {
     create: () =>
       createRequestProvisioning({
         ...runtime,
-        provisioningFor(claim) {
-          const account = accountOf(mode, claim.domain);
-          const provisioning = createProvisioning(loaded, { directory, fetcher, mode, account });
+        reconcilerFor(scope) {
+          const account = accountOf(mode, scope.domain);
+          const { planFor, objects } = createProvisioning(loaded, { directory, fetcher, mode, account });
           return {
-            plan: (signal) => provisioning.planFor(claim, signal),
-            apply: (plan, options) =>
-              provisioning.apply(plan, { ...options, maxDeletedShare: WHOLE_PROJECT }),
+            plan: (signal) => planFor(scope, signal),
+            apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: WHOLE_PROJECT, signal }),
           };
         },
         subjects: bindings.subjects,
@@ -130,23 +124,23 @@ function createOnRequest(build: Build): RequestProvisioning {
 
 function createPeriodic(build: Build): void {
   const { loaded, generation, runtime } = build;
-  const { authentication, bindings, cache, tenancy } = loaded.configuration;
+  const { authentication, bindings, tenancy } = loaded.configuration;
+  const { interval } = bindings;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
-  const shared = createShared(build);
-  const { leases } = shared;
-  const name = `${cache.redis?.keyPrefix ?? ''}lease:provisioning`;
   generation.component(PERIODIC, {
     fingerprint: [bindings, tenancy, authentication],
-    uses: [keystone, fetcher, ...(leases ? [shared] : [])],
-    create: () =>
-      createPeriodicProvisioning({
+    uses: [keystone, fetcher],
+    create() {
+      const reconciler = createProvisioning(loaded, { directory, fetcher, mode });
+      return createController({
         ...runtime,
-        provisioning: createProvisioning(loaded, { directory, fetcher, mode }),
-        lease: leases
-          ? createRedisLease({ ...runtime, store: leases, name, ttl: LEASE_TTL })
-          : SINGLE_REPLICA,
-        interval: bindings.interval,
-      }),
+        name: 'bindings',
+        reconciler,
+        lease: createControllerLease(build, 'bindings', reconciler.objects),
+        interval,
+        retry: { first: Math.min(interval, FIRST_RETRY), longest: Math.max(interval, LONGEST_RETRY) },
+      });
+    },
   });
 }
 

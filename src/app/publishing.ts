@@ -4,35 +4,34 @@
  */
 import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
 import { TENANT_KINDS } from '../api/published-objects.ts';
-import { createPublishedChanges, type PublishedChanges } from '../clients/published-changes.ts';
-import { createPublishedObjects } from '../clients/published-objects.ts';
+import type { CommandReconciler } from '../cli/reconcile.ts';
+import { createObjects } from '../clients/objects.ts';
+import { createPublishedChanges } from '../clients/published-changes.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import { createRulesCheck } from '../policy/granted-rules.ts';
 import { InvalidPolicy } from '../policy/invalid-policy.ts';
-import { applyPublishing } from '../publishing/apply.ts';
-import { createPublishingController, type PublishingController } from '../publishing/controller.ts';
 import { matchesPattern } from '../publishing/name-pattern.ts';
-import type { PublishingRules } from '../publishing/plan.ts';
-import type { ReadOptions } from '../publishing/read-state.ts';
-import { makePublishingPlan, runPublishing } from '../publishing/run.ts';
+import { type PublishingRules, planPublishing } from '../publishing/plan.ts';
+import { type ReadOptions, readPublishing } from '../publishing/read-state.ts';
 import { watchedObjects } from '../publishing/watched.ts';
+import { applyPlan } from '../reconcile/apply.ts';
+import { type Controller, createController, type Reconciler } from '../reconcile/controller.ts';
+import type { Plan } from '../reconcile/plan.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { createControllerLease } from './controller-lease.ts';
 import { createServedProvisioningUpstream } from './provisioning.ts';
 
 interface Publishing {
-  start(): void;
-  stop(): Promise<void>;
-  /** Undefined if copies are only deleted. */
-  readonly changes: PublishedChanges | undefined;
+  readonly controller: Controller;
+  /** Whether copies are made, or only deleted. */
+  readonly publishes: boolean;
 }
 
 const PUBLISHING = new ComponentType<Publishing>('publishing', {
-  start: (publishing) => publishing.start(),
-  stop: (publishing) => publishing.stop(),
+  start: ({ controller }) => controller.start(),
+  stop: ({ controller }) => controller.stop(),
 });
 
 /**
@@ -40,8 +39,8 @@ const PUBLISHING = new ComponentType<Publishing>('publishing', {
  * that a former configuration has left.
  */
 const REMOVAL_DELAY = 30_000;
-/** Milliseconds between two looks for copies that nothing asks for, without the section. */
-const REMOVAL_INTERVAL = 86_400_000;
+/** Milliseconds; without the section only failed runs are repeated. */
+const INTERVAL = 300_000;
 
 /** @param keep whether copies stay if the configuration has no section `publishing` any more */
 export function createServedPublishing(build: Build, keep: boolean): void {
@@ -49,57 +48,48 @@ export function createServedPublishing(build: Build, keep: boolean): void {
   const { publishing, access, tenancy } = loaded.configuration;
   const upstream = createServedProvisioningUpstream(build);
   if (upstream === undefined || (publishing === undefined && keep)) return;
-  const { lease, uses } = createControllerLease(build, 'publishing', upstream);
   generation.component(PUBLISHING, {
     fingerprint: [publishing ?? 'none', access.grantable, tenancy],
-    uses: [upstream, ...uses.filter((used) => used !== upstream)],
+    uses: [upstream],
     create(previous) {
       const options = publishingOptions(loaded, upstream, publishing === undefined);
-      const controller = createPublishingController({
+      const wasPublishing = previous.some((one) => one.publishes);
+      const controller = createController({
         ...runtime,
-        withdraws: publishing === undefined,
-        lease,
-        interval: publishing?.interval ?? REMOVAL_INTERVAL,
-        async publish(signal) {
-          const outcome = await runPublishing({ ...options, signal });
-          // There may be no rights to kinds that are not published.
-          return publishing === undefined ? { ...outcome, unread: [] } : outcome;
-        },
+        name: 'publishing',
+        reconciler: createReconciler(options),
+        lease: createControllerLease(build, 'publishing', options.objects),
+        interval: publishing?.interval ?? INTERVAL,
+        ...(publishing === undefined && { once: true, startDelay: wasPublishing ? 0 : REMOVAL_DELAY }),
+        ...(publishing && {
+          subscribe(wake) {
+            const watched = watchedObjects(publishing, options.rules);
+            const changes = createPublishedChanges({ ...runtime, upstream, watched, onChange: wake });
+            changes.start();
+            return () => changes.stop();
+          },
+        }),
       });
-      const changes =
-        publishing &&
-        createPublishedChanges({
-          ...runtime,
-          upstream,
-          watched: watchedObjects(publishing, options.rules),
-          onChange: () => controller.wake(),
-        });
-      const wasPublishing = previous.some((one) => one.changes !== undefined);
-      const delay = publishing === undefined && !wasPublishing ? REMOVAL_DELAY : 0;
-      return createPublishing(controller, changes, delay, runtime.clock);
+      return { controller, publishes: publishing !== undefined };
     },
   });
 }
 
-function createPublishing(
-  controller: PublishingController,
-  changes: PublishedChanges | undefined,
-  delay: number,
-  clock: Clock,
-): Publishing {
-  let timer: Timer | undefined;
+type PublishingOptions = Omit<ReadOptions, 'signal'>;
+
+function createReconciler(options: PublishingOptions): Reconciler {
   return {
-    changes,
-    start() {
-      changes?.start();
-      if (delay > 0) timer = clock.after(delay, () => controller.start());
-      else controller.start();
+    async plan(signal) {
+      const plan = await planOf(options, signal);
+      // There may be no rights to kinds that are not published.
+      return options.withdraw === true ? { ...plan, unread: [] } : plan;
     },
-    async stop() {
-      timer?.cancel();
-      await Promise.all([controller.stop(), changes?.stop()]);
-    },
+    apply: (plan, signal) => applyPlan(plan, { objects: options.objects, signal }),
   };
+}
+
+async function planOf(options: PublishingOptions, signal: AbortSignal): Promise<Plan> {
+  return planPublishing(await readPublishing({ ...options, signal }), options.rules);
 }
 
 /**
@@ -110,7 +100,7 @@ function publishingOptions(
   { configuration }: LoadedConfiguration,
   fetcher: UpstreamFetcher,
   withdraw: boolean,
-): Omit<ReadOptions, 'signal'> {
+): PublishingOptions {
   const { publishing, tenancy, access } = configuration;
   const section = publishing ?? withoutSection(tenancy.mode);
   const check = createRulesCheck(access.grantable);
@@ -127,13 +117,13 @@ function publishingOptions(
           matchesPattern(one.names, name),
       ),
   };
-  return { objects: createPublishedObjects(fetcher), rules, configuration: section, withdraw };
+  return { objects: createObjects(fetcher), rules, configuration: section, withdraw };
 }
 
 /** All built-in kinds may have copies. */
 function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   const clusterScoped = mode === 'arktos' ? TENANT_KINDS.map((kind) => ({ kind, names: '*' })) : [];
-  return { namespaces: [], clusterScoped, kinds: [], interval: REMOVAL_INTERVAL };
+  return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 
 function mayGrant(check: () => void): boolean {
@@ -151,13 +141,10 @@ export function createCommandPublishing(
   loaded: LoadedConfiguration,
   fetcher: UpstreamFetcher,
   remove: boolean,
-) {
+): CommandReconciler {
   const options = publishingOptions(loaded, fetcher, remove);
   return {
-    plan: (signal: AbortSignal) => makePublishingPlan({ ...options, signal }),
-    apply: (
-      plan: Parameters<typeof applyPublishing>[0],
-      applyOptions: Omit<Parameters<typeof applyPublishing>[1], 'objects'>,
-    ) => applyPublishing(plan, { ...applyOptions, objects: options.objects }),
+    plan: (signal) => planOf(options, signal),
+    apply: (plan, applyOptions) => applyPlan(plan, { ...applyOptions, objects: options.objects }),
   };
 }

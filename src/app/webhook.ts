@@ -8,9 +8,9 @@ import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
-import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
+import { createObjects } from '../clients/objects.ts';
 import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
@@ -203,7 +203,7 @@ function createSync(
       const upstream = createUpstream({ ...runtime, ...options, reviewedWrites });
       const projectSync = createProjectSynchronizer({
         ...runtime,
-        objects: createClusterObjects(upstream),
+        objects: createObjects(upstream),
         rules: () => inForce().syncRules?.current,
         placeOf({ tenant }) {
           const named = tenant && mode.reviewTenant(tenant);

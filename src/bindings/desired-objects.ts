@@ -5,12 +5,14 @@
  */
 
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
-import type { ClusterRole, KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
+import type { ClusterRole, KubernetesObject } from '../api/kubernetes-object.ts';
+import { KINDS, type Place, type StoredObject } from '../reconcile/objects.ts';
+import type { Comparison, Desired, Refusal } from '../reconcile/plan.ts';
+import { compareRBAC } from '../reconcile/rbac-drift.ts';
+import { targetOf } from './binding-target.ts';
 import type { DesiredProject, DesiredState, DesiredTenant } from './desired-state.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
-import { isManaged, isManagedFor, managedLabels } from './managed-object.ts';
-import type { ProvisioningRefusal } from './plan.ts';
-import type { Place } from './ports.ts';
+import { isManaged, isManagedFor, managedLabels, ownerLabels } from './managed-object.ts';
 import type { ClusterState } from './read-state.ts';
 
 export interface ResolvedProject {
@@ -30,13 +32,13 @@ export interface ResolvedTenant {
 export interface ResolvedState {
   readonly tenants: readonly ResolvedTenant[];
   readonly projects: readonly ResolvedProject[];
-  readonly refusals: readonly ProvisioningRefusal[];
+  readonly refusals: readonly Refusal[];
 }
 
 type Refused = { readonly refused: string };
 
 export function resolveNamespaces(state: DesiredState, cluster: ClusterState): ResolvedState {
-  const refusals: ProvisioningRefusal[] = [];
+  const refusals: Refusal[] = [];
   const tenants = resolveTenants(state.tenants, cluster.tenants, refusals);
   const usable = new Set(tenants.map(({ desired }) => desired.tenant));
   const namespaces = new Map(cluster.places.map(({ tenant, namespaces }) => [tenant, namespaces]));
@@ -52,8 +54,8 @@ export function resolveNamespaces(state: DesiredState, cluster: ClusterState): R
 
 function resolveTenants(
   desiredTenants: readonly DesiredTenant[],
-  existing: readonly Tenant[],
-  refusals: ProvisioningRefusal[],
+  existing: readonly StoredObject[],
+  refusals: Refusal[],
 ): ResolvedTenant[] {
   const byName = new Map(existing.map((tenant) => [tenant.metadata.name, tenant]));
   const claims = Map.groupBy(desiredTenants, ({ tenant }) => tenant);
@@ -76,7 +78,7 @@ function resolveTenants(
   });
 }
 
-function tenantProblem(tenant: Tenant | undefined, owned: boolean, claims: number): string | undefined {
+function tenantProblem(tenant: StoredObject | undefined, owned: boolean, claims: number): string | undefined {
   if (claims > 1) return 'is wanted by another domain too';
   if (tenant === undefined) return undefined;
   if (tenant.metadata.deletionTimestamp !== undefined) return 'is being deleted';
@@ -85,7 +87,7 @@ function tenantProblem(tenant: Tenant | undefined, owned: boolean, claims: numbe
 
 function resolveNamespace(
   { project, wanted }: DesiredProject,
-  namespaces: readonly Namespace[],
+  namespaces: readonly StoredObject[],
 ): { namespace: string } | Refused {
   const own = namespaces.filter((namespace) => isManagedFor(namespace, { projectID: project.id }));
   const current = 'namespace' in wanted && wanted.configured ? undefined : currentNamespace(own, wanted);
@@ -101,7 +103,7 @@ function resolveNamespace(
 
 /** The namespace that the project already has, unless the operator has configured one. */
 function currentNamespace(
-  own: readonly Namespace[],
+  own: readonly StoredObject[],
   wanted: DesiredProject['wanted'],
 ): { namespace: string } | Refused | undefined {
   const [first, ...others] = own;
@@ -112,16 +114,13 @@ function currentNamespace(
   return usableNamespace(first);
 }
 
-function usableNamespace({ metadata }: Namespace): { namespace: string } | Refused {
+function usableNamespace({ metadata }: StoredObject): { namespace: string } | Refused {
   return metadata.deletionTimestamp === undefined
     ? { namespace: metadata.name }
     : { refused: `its namespace ${metadata.name} is being deleted` };
 }
 
-function withoutCollisions(
-  found: readonly ResolvedProject[],
-  refusals: ProvisioningRefusal[],
-): ResolvedProject[] {
+function withoutCollisions(found: readonly ResolvedProject[], refusals: Refusal[]): ResolvedProject[] {
   const keyOf = ({ desired, namespace }: ResolvedProject) => `${desired.tenant ?? ''}/${namespace}`;
   const claims = Map.groupBy(found, keyOf);
   return found.filter((resolved) => {
@@ -134,12 +133,6 @@ function withoutCollisions(
   });
 }
 
-export interface DesiredObject {
-  readonly object: KubernetesObject;
-  readonly place: Place;
-  readonly reason: string;
-}
-
 export interface DesiredObjectRules {
   readonly createRoles: boolean;
   readonly storageClusterID: string;
@@ -147,10 +140,7 @@ export interface DesiredObjectRules {
   readonly tenants: boolean;
 }
 
-export function desiredObjects(
-  { tenants, projects }: ResolvedState,
-  rules: DesiredObjectRules,
-): DesiredObject[] {
+export function desiredObjects({ tenants, projects }: ResolvedState, rules: DesiredObjectRules): Desired[] {
   const places: Place[] = rules.tenants ? tenants.map(({ desired }) => ({ tenant: desired.tenant })) : [{}];
   return [
     ...tenants.filter(({ owned }) => owned).map((tenant) => tenantObject(tenant, rules)),
@@ -164,32 +154,32 @@ export function desiredObjects(
 function tenantObject(
   { desired: { tenant, domain } }: ResolvedTenant,
   { storageClusterID }: DesiredObjectRules,
-): DesiredObject {
+): Desired {
   const labels = managedLabels({ domainID: domain.id }, { 'domain-name': domain.name });
-  return {
-    object: {
+  return desiredObject(
+    {
       apiVersion: 'v1',
       kind: 'Tenant',
       metadata: { name: tenant, ...labels },
       spec: { storageClusterId: storageClusterID },
     },
-    place: {},
-    reason: titleOf('domain', domain),
-  };
+    {},
+    titleOf('domain', domain),
+  );
 }
 
-function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedProject): DesiredObject {
+function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedProject): Desired {
   const owner = { projectID: project.id, domainID: project.domainID };
   const labels = managedLabels(owner, { 'project-name': project.name });
-  return {
-    object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...labels } },
-    place: placeOf(tenant),
-    reason: titleOf('project', project),
-  };
+  return desiredObject(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...labels } },
+    placeOf(tenant),
+    titleOf('project', project),
+  );
 }
 
 /** Without tenants, the cluster's own `system:basic-user` already allows self access reviews. */
-function clusterRoles(place: Place, { tenants }: DesiredObjectRules): DesiredObject[] {
+function clusterRoles(place: Place, { tenants }: DesiredObjectRules): Desired[] {
   return [...(tenants ? TENANT_CLUSTER_ROLES : CLUSTER_ROLES)]
     .filter(([name]) => tenants || name !== BASIC_USER_ROLE)
     .map(([name, rules]) => {
@@ -199,27 +189,60 @@ function clusterRoles(place: Place, { tenants }: DesiredObjectRules): DesiredObj
         metadata: { name, ...managedLabels({}) },
         rules,
       };
-      return { object, place, reason: "one of Stonegate's roles" };
+      return desiredObject(object, place, "one of Stonegate's roles");
     });
 }
 
 function tenantBindings(
   { desired: { tenant, domain, bindings }, owned }: ResolvedTenant,
   rules: DesiredObjectRules,
-): DesiredObject[] {
+): Desired[] {
   const place = { tenant };
-  return [
-    ...(rules.createRoles ? [{ ...basicUserBinding(domain.id), place }] : []),
-    ...(owned ? bindings.map((binding) => ({ ...binding, place })) : []),
-  ];
+  return [...(rules.createRoles ? [basicUserBinding(domain.id)] : []), ...(owned ? bindings : [])].map(
+    ({ object, reason }) => desiredObject(object, place, reason),
+  );
 }
 
-function projectBindings({ desired: { tenant, bindings }, namespace }: ResolvedProject): DesiredObject[] {
-  return bindings.map(({ object, reason }) => ({
-    object: { ...object, metadata: { ...object.metadata, namespace } },
-    place: { ...placeOf(tenant), namespace },
-    reason,
-  }));
+function projectBindings({ desired: { tenant, bindings }, namespace }: ResolvedProject): Desired[] {
+  return bindings.map(({ object, reason }) =>
+    desiredObject(
+      { ...object, metadata: { ...object.metadata, namespace } },
+      { ...placeOf(tenant), namespace },
+      reason,
+    ),
+  );
+}
+
+function desiredObject(object: KubernetesObject, place: Place, reason: string): Desired {
+  const fields = { kind: KINDS[object.kind], place, object, reason };
+  switch (object.kind) {
+    case 'Tenant':
+    case 'Namespace':
+      return { ...fields, compare: (existing) => compareContainer(object, existing) };
+    case 'ClusterRole':
+      return { ...fields, compare: (existing) => compareRBAC(object, existing, isManaged) };
+    case 'RoleBinding':
+    case 'ClusterRoleBinding': {
+      const target = targetOf(object, place);
+      return {
+        ...fields,
+        compare: (existing) => compareRBAC(object, existing, isManaged),
+        ...(target && { target }),
+      };
+    }
+  }
+}
+
+/** Namespaces and tenants are not changed. */
+function compareContainer(
+  object: Extract<KubernetesObject, { kind: 'Tenant' | 'Namespace' }>,
+  existing: StoredObject | undefined,
+): Comparison {
+  if (existing === undefined) return { action: 'create', object };
+  const owner = object.kind === 'Namespace' ? 'projectID' : 'domainID';
+  const isOwn =
+    isManaged(existing) && ownerLabels(existing.metadata)[owner] === ownerLabels(object.metadata)[owner];
+  return isOwn ? { action: 'none' } : { refused: 'it is there, but Stonegate did not make it for this' };
 }
 
 function placeOf(tenant: string | undefined): Place {

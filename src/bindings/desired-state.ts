@@ -7,6 +7,7 @@ import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { isSafeID } from '../api/keystone-groups.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { ownValue } from '../lib/json-object.ts';
+import type { Refusal } from '../reconcile/plan.ts';
 import {
   bindingOf,
   createGrants,
@@ -18,7 +19,6 @@ import {
   type UserNaming,
 } from './grants.ts';
 import { type NamespaceName, namespaceOf } from './namespace-name.ts';
-import type { ProvisioningRefusal } from './plan.ts';
 import type { KeystoneDomain, KeystoneProject } from './ports.ts';
 
 export interface KeystoneState {
@@ -54,7 +54,7 @@ export interface DesiredProject {
 export interface DesiredState {
   readonly tenants: readonly DesiredTenant[];
   readonly projects: readonly DesiredProject[];
-  readonly refusals: readonly ProvisioningRefusal[];
+  readonly refusals: readonly Refusal[];
   /** Ignored projects and domains: nothing is created and nothing is removed for them. */
   readonly untouched: { readonly projectIDs: ReadonlySet<string>; readonly domainIDs: ReadonlySet<string> };
 }
@@ -73,7 +73,7 @@ export function computeDesiredState(
   facts: TenancyFacts,
 ): DesiredState {
   const grantsIn = createGrants(state.holders, rules, facts.userNameOf);
-  const refusals: ProvisioningRefusal[] = [];
+  const refusals: Refusal[] = [];
   const untouched = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
   const homes = new Map<string, Home>();
   const projects: DesiredProject[] = [];

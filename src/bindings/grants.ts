@@ -10,8 +10,8 @@ import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
 import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
 import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
 import { ownValue } from '../lib/json-object.ts';
+import type { Refusal } from '../reconcile/plan.ts';
 import { bindingMeta } from './managed-object.ts';
-import type { ProvisioningRefusal } from './plan.ts';
 import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
 
 /** Keystone's facts about the holders of roles, by the kind of subject. */
@@ -46,7 +46,7 @@ export type GrantPlace =
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  readonly refusals: readonly ProvisioningRefusal[];
+  readonly refusals: readonly Refusal[];
 }
 
 /** The user's name in the cluster, or the reason why there is none. */
@@ -86,7 +86,7 @@ export function createGrants(
   const byPlace = Map.groupBy(holders.assignments, ({ scope }) => keyOf(scope));
   return (place) => {
     const grants = new Map<string, Grant>();
-    const refusals = new Map<string, ProvisioningRefusal>();
+    const refusals = new Map<string, Refusal>();
     for (const { user, role } of byPlace.get(keyOfPlace(place)) ?? []) {
       if (disabledUserIDs.has(user.id) || rules.ignore.users.includes(user.id)) continue;
       const target = ruleFor(role.name, place);

@@ -5,16 +5,17 @@
  */
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
+import type { Objects } from '../reconcile/objects.ts';
+import type { Plan } from '../reconcile/plan.ts';
 import { computeDesiredState, type TenancyFacts } from './desired-state.ts';
 import { computePlan } from './difference.ts';
 import type { Holders } from './grants.ts';
-import type { Plan } from './plan.ts';
-import type { ClusterObjects, KeystoneDirectory } from './ports.ts';
+import type { KeystoneDirectory } from './ports.ts';
 import { readCluster, readGroups, readKeystone, readPart } from './read-state.ts';
 
 export interface PlanSources {
   readonly directory: KeystoneDirectory;
-  readonly objects: ClusterObjects;
+  readonly objects: Objects;
   readonly rules: BindingsConfiguration;
   readonly facts: TenancyFacts;
   /** The tenant in which nothing is ever created. */
@@ -40,7 +41,7 @@ export interface ProvisioningScope {
 
 export interface ProjectPlanSources {
   readonly directory: KeystoneDirectory;
-  readonly objects: ClusterObjects;
+  readonly objects: Objects;
   readonly rules: BindingsConfiguration;
   readonly facts: TenancyFacts;
   readonly signal: AbortSignal;

@@ -5,8 +5,9 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { KubernetesObject, NamedObjectMeta } from '../api/kubernetes-object.ts';
+import type { NamedObjectMeta } from '../api/kubernetes-object.ts';
 import { DOMAIN_ID, hasManagedLabel, MANAGED_BY, PROJECT_ID, STONEGATE } from '../api/managed-labels.ts';
+import type { WrittenObject } from '../reconcile/objects.ts';
 
 const PURPOSE = 'stonegate.dev/purpose';
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
@@ -48,7 +49,7 @@ export function bindingMeta(
 }
 
 /** Whether Stonegate created it. A copy of a binding under another name is not managed. */
-export function isManaged({ kind, metadata }: KubernetesObject): boolean {
+export function isManaged({ kind, metadata }: WrittenObject): boolean {
   const labelled = hasManagedLabel(metadata);
   if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
   const purpose = metadata.annotations?.[PURPOSE];
@@ -57,7 +58,7 @@ export function isManaged({ kind, metadata }: KubernetesObject): boolean {
 }
 
 /** Whether Stonegate created it for this project or domain. */
-export function isManagedFor(object: KubernetesObject, owner: Ownership): boolean {
+export function isManagedFor(object: WrittenObject, owner: Ownership): boolean {
   return isManaged(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
 }
 

@@ -6,19 +6,14 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Identity } from '../api/identity.ts';
+import { createChangedStates } from '../lib/changed-states.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { type Reconciler, reconcile } from '../reconcile/controller.ts';
+import { createRunLog, type RunLog } from '../reconcile/run-log.ts';
 import type { ProvisioningScope } from './make-plan.ts';
-import {
-  createRunLog,
-  numbersOf,
-  type Provisioning,
-  type RunLog,
-  type RunOutcome,
-  runProvisioning,
-} from './run.ts';
 
 /** Milliseconds that requests wait, from the start of the run. */
 const WAIT_TIMEOUT = 3_000;
@@ -31,7 +26,7 @@ const MAX_WAITING = 1_000;
 const MAX_KNOWN = 10_000;
 
 export interface RequestProvisioningOptions {
-  readonly provisioningFor: (scope: ProvisioningScope) => Provisioning;
+  readonly reconcilerFor: (scope: ProvisioningScope) => Reconciler;
   /** The subjects of bindings: with `users`, each user of a project is provisioned separately. */
   readonly subjects: 'groups' | 'users';
   /** Milliseconds until a project is checked again. */
@@ -66,8 +61,9 @@ interface KnownProject {
 }
 
 export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
-  const { provisioningFor, subjects, interval, clock, logger, telemetry } = options;
-  const log = createRunLog(logger);
+  const { reconcilerFor, subjects, interval, clock, logger, telemetry } = options;
+  /** Runs fail for the same reason: Keystone or the API server does not respond. */
+  const isNewError = createChangedStates();
   const known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
   const underWay = new Set<Promise<void>>();
   const ending = new AbortController();
@@ -104,20 +100,9 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
 
   async function run(one: KnownProject): Promise<void> {
     if (ending.signal.aborted) return;
-    let outcome: RunOutcome | undefined;
-    let failure: unknown;
-    try {
-      outcome = await runProvisioning(provisioningFor(one.scope), ending.signal);
-    } catch (error) {
-      failure = error;
-    }
-    const result = ending.signal.aborted ? 'broken-off' : (outcome?.result ?? 'error');
-    if (outcome !== undefined) {
-      log.planned();
-      one.log.ended(outcome, fieldsOf(one.scope));
-    } else if (!ending.signal.aborted) log.failed(failure);
-    telemetry.provisioned({ trigger: 'request', result, ...(outcome && numbersOf(outcome)) });
-    const failed = outcome === undefined || result === 'incomplete';
+    const options = { name: 'bindings-on-request', telemetry, log: one.log } as const;
+    const result = await reconcile(reconcilerFor(one.scope), options, ending.signal);
+    const failed = result === 'error' || result === 'incomplete';
     one.provisioned ||= !failed;
     one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
   }
@@ -129,7 +114,9 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
   }
 
   function unknown(scope: ProvisioningScope): KnownProject {
-    return { scope, until: 0, provisioned: false, work: undefined, begunAt: 0, log: createRunLog(logger) };
+    const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
+    const log = createRunLog(logger, about, isNewError);
+    return { scope, until: 0, provisioned: false, work: undefined, begunAt: 0, log };
   }
 
   function untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {

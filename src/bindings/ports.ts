@@ -5,7 +5,6 @@
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, Scope, UserReference } from '../api/keystone-v3.ts';
-import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 
 export interface KeystoneDomain {
   readonly id: string;
@@ -68,48 +67,4 @@ export interface AssignmentSource {
    * @throws StatusError KeystoneUnavailable
    */
   roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
-}
-
-/** The place of an object. In Arktos every object but a Tenant has a tenant; in Kubernetes none has. */
-export interface Place {
-  readonly tenant?: string;
-  readonly namespace?: string;
-}
-
-export interface KubernetesObjectReference extends Place {
-  readonly kind: ObjectKind;
-  readonly name: string;
-}
-
-export interface ClusterObjects {
-  /**
-   * All objects of a kind, page by page; bindings of all namespaces if `place` has no namespace. A refusal
-   * or an incomplete response is thrown, so that it never looks like an empty cluster.
-   *
-   * @param labelSelector as in the API, `stonegate.dev/managed-by=stonegate`; empty for all
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
-   *   ProvisioningForbidden
-   */
-  list<K extends ObjectKind>(
-    kind: K,
-    place: Place,
-    labelSelector: string,
-    signal: AbortSignal,
-  ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]>;
-  /** @returns undefined if there is none */
-  get(reference: KubernetesObjectReference, signal: AbortSignal): Promise<KubernetesObject | undefined>;
-  /** @returns `exists` if the name is taken */
-  create(object: KubernetesObject, place: Place, signal: AbortSignal): Promise<'created' | 'exists'>;
-  /** @param object with the `resourceVersion` it was read with, so that a concurrent change wins */
-  update(
-    object: KubernetesObject,
-    place: Place,
-    signal: AbortSignal,
-  ): Promise<'updated' | 'conflict' | 'gone'>;
-  /** @param object as it was read; preconditions (uid, resourceVersion) delete exactly that object */
-  delete(
-    object: KubernetesObject,
-    place: Place,
-    signal: AbortSignal,
-  ): Promise<'deleted' | 'conflict' | 'gone'>;
 }

@@ -5,19 +5,23 @@
  * project's name alone could otherwise reach any namespace.
  */
 import type { KeystoneSync, ProjectMember } from '../api/keystone-auth.ts';
-import type { Binding, Namespace, RBACSubject } from '../api/kubernetes-object.ts';
+import type { Binding } from '../api/kubernetes-object.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/reserved-names.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
+import { applyPlan } from '../reconcile/apply.ts';
+import { KINDS, type Objects, type Place, type StoredObject } from '../reconcile/objects.ts';
+import { type Desired, type Existing, makePlan } from '../reconcile/plan.ts';
+import { compareRBAC } from '../reconcile/rbac-drift.ts';
 import { isManagedFor, managedLabels } from './managed-object.ts';
 import { formatNamespace } from './namespace-name.ts';
-import type { ClusterObjects, Place } from './ports.ts';
+import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 const CONCURRENT = 4;
 const MAX_WAITING = 1_000;
 
 export interface ProjectSynchronizerOptions {
-  readonly objects: ClusterObjects;
+  readonly objects: Objects;
   readonly rules: () => KeystoneSync | undefined;
   /** The place of a member's objects; with a tenant if the API server has tenants. */
   readonly placeOf: (member: ProjectMember) => Place;
@@ -94,16 +98,13 @@ export function createProjectSynchronizer({
     { project }: ProjectMember,
     { projects }: KeystoneSync,
     place: Place,
-  ): Promise<Namespace | undefined> {
-    const look = async () => {
-      const object = await objects.get({ ...place, kind: 'Namespace', name }, signal);
-      return object?.kind === 'Namespace' ? object : undefined;
-    };
+  ): Promise<StoredObject | undefined> {
+    const look = () => objects.get(KINDS.Namespace, place, name, signal);
     let found = await look();
     if (found === undefined && projects) {
       const labels = managedLabels({ projectID: project.id }, { 'project-name': project.name });
-      const metadata = { name, ...labels };
-      await objects.create({ apiVersion: 'v1', kind: 'Namespace', metadata }, place, signal);
+      const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...labels } };
+      await objects.create(KINDS.Namespace, place, object, signal);
       found = await look();
     }
     const usable =
@@ -115,30 +116,20 @@ export function createProjectSynchronizer({
 
   async function bind(member: ProjectMember, namespace: string, place: Place, fields: object): Promise<void> {
     const within = { ...place, namespace };
-    const existing = await objects.list('RoleBinding', within, '', signal);
-    const { missing, changed, obsolete, refused } = memberBindings(member, namespace, existing);
+    const all = await objects.list(KINDS.RoleBinding, within, '', signal, storedBinding);
+    const { desired, existing, refused } = memberBindings(member, within, all);
     if (refused.length > 0) {
       logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
     }
-    // Deletions first.
-    const writes = [
-      ...obsolete.map((binding) => ({ binding, write: () => objects.delete(binding, within, signal) })),
-      ...changed.map((binding) => ({ binding, write: () => objects.update(binding, within, signal) })),
-      ...missing.map((binding) => ({ binding, write: () => objects.create(binding, within, signal) })),
-    ];
-    let count = 0;
-    for (const { binding, write } of writes) {
-      const failure = await failureReason(write);
-      if (signal.aborted) return;
-      if (failure === undefined) count += 1;
-      else {
-        const role = binding.roleRef.name;
-        logger.warn(
-          { ...fields, namespace, role, reason: failure },
-          'webhook: a role could not be synchronised',
-        );
-      }
-    }
+    const plan = await makePlan({ desired, existing });
+    const { done, failures } = await applyPlan(plan, { objects, signal });
+    if (signal.aborted) return;
+    for (const { change, reason } of failures)
+      logger.warn(
+        { ...fields, namespace, role: change.reason, reason },
+        'webhook: a role could not be synchronised',
+      );
+    const count = done.length;
     if (count > 0) logger.info({ ...fields, namespace, bindings: count }, 'webhook: synchronised a project');
   }
 
@@ -166,17 +157,6 @@ export function createProjectSynchronizer({
   };
 }
 
-/** A refusal of one role does not stop the others: the provisioner may hold the rights of the next. */
-async function failureReason(write: () => Promise<unknown>): Promise<string | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (error) {
-    if (error instanceof StatusError) return reasonOf(error);
-    throw error;
-  }
-}
-
 function isIgnored({ project }: ProjectMember, sync: KeystoneSync): boolean {
   if (!sync.projects && !sync.roleAssignments) return true;
   return sync.ignoredProjects.has(project.id) || sync.ignoredProjectNames.has(project.name);
@@ -188,12 +168,9 @@ const USER_ID = /^[A-Za-z0-9.-]+$/;
 /** Valid as an object's name, and not one of the cluster's own roles. */
 const ROLE = /^(?!system:|\.{1,2}$)[^/%\p{Cc}]+$/u;
 
-export interface MemberBindings {
-  readonly missing: readonly Binding[];
-  /** Desired form of bindings whose subject was changed. */
-  readonly changed: readonly Binding[];
-  /** As they exist. */
-  readonly obsolete: readonly Binding[];
+interface MemberBindings {
+  readonly desired: readonly Desired[];
+  readonly existing: readonly Existing[];
   /** Roles whose names cannot be used. */
   readonly refused: readonly string[];
 }
@@ -209,35 +186,43 @@ function memberNamespace(
   return problem === undefined ? { namespace } : { refused: `${JSON.stringify(namespace)} ${problem}` };
 }
 
-/** @param existing every RoleBinding of the namespace */
+/** @param all every RoleBinding of the namespace */
 function memberBindings(
   { userID, username, roles }: ProjectMember,
-  namespace: string,
-  existing: readonly Binding[],
+  place: Place,
+  all: readonly StoredBinding[],
 ): MemberBindings {
-  if (!USER_ID.test(userID)) return { missing: [], changed: [], obsolete: [], refused: roles };
+  if (!USER_ID.test(userID)) return { desired: [], existing: [], refused: roles };
+  const kind = KINDS.RoleBinding;
+  const { namespace = '' } = place;
+  const isOwned = (object: StoredObject) => isOf(userID, storedBinding(object));
   const usable = roles.filter((role) => ROLE.test(role));
-  const subjects: RBACSubject[] = [{ apiGroup: GROUP, kind: 'User', name: username }];
-  const desired = usable.map(
-    (role): Binding => ({
-      apiVersion: `${GROUP}/v1`,
-      kind: 'RoleBinding',
-      metadata: { name: `${userID}_${role}`, namespace },
-      roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: role },
-      subjects,
-    }),
-  );
-  const own = existing.filter((binding) => isOf(userID, binding));
-  const found = new Map(own.map((binding) => [binding.metadata.name, binding]));
   return {
-    missing: desired.filter(
-      ({ metadata }) => !existing.some((other) => other.metadata.name === metadata.name),
-    ),
-    changed: desired.flatMap(({ metadata }) => {
-      const present = found.get(metadata.name);
-      return present && present.subjects[0]?.name !== username ? [{ ...present, subjects }] : [];
+    desired: usable.map((role) => {
+      const object: Binding = {
+        apiVersion: `${GROUP}/v1`,
+        kind: 'RoleBinding',
+        metadata: { name: `${userID}_${role}`, namespace },
+        roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: role },
+        subjects: [{ apiGroup: GROUP, kind: 'User', name: username }],
+      };
+      return {
+        kind,
+        place,
+        object,
+        reason: role,
+        compare: (existing) => compareRBAC(object, existing, isOwned),
+      };
     }),
-    obsolete: own.filter(({ roleRef }) => !roles.includes(roleRef.name)),
+    existing: all.map((object) => ({
+      kind,
+      place,
+      object,
+      deletion:
+        isOwned(object) && !roles.includes(object.roleRef.name)
+          ? { reason: object.roleRef.name, isOwned }
+          : undefined,
+    })),
     refused: roles.filter((role) => !usable.includes(role)),
   };
 }
@@ -246,7 +231,7 @@ function memberBindings(
  * Whether a synchronization created it for this user: `<user id>_<role>`, bound to the ClusterRole of that
  * name. All parts must match; other bindings are left as they are.
  */
-function isOf(userID: string, { metadata, roleRef, subjects }: Binding): boolean {
+function isOf(userID: string, { metadata, roleRef, subjects }: StoredBinding): boolean {
   const [subject, ...others] = subjects;
   return (
     metadata.name === `${userID}_${roleRef.name}` &&

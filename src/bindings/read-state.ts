@@ -6,13 +6,14 @@
 
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
-import type { Binding, ClusterRole, Namespace, Tenant } from '../api/kubernetes-object.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
+import { KINDS, type Objects, type Place, type StoredObject } from '../reconcile/objects.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector } from './managed-object.ts';
-import type { ClusterObjects, KeystoneDirectory, Place } from './ports.ts';
+import type { KeystoneDirectory } from './ports.ts';
+import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 /** @throws StatusError KeystoneUnavailable */
 export async function readKeystone(
@@ -50,9 +51,10 @@ function implausible(what: string): StatusError {
 
 const CONCURRENCY = 4;
 const ALL = '';
+const asRead = (object: StoredObject) => object;
 
 export interface ReadClusterOptions {
-  readonly objects: ClusterObjects;
+  readonly objects: Objects;
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
   /** Left out: bindings in the system tenant are effective in every tenant. */
@@ -62,11 +64,11 @@ export interface ReadClusterOptions {
   readonly signal: AbortSignal;
 }
 
-/** @throws StatusError as `ClusterObjects.list` does */
+/** @throws StatusError as `Objects.list` does */
 export async function readCluster(options: ReadClusterOptions): Promise<ClusterState> {
   const { objects, systemTenant, signal } = options;
   if (!options.tenants) return { tenants: [], places: [await readTenant(objects, {}, signal)] };
-  const listed = await objects.list('Tenant', {}, ALL, signal);
+  const listed = await objects.list(KINDS.Tenant, {}, ALL, signal, asRead);
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
   const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
   const places = await mapWithConcurrency([...names], CONCURRENCY, (tenant) =>
@@ -76,16 +78,18 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
 }
 
 async function readTenant(
-  objects: ClusterObjects,
+  objects: Objects,
   place: Pick<Place, 'tenant'>,
   signal: AbortSignal,
 ): Promise<PlaceState> {
   const [namespaces, clusterRoles, roleBindings, clusterRoleBindings] = await Promise.all([
-    objects.list('Namespace', place, ALL, signal),
-    objects.list('ClusterRole', place, ALL, signal),
-    objects.list('RoleBinding', place, ALL, signal),
+    objects.list(KINDS.Namespace, place, ALL, signal, asRead),
+    objects.list(KINDS.ClusterRole, place, ALL, signal, asRead),
+    objects.list(KINDS.RoleBinding, place, ALL, signal, storedBinding),
     // Without tenants no ClusterRoleBinding is ever provisioned.
-    place.tenant === undefined ? [] : objects.list('ClusterRoleBinding', place, ALL, signal),
+    place.tenant === undefined
+      ? []
+      : objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding),
   ]);
   return { ...place, namespaces, clusterRoles, bindings: [...roleBindings, ...clusterRoleBindings] };
 }
@@ -97,11 +101,11 @@ export interface PartOptions {
   readonly tenants: boolean;
   /** Whether ClusterRoles are provisioned too. */
   readonly createRoles: boolean;
-  readonly objects: ClusterObjects;
+  readonly objects: Objects;
   readonly signal: AbortSignal;
 }
 
-/** @throws StatusError as `ClusterObjects.list` does */
+/** @throws StatusError as `Objects.list` does */
 export async function readPart(desired: DesiredState, options: PartOptions): Promise<ClusterState> {
   if (!options.tenants) return { tenants: [], places: [await readPartOfTenant(desired, {}, options)] };
   const [desiredTenant] = desired.tenants;
@@ -109,10 +113,10 @@ export async function readPart(desired: DesiredState, options: PartOptions): Pro
   if (desiredTenant === undefined) return { tenants: [], places: [] };
   const { tenant } = desiredTenant;
   const [found, place] = await Promise.all([
-    options.objects.get({ kind: 'Tenant', name: tenant }, options.signal),
+    options.objects.get(KINDS.Tenant, {}, tenant, options.signal),
     readPartOfTenant(desired, { tenant }, options),
   ]);
-  return { tenants: found?.kind === 'Tenant' ? [found] : [], places: [place] };
+  return { tenants: found === undefined ? [] : [found], places: [place] };
 }
 
 async function readPartOfTenant(
@@ -133,38 +137,43 @@ async function readNamespaces(
   { projects: [desiredProject] }: DesiredState,
   place: Pick<Place, 'tenant'>,
   { project, objects, signal }: PartOptions,
-): Promise<{ readonly namespaces: readonly Namespace[]; readonly bindings: readonly Binding[] }> {
+): Promise<{ readonly namespaces: readonly StoredObject[]; readonly bindings: readonly StoredBinding[] }> {
   if (project === undefined || desiredProject === undefined) return { namespaces: [], bindings: [] };
   const selector = ownerSelector({ projectID: project.id });
-  const own = await objects.list('Namespace', place, selector, signal);
+  const own = await objects.list(KINDS.Namespace, place, selector, signal, asRead);
   const bindings = await Promise.all(
     own.map(({ metadata }) =>
-      objects.list('RoleBinding', { ...place, namespace: metadata.name }, selector, signal),
+      objects.list(
+        KINDS.RoleBinding,
+        { ...place, namespace: metadata.name },
+        selector,
+        signal,
+        storedBinding,
+      ),
     ),
   );
   const name = 'namespace' in desiredProject.wanted ? desiredProject.wanted.namespace : undefined;
   const isKnown = name === undefined || own.some(({ metadata }) => metadata.name === name);
-  const other = isKnown ? undefined : await objects.get({ kind: 'Namespace', ...place, name }, signal);
+  const other = isKnown ? undefined : await objects.get(KINDS.Namespace, place, name, signal);
   return {
-    namespaces: other?.kind === 'Namespace' ? [...own, other] : own,
+    namespaces: other === undefined ? own : [...own, other],
     bindings: bindings.flat(),
   };
 }
 
 async function readRoles(place: Pick<Place, 'tenant'>, { createRoles, objects, signal }: PartOptions) {
   const names = createRoles ? [...CLUSTER_ROLES.keys()] : [];
-  const found = await Promise.all(
-    names.map((name) => objects.get({ kind: 'ClusterRole', ...place, name }, signal)),
-  );
-  return found.flatMap((object) => (object?.kind === 'ClusterRole' ? [object] : []));
+  const found = await Promise.all(names.map((name) => objects.get(KINDS.ClusterRole, place, name, signal)));
+  return found.filter((object) => object !== undefined);
 }
 
 async function readDomainBindings(
   place: Pick<Place, 'tenant'>,
   { domain, objects, signal }: PartOptions,
-): Promise<readonly Binding[]> {
+): Promise<readonly StoredBinding[]> {
   if (place.tenant === undefined) return [];
-  return objects.list('ClusterRoleBinding', place, ownerSelector({ domainID: domain.id }), signal);
+  const selector = ownerSelector({ domainID: domain.id });
+  return objects.list(KINDS.ClusterRoleBinding, place, selector, signal, storedBinding);
 }
 
 /**
@@ -174,13 +183,13 @@ async function readDomainBindings(
 export interface PlaceState {
   /** Absent if the API server has no tenants. */
   readonly tenant?: string;
-  readonly namespaces: readonly Namespace[];
-  readonly clusterRoles: readonly ClusterRole[];
-  readonly bindings: readonly Binding[];
+  readonly namespaces: readonly StoredObject[];
+  readonly clusterRoles: readonly StoredObject[];
+  readonly bindings: readonly StoredBinding[];
 }
 
 export interface ClusterState {
   /** Without the system tenant; empty if the API server has no tenants. */
-  readonly tenants: readonly Tenant[];
+  readonly tenants: readonly StoredObject[];
   readonly places: readonly PlaceState[];
 }

@@ -3,9 +3,9 @@
  * the system tenant in the namespace of the same name of every tenant. In shared mode the admission webhook
  * judges nothing in some namespaces of the cluster, so no tenant should have rights there.
  */
-import type { Binding } from '../api/kubernetes-object.ts';
 import { TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
-import type { ClusterObjects } from './ports.ts';
+import { KINDS, type Objects } from '../reconcile/objects.ts';
+import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 /** Prefix of the user names that Stonegate sends for users of the system tenant. */
 const STONEGATE_USER = /^[^:]+:stonegate:/;
@@ -13,14 +13,14 @@ const ALL_USERS: ReadonlySet<string> = new Set(['system:authenticated', 'system:
 
 /**
  * @returns one line for each binding that counts in every tenant
- * @throws StatusError as `ClusterObjects.list` does
+ * @throws StatusError as `Objects.list` does
  */
 export async function systemBindingWarnings(
-  objects: Pick<ClusterObjects, 'list'>,
+  objects: Pick<Objects, 'list'>,
   systemTenant: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const bindings = await objects.list('RoleBinding', { tenant: systemTenant }, '', signal);
+  const bindings = await objects.list(KINDS.RoleBinding, { tenant: systemTenant }, '', signal, storedBinding);
   return bindings.filter(hasUserSubjects).map(({ metadata: { name, namespace = '' } }) => {
     return `the RoleBinding ${namespace}/${name} of the tenant ${systemTenant} counts in the namespace ${namespace} of every tenant`;
   });
@@ -31,15 +31,21 @@ export const UNJUDGED_NAMESPACES: readonly string[] = ['kube-system', 'stonegate
 
 /**
  * @returns one line for each binding of a tenant's group where the admission webhook judges nothing
- * @throws StatusError as `ClusterObjects.list` does
+ * @throws StatusError as `Objects.list` does
  */
 export async function unjudgedTenantWarnings(
-  objects: Pick<ClusterObjects, 'list'>,
+  objects: Pick<Objects, 'list'>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const namespace of UNJUDGED_NAMESPACES)
-    for (const { metadata, subjects } of await objects.list('RoleBinding', { namespace }, '', signal)) {
+    for (const { metadata, subjects } of await objects.list(
+      KINDS.RoleBinding,
+      { namespace },
+      '',
+      signal,
+      storedBinding,
+    )) {
       const group = subjects.find(
         ({ kind, name }) => kind === 'Group' && name.startsWith(TENANT_GROUP_PREFIX),
       );
@@ -52,7 +58,7 @@ export async function unjudgedTenantWarnings(
 }
 
 /** Subjects of the API server's own components are left out: every cluster has such bindings. */
-function hasUserSubjects({ subjects }: Pick<Binding, 'subjects'>): boolean {
+function hasUserSubjects({ subjects }: Pick<StoredBinding, 'subjects'>): boolean {
   return subjects.some(
     ({ kind, name }) =>
       (kind === 'User' || kind === 'Group') &&

@@ -1,12 +1,8 @@
 /**
- * The port to a store that replicas share: bytes under names, messages, and leases; and the lease that
- * periodic provisioning needs. The store never throws: if it is down, slow or full, it returns `undefined` or
- * `false` within its timeout, so that no request fails or waits because of it. Its values are not trusted
- * until they are opened. Implemented in `redis.ts`.
+ * The port to a store that replicas share: bytes under names, messages, and leases. The store never throws:
+ * if it is down, slow or full, it returns `undefined` or `false` within its timeout, so that no request fails
+ * or waits because of it. Its values are not trusted until they are opened. Implemented in `redis.ts`.
  */
-import type { Lease } from '../lib/lease.ts';
-import type { Random } from '../lib/random.ts';
-
 export interface SharedStore {
   /**
    * @param maxBytes longer values are truncated
@@ -45,22 +41,4 @@ export interface LeaseStore {
   acquireLease(name: string, owner: string, ttl: number): Promise<boolean>;
   /** Has an effect for the owner alone. If the store does not respond, the lease expires. */
   releaseLease(name: string, owner: string): Promise<void>;
-}
-
-export interface RedisLeaseOptions {
-  readonly store: LeaseStore;
-  /** The full name in Redis. */
-  readonly name: string;
-  /** Milliseconds until the lease of a holder that does not renew it expires. */
-  readonly ttl: number;
-  readonly random: Random;
-}
-
-/** https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/ */
-export function createRedisLease({ store, name, ttl, random }: RedisLeaseOptions): Lease {
-  const owner = random.uuid();
-  return {
-    hold: () => store.acquireLease(name, owner, ttl),
-    release: () => store.releaseLease(name, owner),
-  };
 }

@@ -66,17 +66,18 @@ export function provisionerRules({
     ),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
+    // By which replicas agree on the one that provisions.
+    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
     ...[...own.values()].flat(),
     ...(hasPolicies ? policyRules(grantable) : []),
     ...(publishing ? publishingRules(mode, publishing) : []),
   ]);
 }
 
-/** What policies may grant, their conditions, and the Lease by which replicas agree on one of them. */
+/** What policies may grant, and their conditions. */
 function policyRules(grantable: readonly PolicyRule[]): PolicyRule[] {
   return [
     rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
-    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
     ...grantableRules(grantable),
   ];
 }

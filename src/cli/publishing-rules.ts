@@ -35,7 +35,6 @@ export function publishingRules(
       verbs: PUBLISHED_VERBS,
     })),
     // By which replicas agree on one of them.
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
     ...grantableRules(grantable),
   ];
 }

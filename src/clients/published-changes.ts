@@ -7,7 +7,7 @@ import type { Timer } from '../lib/clock.ts';
 import type { WatchedObjects } from '../publishing/watched.ts';
 import { ObjectStore, storableObjects } from './informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from './informers.ts';
-import { publishedPath } from './published-objects.ts';
+import { collectionPath } from './object-format.ts';
 
 export interface PublishedChangesOptions extends InformerRuntime {
   readonly watched: readonly WatchedObjects[];
@@ -33,7 +33,7 @@ export function createPublishedChanges(options: PublishedChangesOptions): Publis
   const informers = new Informers({ ...options, name: 'publishing' });
   const timers = new Map<string, Timer>();
   for (const { kind, place, fingerprint } of watched) {
-    const path = publishedPath(kind, place);
+    const path = collectionPath(kind, place);
     const store = new ObjectStore<number>({
       bounds: BOUNDS,
       onLeftOut: (tenant) =>

@@ -14,7 +14,7 @@ import {
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import type { TenantFacts, WebhookRegistration } from '../policy/ports.ts';
-import { isMeta, readObject } from './cluster-object-format.ts';
+import { clusterRoleIn, isMeta } from './object-format.ts';
 
 const OWN_ROLES = 'stonegate:';
 
@@ -32,14 +32,8 @@ export function readTenantAdministration(value: unknown): TenantAdministration |
  * names of their policies, and so would take the room of the operator's.
  */
 export function readClusterRole(value: unknown): readonly [string, readonly PolicyRule[]] | undefined {
-  try {
-    const role = readObject(value, 'ClusterRole');
-    return role.kind === 'ClusterRole' && !role.metadata.name.startsWith(OWN_ROLES)
-      ? [role.metadata.name, role.rules]
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const role = clusterRoleIn(value);
+  return role === undefined || role.name.startsWith(OWN_ROLES) ? undefined : [role.name, role.rules];
 }
 
 /** A tenant that is being deleted is none: nothing can be written there. */

@@ -24,7 +24,7 @@ export function validateBindings(configuration: StonegateConfiguration): Finding
 }
 
 function validateProvisioning(configuration: StonegateConfiguration): Finding[] {
-  const { bindings, upstream, authentication, server, cache } = configuration;
+  const { bindings, upstream, authentication } = configuration;
   const findings: Finding[] = [];
   const { credential, provision } = bindings;
   if (provision !== 'none' && authentication.keystone?.serviceCredential === undefined) {
@@ -37,13 +37,6 @@ function validateProvisioning(configuration: StonegateConfiguration): Finding[] 
     findings.push({
       path: ['bindings', 'credential'],
       message: `is required with bindings.provision: ${provision}: what impersonates must not also give rights`,
-    });
-  }
-  if (provision === 'periodic' && server.workers !== 1 && cache.redis === undefined) {
-    findings.push({
-      path: ['cache', 'redis'],
-      message:
-        'is required with bindings.provision: periodic where server.workers is not 1: the workers could not agree on who provisions',
     });
   }
   if (credential !== undefined && sharesFile(credential, upstream.credential)) {

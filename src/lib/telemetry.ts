@@ -21,30 +21,24 @@ export const STREAM_END_REASONS = [
 ] as const;
 export type StreamEndReason = (typeof STREAM_END_REASONS)[number];
 
-export const PROVISIONING_TRIGGERS = ['periodic', 'request'] as const;
-export const PROVISIONING_RESULTS = ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] as const;
-export type ProvisioningResult = (typeof PROVISIONING_RESULTS)[number];
+/** `bindings-on-request`: those of one project, on the request of one of its users. */
+export const CONTROLLERS = ['bindings', 'bindings-on-request', 'policies', 'publishing'] as const;
+export type ControllerName = (typeof CONTROLLERS)[number];
+export const RUN_RESULTS = ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] as const;
 
-export interface ProvisioningRun {
-  readonly trigger: (typeof PROVISIONING_TRIGGERS)[number];
-  readonly result: ProvisioningResult;
-  /** The changes that were made; absent if there was no plan. */
+/** A run of a controller; what follows the result is absent if there was no plan. */
+export interface ControllerRun {
+  /**
+   * `incomplete`: a change failed, or a source could not be read. `held-back`: deletions wait for an
+   * operator. `error`: no plan could be computed, or the lease could not be held.
+   */
+  readonly result: (typeof RUN_RESULTS)[number];
+  /** The changes that were made. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
-  /** What Keystone has and the cluster cannot. */
-  readonly refusals?: number;
-  /** Deletions that wait for an operator. */
-  readonly heldBack?: number;
-}
-
-export const PUBLISHING_RESULTS = ['ok', 'incomplete', 'broken-off', 'error'] as const;
-
-export interface PublishingRun {
-  readonly result: (typeof PUBLISHING_RESULTS)[number];
-  /** The changes that were made; this and what follows is absent if there was no plan. */
-  readonly changes?: Readonly<Record<'create' | 'update' | 'replace' | 'delete', number>>;
-  readonly conflicts?: number;
+  /** What cannot be as desired. */
   readonly refusals?: number;
   readonly failures?: number;
+  readonly heldBack?: number;
 }
 
 /** Result of comparing the RBAC index with the API server; `docs/reference/metrics.md` explains each. */
@@ -80,15 +74,6 @@ export interface InformerMeasures {
   readonly resource: string;
   /** Since the store was last known to be complete; before that, since the start. */
   readonly ageSeconds: number;
-}
-
-/** `incomplete`: a change failed. */
-export const POLICY_RUN_RESULTS = ['ok', 'incomplete', 'broken-off', 'error'] as const;
-
-/** A run that makes roles and bindings what the policies say. */
-export interface PolicyRunMeasures {
-  readonly result: (typeof POLICY_RUN_RESULTS)[number];
-  readonly changes: Readonly<Record<'create' | 'update' | 'delete', number>>;
 }
 
 /** The policies at one moment. */
@@ -129,9 +114,8 @@ export interface Telemetry {
   webhookReview(kind: (typeof REVIEW_KINDS)[number], result: (typeof REVIEW_RESULTS)[number]): void;
   /** The admission webhook answered a review, could not, or refused to read it. */
   admissionReview(result: (typeof ADMISSION_RESULTS)[number]): void;
-  provisioned(run: ProvisioningRun): void;
-  /** A run of publishing is over. */
-  published(run: PublishingRun): void;
+  /** A run of a controller is over. */
+  reconciled(controller: ControllerName, run: ControllerRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
   /** A decision of the RBAC index was drawn to be compared with the API server's. */
@@ -146,7 +130,6 @@ export interface Telemetry {
   informersInForce(informer: InformerName, read: () => readonly InformerMeasures[]): () => void;
   /** The index in force is read at each scrape; undefined: there is none. */
   indexInForce(read: (() => IndexMeasures) | undefined): void;
-  policiesProvisioned(run: PolicyRunMeasures): void;
   /**
    * The policies in force are read at each scrape.
    *
@@ -167,15 +150,13 @@ export const noTelemetry: Telemetry = {
   unknownCredentialLimited() {},
   webhookReview() {},
   admissionReview() {},
-  provisioned() {},
-  published() {},
+  reconciled() {},
   streamEnded() {},
   accessVerified() {},
   informerListed() {},
   informerFailed() {},
   informersInForce: () => () => {},
   indexInForce() {},
-  policiesProvisioned() {},
   policiesInForce: () => () => {},
   listening() {},
   certificatesInForce() {},

@@ -16,13 +16,12 @@ import {
   type Telemetry,
 } from '../lib/telemetry.ts';
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
+import { createControllerMetrics } from './controller-metrics.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
 import { createInformerMetrics } from './informer-metrics.ts';
-import { createPolicyMetrics } from './policy-metrics.ts';
+import { createPolicyGauges } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
-import { createProvisioningMetrics } from './provisioning-metrics.ts';
-import { createPublishingMetrics } from './publishing-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -109,7 +108,6 @@ export function createMetrics(now: () => number): Metrics {
     help: 'Reviews that API servers posted to the admission webhook, by result.',
     labels: { result: ADMISSION_RESULTS },
   });
-  const provisioning = createProvisioningMetrics(registers, now);
   const index = createIndexMetrics(registers);
   const ended = createCounter(registers, {
     name: 'stonegate_streams_ended_total',
@@ -146,12 +144,11 @@ export function createMetrics(now: () => number): Metrics {
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     admissionReview: (result) => admissions.inc({ result }),
-    provisioned: provisioning,
-    published: createPublishingMetrics(registers, now),
+    reconciled: createControllerMetrics(registers, now),
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
     ...createInformerMetrics(registers),
-    ...createPolicyMetrics(registers),
+    policiesInForce: createPolicyGauges(registers),
     ...createProcessMetrics(registers),
     auditEventLost: () => auditLost.inc(),
     auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),

@@ -1,27 +1,32 @@
 /**
- * Makes the roles and bindings in tenants what the policies in force say, and tells the authors of policies
- * by the conditions of their objects. What fails or has changed meanwhile is left to the next run, which
- * reads everything again.
+ * Brings about the roles and bindings in tenants that the policies in force ask for, and tells the authors of
+ * policies by the conditions of their objects.
  */
-import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
+import type { ResourceKind } from '../api/kubernetes-object.ts';
+import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../api/managed-labels.ts';
+import {
+  type CrossTenantPolicy,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+  type TenantAdministration,
+} from '../api/tenancy-v1alpha1.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
+import { type ApplyResult, applyPlan, type Failure } from '../reconcile/apply.ts';
+import type { Reconciler } from '../reconcile/controller.ts';
+import { KINDS, type Objects, type StoredObject, type WrittenObject } from '../reconcile/objects.ts';
+import { type Desired, type Existing, makePlan, type Plan } from '../reconcile/plan.ts';
+import { compareRBAC } from '../reconcile/rbac-drift.ts';
 import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
 import type { PolicyForm } from './policy.ts';
-import type { PolicyObject, PolicyObjects, PolicyPlace, PolicyStatusWriter } from './ports.ts';
-import { POLICY_SELECTOR, type PolicyChange, policyChanges } from './rbac-changes.ts';
 import type { PolicyStatus } from './resolve.ts';
 import { conditionsWith } from './status-conditions.ts';
-
-/** Writes in flight. */
-const CONCURRENCY = 8;
-const KINDS = ['ClusterRole', 'ClusterRoleBinding', 'RoleBinding'] as const;
 
 /** What a run is to bring about. */
 export interface WantedPolicies {
   readonly objects: readonly DesiredPolicyObject[];
-  /** Of which the policies are known; objects of others are left as they are. */
+  /** The forms of policies that are known; objects of others are left as they are. */
   readonly forms: ReadonlySet<PolicyForm>;
   readonly statuses: readonly {
     readonly object: CrossTenantPolicy | TenantAdministration;
@@ -36,128 +41,118 @@ export interface MembershipChange {
   readonly tenant: string;
 }
 
-export interface PolicyRunFailure {
-  /** `create ClusterRole stonegate:policy:abac:x in acme`. */
-  readonly change: string;
-  readonly reason: string;
-}
-
-export interface PolicyRun {
-  /** How many objects were written; conditions are not counted. */
-  readonly changes: Readonly<Record<PolicyChange['action'], number>>;
-  readonly failures: readonly PolicyRunFailure[];
-}
-
-export interface PolicyControllerOptions {
-  readonly objects: PolicyObjects;
-  readonly statuses: PolicyStatusWriter;
-  /** Called after the binding was written or deleted. */
+export interface PolicyReconcilerOptions {
+  readonly objects: Objects;
+  readonly systemTenant: string;
+  readonly wanted: () => WantedPolicies;
+  /** Called after the binding was created or deleted. */
   readonly onMembership: (change: MembershipChange) => void;
   readonly clock: Clock;
 }
 
-/** What Stonegate has made from policies, in all tenants. @throws StatusError */
-async function existingPolicyObjects(
-  objects: PolicyObjects,
-  signal: AbortSignal,
-): Promise<readonly PolicyObject[]> {
-  const lists = await Promise.all(
-    KINDS.map((kind) => objects.list(kind, { tenant: 'all' }, POLICY_SELECTOR, signal)),
-  );
-  return lists.flat();
+interface PolicyPlan extends Plan, Pick<WantedPolicies, 'statuses'> {}
+
+/** Writes of statuses in flight. */
+const CONCURRENCY = 4;
+/** Selects the objects that Stonegate made from policies. */
+const SELECTOR = `${MANAGED_BY}=${STONEGATE},${POLICY_LABELS.form}`;
+const MADE = ['ClusterRole', 'ClusterRoleBinding', 'RoleBinding'] as const;
+
+export function createPolicyReconciler(options: PolicyReconcilerOptions): Reconciler<PolicyPlan> {
+  const { objects, onMembership } = options;
+  return {
+    async plan(signal) {
+      const { objects: desired, forms, statuses } = options.wanted();
+      const known: ReadonlySet<string> = forms;
+      const isKnown = ({ metadata }: WrittenObject) => known.has(metadata.labels?.[POLICY_LABELS.form] ?? '');
+      const lists = await Promise.all(
+        MADE.map((kind) =>
+          objects.list(KINDS[kind], { tenant: 'all' }, SELECTOR, signal, (object) =>
+            isOwned(object) && isKnown(object) ? [existingObject(KINDS[kind], object)] : [],
+          ),
+        ),
+      );
+      const plan = await makePlan({
+        desired: desired.filter(({ object }) => isKnown(object)).map(desiredObject),
+        existing: lists.flat(2),
+      });
+      return { ...plan, statuses };
+    },
+    async apply(plan, signal) {
+      const applied = await applyPlan(plan, { objects, signal });
+      tellMemberships(applied, onMembership);
+      return { ...applied, failures: [...applied.failures, ...(await writeStatuses(plan, options, signal))] };
+    },
+  };
 }
 
-/**
- * @param signal aborted: no further change is begun
- * @throws StatusError if what exists cannot be read; the signal's reason
- */
-export async function runPolicyController(
-  { objects, statuses, forms }: WantedPolicies,
-  options: PolicyControllerOptions,
-  signal: AbortSignal,
-): Promise<PolicyRun> {
-  const run = new Run(options, signal);
-  const existing = await existingPolicyObjects(options.objects, signal);
-  signal.throwIfAborted();
-  for (const step of policyChanges(objects, existing, forms))
-    await mapWithConcurrency(step, CONCURRENCY, (change) => run.make(change));
-  await mapWithConcurrency(statuses, CONCURRENCY, ({ object, status }) => run.tell(object, status));
-  return run;
+function desiredObject({ tenant, object }: DesiredPolicyObject): Desired {
+  const { namespace } = object.metadata;
+  return {
+    kind: KINDS[object.kind],
+    place: { tenant, ...(namespace !== undefined && { namespace }) },
+    object,
+    reason: `policy ${object.metadata.labels?.[POLICY_LABELS.policy] ?? ''}`,
+    compare: (existing) => compareRBAC(object, existing, isOwned),
+  };
 }
 
-class Run implements PolicyRun {
-  readonly changes = { create: 0, update: 0, delete: 0 };
-  readonly failures: PolicyRunFailure[] = [];
-  readonly #options: PolicyControllerOptions;
-  readonly #signal: AbortSignal;
+function existingObject(kind: ResourceKind, object: StoredObject): Existing {
+  const { tenant, namespace } = object.metadata;
+  return {
+    kind,
+    place: { ...(tenant !== undefined && { tenant }), ...(namespace !== undefined && { namespace }) },
+    object,
+    deletion: { reason: 'no policy asks for it any more', isOwned },
+  };
+}
 
-  constructor(options: PolicyControllerOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-  }
+const ROLE_NAME = /^stonegate:policy:/;
+const BINDING_NAME = /^stonegate-policy-[0-9a-f]{40}$/;
 
-  async make(change: PolicyChange): Promise<void> {
-    const { action, tenant, object } = change;
-    const { kind, metadata } = object;
-    await this.#attempt(`${action} ${kind} ${metadata.name} in ${tenant}`, async () => {
-      const problem = await this.#write(change);
-      if (problem !== undefined) return problem;
-      this.changes[action] += 1;
-      this.#tellOfMembership(change);
-      return undefined;
-    });
-  }
+/** An object without Stonegate's labels and name is not Stonegate's. */
+function isOwned({ kind, metadata }: WrittenObject): boolean {
+  const form = kind === 'ClusterRole' ? ROLE_NAME : BINDING_NAME;
+  return hasManagedLabel(metadata) && form.test(metadata.name);
+}
 
-  async tell(
-    object: CrossTenantPolicy | TenantAdministration,
-    status: WantedPolicies['statuses'][number]['status'],
-  ): Promise<void> {
-    const { statuses, clock } = this.#options;
-    const conditions = conditionsWith(object, status, clock.now());
-    if (conditions === undefined) return;
-    await this.#attempt(`status of ${object.kind} ${object.metadata.name}`, async () => {
-      const outcome = await statuses.write(object, conditions, this.#signal);
-      return outcome === 'conflict' ? CHANGED : undefined;
-    });
-  }
-
-  /** @returns why it was not made */
-  async #write({ action, tenant, object }: PolicyChange): Promise<string | undefined> {
-    const { objects } = this.#options;
-    const { namespace } = object.metadata;
-    const place: PolicyPlace = { tenant, ...(namespace !== undefined && { namespace }) };
-    switch (action) {
-      case 'create':
-        return (await objects.create(object, place, this.#signal)) === 'exists' ? TAKEN : undefined;
-      case 'update':
-        return (await objects.update(object, place, this.#signal)) === 'updated' ? undefined : CHANGED;
-      case 'delete':
-        return (await objects.delete(object, place, this.#signal)) === 'conflict' ? CHANGED : undefined;
-    }
-  }
-
-  /** @param work returns why it had no effect */
-  async #attempt(change: string, work: () => Promise<string | undefined>): Promise<void> {
-    this.#signal.throwIfAborted();
-    let reason: string | undefined;
-    try {
-      reason = await work();
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      if (!(error instanceof StatusError)) throw error;
-      reason = reasonOf(error);
-    }
-    if (reason !== undefined) this.failures.push({ change, reason });
-  }
-
-  #tellOfMembership({ action, tenant, object, isReplacement }: PolicyChange): void {
+function tellMemberships({ done }: ApplyResult, onMembership: (change: MembershipChange) => void): void {
+  for (const { action, kind, place, object } of done) {
     const { [POLICY_LABELS.form]: form, [POLICY_LABELS.policy]: administration } =
       object.metadata.labels ?? {};
-    if (isReplacement || action === 'update' || object.kind !== 'ClusterRoleBinding') return;
-    if (form !== 'administration' || administration === undefined) return;
-    this.#options.onMembership({ verb: action === 'create' ? 'grant' : 'revoke', administration, tenant });
+    if (action === 'update' || kind !== KINDS.ClusterRoleBinding || form !== 'administration') continue;
+    if (administration === undefined || place.tenant === undefined) continue;
+    onMembership({ verb: action === 'create' ? 'grant' : 'revoke', administration, tenant: place.tenant });
   }
 }
 
-const TAKEN = 'another object has its name, which Stonegate did not make from a policy';
-const CHANGED = 'another client has changed it meanwhile';
+const STATUS_KINDS: Readonly<Record<'CrossTenantPolicy' | 'TenantAdministration', ResourceKind>> = {
+  CrossTenantPolicy: tenancyKind('crosstenantpolicies'),
+  TenantAdministration: tenancyKind('tenantadministrations'),
+};
+
+function tenancyKind(resource: string): ResourceKind {
+  return { group: TENANCY_GROUP, version: TENANCY_VERSION, resource, namespaced: false };
+}
+
+async function writeStatuses(
+  { statuses }: PolicyPlan,
+  { objects, systemTenant, clock }: PolicyReconcilerOptions,
+  signal: AbortSignal,
+): Promise<readonly Failure[]> {
+  const failures = await mapWithConcurrency(statuses, CONCURRENCY, async ({ object, status }) => {
+    const conditions = conditionsWith(object, status, clock.now());
+    if (conditions === undefined || signal.aborted) return [];
+    const kind = STATUS_KINDS[object.kind];
+    const place = { tenant: object.metadata.tenant ?? systemTenant };
+    const change: Failure['change'] = { action: 'update', kind, place, object, reason: 'its conditions' };
+    try {
+      const outcome = await objects.updateStatus(kind, place, object, { conditions }, signal);
+      return outcome === 'conflict' ? [{ change, reason: 'another client has changed it meanwhile' }] : [];
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return [{ change, reason: reasonOf(error) }];
+    }
+  });
+  return failures.flat();
+}

@@ -5,7 +5,7 @@
 import type { TenantName } from '../api/identity.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '../api/kubernetes-object.ts';
 import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
-import type { Condition, CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
+import type { CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
 import type { PolicyForm, PolicyReference } from './policy.ts';
 
 /** A request of a user for another tenant than their own. */
@@ -85,52 +85,5 @@ export interface PolicyFactsSource {
   onUpdate(callback: () => void): () => void;
 }
 
-/** Of the controller: the objects in tenants, with the provisioning credential. */
-export interface PolicyObjects {
-  /**
-   * All objects of a kind in all tenants.
-   *
-   * @param labelSelector as in the API
-   * @throws StatusError if the list is refused or incomplete
-   */
-  list<K extends PolicyObject['kind']>(
-    kind: K,
-    place: { readonly tenant: 'all' },
-    labelSelector: string,
-    signal: AbortSignal,
-  ): Promise<readonly Extract<PolicyObject, { kind: K }>[]>;
-  /** @returns `exists` if the name is taken @throws StatusError */
-  create(object: PolicyObject, place: PolicyPlace, signal: AbortSignal): Promise<'created' | 'exists'>;
-  /** @param object with the `resourceVersion` it was read with @throws StatusError */
-  update(
-    object: PolicyObject,
-    place: PolicyPlace,
-    signal: AbortSignal,
-  ): Promise<'updated' | 'conflict' | 'gone'>;
-  /** @param object as it was read: exactly that object is deleted @throws StatusError */
-  delete(
-    object: PolicyObject,
-    place: PolicyPlace,
-    signal: AbortSignal,
-  ): Promise<'deleted' | 'conflict' | 'gone'>;
-}
-
+/** What policies become in tenants. */
 export type PolicyObject = ClusterRole | ClusterRoleBinding | RoleBinding;
-
-export interface PolicyPlace {
-  readonly tenant: string;
-  readonly namespace?: string;
-}
-
-export interface PolicyStatusWriter {
-  /**
-   * Writes the conditions of an object, if it has not changed meanwhile.
-   *
-   * @throws StatusError
-   */
-  write(
-    object: CrossTenantPolicy | TenantAdministration,
-    conditions: readonly Condition[],
-    signal: AbortSignal,
-  ): Promise<'written' | 'conflict' | 'gone'>;
-}

@@ -5,7 +5,7 @@
 import { CRD_SHARING_POLICY, type PolicyRule } from '../api/kubernetes-object.ts';
 import { kindProblem, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { PublishedObject } from './ports.ts';
+import type { StoredObject } from '../reconcile/objects.ts';
 import { bindingProblem, roleProblem } from './rbac-objects.ts';
 
 export interface ContentRules {
@@ -16,7 +16,7 @@ export interface ContentRules {
 
 interface Candidate {
   readonly kind: PublishedKind;
-  readonly object: PublishedObject;
+  readonly object: StoredObject;
 }
 
 /** Tokens of this cluster, and the state of Helm's releases, which is of use in one namespace only. */
@@ -43,7 +43,7 @@ export function contentOf(
 }
 
 /** The fields of a copy, or of an object that may be one, that publishing decides. */
-export function fieldsOf(kind: PublishedKind, object: PublishedObject): JSONObject {
+export function fieldsOf(kind: PublishedKind, object: StoredObject): JSONObject {
   const isServiceAccount = resourceName(kind) === 'serviceaccounts';
   const fields = Object.entries(object).filter(
     ([field, value]) =>
@@ -55,7 +55,7 @@ export function fieldsOf(kind: PublishedKind, object: PublishedObject): JSONObje
   return Object.fromEntries(fields);
 }
 
-function problemOf(resource: string, object: PublishedObject, rules: ContentRules): string | undefined {
+function problemOf(resource: string, object: StoredObject, rules: ContentRules): string | undefined {
   switch (resource) {
     case 'secrets':
       return secretProblem(object);
@@ -72,14 +72,14 @@ function problemOf(resource: string, object: PublishedObject, rules: ContentRule
   }
 }
 
-function secretProblem({ type }: PublishedObject): string | undefined {
+function secretProblem({ type }: StoredObject): string | undefined {
   if (typeof type !== 'string') return 'its type is unknown';
   return NEVER_SECRETS.has(type) || HELM_SECRET.test(type)
     ? `Secrets of the type ${type} are never published`
     : undefined;
 }
 
-function definitionProblem({ spec, metadata }: PublishedObject): string | undefined {
+function definitionProblem({ spec, metadata }: StoredObject): string | undefined {
   if (!isJSONObject(spec)) return 'it has no spec';
   const { scope, group, names, conversion } = spec;
   if (scope !== 'Namespaced' && scope !== 'Tenant')

@@ -6,33 +6,13 @@ import { hasManagedLabel } from '../api/managed-labels.ts';
 import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { isEqual } from '../lib/json-equal.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import { KINDS, objectKey, type Place, type StoredMeta, type StoredObject } from '../reconcile/objects.ts';
+import type { Comparison, Desired, Target } from '../reconcile/plan.ts';
 import { fieldsOf } from './content.ts';
 import { marksOf, sourceOfCopy } from './marks.ts';
-import type { Place, PublishedMeta, PublishedObject } from './ports.ts';
-import { subjectsIn } from './rbac-objects.ts';
-import type { Receiver } from './receivers.ts';
+import { roleKey, subjectsIn } from './rbac-objects.ts';
+import { isReceiver, type Receiver } from './receivers.ts';
 import type { Source } from './source.ts';
-
-/** A desired copy. */
-export interface Copy {
-  readonly source: Source;
-  readonly place: Place;
-  /** As it was when it was selected. */
-  readonly receiver: Receiver;
-  readonly object: PublishedObject;
-}
-
-export type Comparison =
-  | { readonly action: 'none' }
-  | { readonly action: 'create'; readonly object: PublishedObject }
-  /** `object` has the metadata of the existing one. */
-  | { readonly action: 'update'; readonly object: PublishedObject }
-  /**
-   * `existing`, of which only the identity is here, is deleted, since a field of it cannot be changed; then
-   * `object` is created.
-   */
-  | { readonly action: 'replace'; readonly object: PublishedObject; readonly existing: PublishedObject }
-  | { readonly conflict: string };
 
 /** Their labels and annotations mean something for the source only, or are Stonegate's. */
 const OWN_DOMAINS = [
@@ -49,15 +29,21 @@ const OWN_KEYS: ReadonlySet<string> = new Set(['app.kubernetes.io/instance', 'ap
 /** Without it the custom resources of a deleted definition would remain. */
 const DEFINITION_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** @param place of the copy */
-export function copyOf(source: Source, place: Place, receiver: Receiver): Copy {
-  const { object, content } = source;
-  const subjects = 'roleRef' in content ? { subjects: subjectsIn(object, place.namespace) } : {};
-  return {
-    source,
-    place,
-    receiver,
-    object: {
+/** A desired copy. */
+export class Copy implements Desired {
+  readonly source: Source;
+  readonly place: Place;
+  readonly object: StoredObject;
+  /** As it was when it was selected. */
+  readonly #receiver: Receiver;
+
+  constructor(source: Source, place: Place, receiver: Receiver) {
+    const { object, content } = source;
+    const subjects = 'roleRef' in content ? { subjects: subjectsIn(object, place.namespace) } : {};
+    this.source = source;
+    this.place = place;
+    this.#receiver = receiver;
+    this.object = {
       ...content,
       ...subjects,
       apiVersion: object.apiVersion,
@@ -67,8 +53,60 @@ export function copyOf(source: Source, place: Place, receiver: Receiver): Copy {
         ...(place.namespace !== undefined && { namespace: place.namespace }),
         ...metadataOf(source),
       },
-    },
-  };
+    };
+  }
+
+  get kind(): PublishedKind {
+    return this.source.kind;
+  }
+
+  get reason(): string {
+    return this.source.title;
+  }
+
+  /** A binding is not written without its role, and nothing without its namespace. */
+  get requires(): readonly string[] {
+    const { tenant, namespace } = this.place;
+    const role = roleKey(this.source.object, this.place);
+    return [
+      ...(role === undefined ? [] : [role]),
+      ...(tenant !== undefined && namespace !== undefined
+        ? [objectKey(KINDS.Namespace, { tenant }, namespace)]
+        : []),
+    ];
+  }
+
+  /** Since it was selected, the receiver may have been deleted and made again, or have other labels. */
+  get target(): Target {
+    const receiver = this.#receiver;
+    const { tenant, namespace = '' } = receiver.place;
+    const name = tenant ?? namespace;
+    return {
+      kind: tenant === undefined ? KINDS.Namespace : KINDS.Tenant,
+      place: {},
+      name,
+      problem: (found) =>
+        isReceiver(receiver, found) ? undefined : `${name} has changed since it was selected`,
+    };
+  }
+
+  compare(existing: StoredObject | undefined): Comparison {
+    const { source, object } = this;
+    if (existing === undefined) return { action: 'create', object };
+    const { kind, systemFirst, namespace } = source;
+    if (existing.metadata.deletionTimestamp !== undefined) return { refused: 'it is being deleted' };
+    const candidates = namespace === undefined ? [] : [namespace];
+    const isCopy = hasMarksOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
+    if (!isCopy && hasManagedLabel(existing.metadata))
+      return { refused: 'it is there and belongs to Stonegate, as no copy' };
+    if (!isCopy && !systemFirst) return { refused: 'it is there and no copy: it is not overwritten' };
+    if (isCopy && isSame(kind, object, existing)) return { action: 'none' };
+    const fixed = fixedField(kind, object, existing);
+    if (fixed === 'scope')
+      return { refused: 'it has another scope, and its custom resources would be deleted' };
+    if (fixed !== undefined) return { action: 'update', object, replaces: identityOf(existing) };
+    return { action: 'update', object: updated(kind, object, existing) };
+  }
 }
 
 /** Of every copy of the source. */
@@ -91,40 +129,21 @@ function isOwnDomain(key: string): boolean {
   return OWN_DOMAINS.some((own) => domain === own || domain.endsWith(`.${own}`));
 }
 
-/** @param existing the object of that name in that place */
-export function compareCopy({ source, object }: Copy, existing: PublishedObject | undefined): Comparison {
-  if (existing === undefined) return { action: 'create', object };
-  const { kind, systemFirst, namespace } = source;
-  if (existing.metadata.deletionTimestamp !== undefined) return { conflict: 'it is being deleted' };
-  const candidates = namespace === undefined ? [] : [namespace];
-  const isCopy = hasMarksOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
-  if (!isCopy && hasManagedLabel(existing.metadata))
-    return { conflict: 'it is there and belongs to Stonegate, as no copy' };
-  if (!isCopy && !systemFirst) return { conflict: 'it is there and no copy: it is not overwritten' };
-  if (isCopy && isSame(kind, object, existing)) return { action: 'none' };
-  const fixed = fixedField(kind, object, existing);
-  if (fixed === 'scope')
-    return { conflict: 'it has another scope, and its custom resources would be deleted' };
-  if (fixed !== undefined) return { action: 'replace', object, existing: identityOf(existing) };
-  return { action: 'update', object: updated(kind, object, existing) };
-}
-
 /** Without content, which may be large. */
-export function identityOf({ apiVersion, kind, metadata }: PublishedObject): PublishedObject {
-  const { managedFields: _managers, ...rest }: PublishedMeta & { readonly managedFields?: unknown } =
-    metadata;
+export function identityOf({ apiVersion, kind, metadata }: StoredObject): StoredObject {
+  const { managedFields: _managers, ...rest }: StoredMeta & { readonly managedFields?: unknown } = metadata;
   return { apiVersion, kind, metadata: rest };
 }
 
 /** Of the same name, and so a copy; computing no digest. */
-function hasMarksOf(copy: PublishedObject, existing: PublishedObject): boolean {
+function hasMarksOf(copy: StoredObject, existing: StoredObject): boolean {
   return (
     hasManagedLabel(existing.metadata) &&
     existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]
   );
 }
 
-function isSame(kind: PublishedKind, wanted: PublishedObject, existing: PublishedObject): boolean {
+function isSame(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): boolean {
   const { labels = {}, annotations = {}, finalizers = [], ownerReferences = [] } = existing.metadata;
   return (
     isEqual(labels, wanted.metadata.labels ?? {}) &&
@@ -136,7 +155,7 @@ function isSame(kind: PublishedKind, wanted: PublishedObject, existing: Publishe
 }
 
 /** @returns the field that differs and that no update can change */
-function fixedField(kind: PublishedKind, wanted: PublishedObject, existing: PublishedObject) {
+function fixedField(kind: PublishedKind, wanted: StoredObject, existing: StoredObject) {
   const isDifferent = (field: string) => !isEqual(wanted[field] ?? null, existing[field] ?? null);
   switch (resourceName(kind)) {
     case 'rolebindings.rbac.authorization.k8s.io':
@@ -154,22 +173,22 @@ function fixedField(kind: PublishedKind, wanted: PublishedObject, existing: Publ
   }
 }
 
-function isDifferentContent(kind: PublishedKind, one: PublishedObject, other: PublishedObject): boolean {
+function isDifferentContent(kind: PublishedKind, one: StoredObject, other: StoredObject): boolean {
   return !isEqual(fieldsOf(kind, one), fieldsOf(kind, other));
 }
 
-function scopeOf({ spec }: PublishedObject): unknown {
+function scopeOf({ spec }: StoredObject): unknown {
   return typeof spec === 'object' && spec !== null && 'scope' in spec ? spec.scope : undefined;
 }
 
 /** What the API server and its controllers have set remains; owners and finalizers do not. */
-function updated(kind: PublishedKind, wanted: PublishedObject, existing: PublishedObject): PublishedObject {
+function updated(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): StoredObject {
   const {
     ownerReferences: _owners,
     managedFields: _managers,
     finalizers = [],
     ...metadata
-  }: PublishedMeta & { readonly managedFields?: unknown } = existing.metadata;
+  }: StoredMeta & { readonly managedFields?: unknown } = existing.metadata;
   const cleanup = finalizers.filter((name) => name === DEFINITION_FINALIZER);
   const others = resourceName(kind) === 'serviceaccounts' ? { secrets: existing.secrets } : {};
   return {

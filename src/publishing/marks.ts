@@ -10,7 +10,7 @@ import {
   type PublishedKind,
   resourceName,
 } from '../api/published-objects.ts';
-import type { PublishedObject } from './ports.ts';
+import type { StoredObject } from '../reconcile/objects.ts';
 
 const DIGITS = 40;
 
@@ -36,7 +36,7 @@ export const COPIES = `${MANAGED_BY}=${STONEGATE},${PUBLISHED_FROM}`;
  */
 export function sourceOfCopy(
   kind: PublishedKind,
-  object: PublishedObject,
+  object: StoredObject,
   namespaces: readonly string[],
 ): { readonly namespace?: string } | undefined {
   const { name, labels = {}, annotations = {} } = object.metadata;

@@ -7,7 +7,7 @@ import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { policyRuleSchema } from '../rbac/policy-rule.ts';
-import type { PublishedObject } from './ports.ts';
+import { objectKey, type Place, type StoredObject } from '../reconcile/objects.ts';
 
 type Mode = 'arktos' | 'shared';
 
@@ -16,7 +16,7 @@ const MAX_RULES = 200;
 
 /** @returns why the role cannot be published; undefined if it can */
 export function roleProblem(
-  object: PublishedObject,
+  object: StoredObject,
   mayGrant: (rules: readonly PolicyRule[]) => boolean,
 ): string | undefined {
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
@@ -32,7 +32,7 @@ export function roleProblem(
 }
 
 /** @returns why the binding cannot be published, whatever roles there are; undefined if it can */
-export function bindingProblem(object: PublishedObject, mode: Mode): string | undefined {
+export function bindingProblem(object: StoredObject, mode: Mode): string | undefined {
   const role = roleOf(object);
   if (role === undefined) return 'its roleRef cannot be read';
   if (role.kind === 'ClusterRole' && mode === 'shared' && !isOwnRole(role))
@@ -47,7 +47,7 @@ export function bindingProblem(object: PublishedObject, mode: Mode): string | un
 }
 
 /** @returns undefined if the object is no binding */
-export function roleOf({ roleRef }: PublishedObject): RoleRef | undefined {
+export function roleOf({ roleRef }: StoredObject): RoleRef | undefined {
   if (!isJSONObject(roleRef)) return undefined;
   const { apiGroup, kind, name } = roleRef;
   if (apiGroup !== GROUP || (kind !== 'ClusterRole' && kind !== 'Role') || typeof name !== 'string')
@@ -56,8 +56,29 @@ export function roleOf({ roleRef }: PublishedObject): RoleRef | undefined {
 }
 
 /** Whether every tenant has the role without its being published. */
-export function isOwnRole({ kind, name }: RoleRef): boolean {
+function isOwnRole({ kind, name }: RoleRef): boolean {
   return kind === 'ClusterRole' && GIVEN_BY_MANAGE.includes(name);
+}
+
+/**
+ * @param place of the binding
+ * @returns the key of the role's copy; undefined if the object is no binding, or the role is Stonegate's
+ */
+export function roleKey(object: StoredObject, { tenant, namespace }: Place): string | undefined {
+  const role = roleOf(object);
+  if (role === undefined || isOwnRole(role)) return undefined;
+  const isNamespaced = role.kind === 'Role';
+  const kind = {
+    group: GROUP,
+    version: 'v1',
+    resource: isNamespaced ? 'roles' : 'clusterroles',
+    namespaced: isNamespaced,
+  };
+  const place = {
+    ...(tenant !== undefined && { tenant }),
+    ...(isNamespaced && namespace !== undefined && { namespace }),
+  };
+  return objectKey(kind, place, role.name);
 }
 
 /**
@@ -65,7 +86,7 @@ export function isOwnRole({ kind, name }: RoleRef): boolean {
  *
  * @param namespace of the copy; undefined if it has none
  */
-export function subjectsIn(object: PublishedObject, namespace: string | undefined): readonly RBACSubject[] {
+export function subjectsIn(object: StoredObject, namespace: string | undefined): readonly RBACSubject[] {
   return (subjectsOf(object) ?? []).map((subject) =>
     subject.kind === 'ServiceAccount' && namespace !== undefined ? { ...subject, namespace } : subject,
   );
@@ -88,7 +109,7 @@ function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mo
   return undefined;
 }
 
-function subjectsOf({ subjects }: PublishedObject): readonly RBACSubject[] | undefined {
+function subjectsOf({ subjects }: StoredObject): readonly RBACSubject[] | undefined {
   if (subjects === undefined || subjects === null) return [];
   return Array.isArray(subjects) && subjects.every(isSubject) ? subjects : undefined;
 }

@@ -6,24 +6,17 @@ import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.
 import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import { type Copy, compareCopy, identityOf } from './copy.ts';
-import { copyKey, desiredCopies, keyOfCopy } from './desired-copies.ts';
+import { KINDS, type Objects, objectKey, type Place, type StoredObject } from '../reconcile/objects.ts';
+import type { Existing } from '../reconcile/plan.ts';
+import { type Copy, identityOf } from './copy.ts';
+import { desiredCopies, keyOfCopy } from './desired-copies.ts';
 import { COPIES } from './marks.ts';
-import {
-  type ExistingObject,
-  NAMESPACES,
-  type NamespaceFacts,
-  type PublishingRules,
-  type PublishingState,
-  TENANTS,
-  type UnreadSources,
-} from './plan.ts';
-import type { Place, PublishedObject, PublishedObjects } from './ports.ts';
+import type { NamespaceFacts, PublishingRules, PublishingState, UnreadSources } from './plan.ts';
 import { isTerminating, namespaceReceivers, type Receiver, tenantReceivers } from './receivers.ts';
 import { isAnnotated, type SourceObject } from './source.ts';
 
 export interface ReadOptions {
-  readonly objects: PublishedObjects;
+  readonly objects: Objects;
   readonly rules: PublishingRules;
   readonly configuration: PublishingConfiguration;
   /** Whether nothing is published any more: every copy is to be deleted. */
@@ -36,7 +29,7 @@ const ALL = '';
 /** Of one kind in one namespace: with more, none of them is published or withdrawn. */
 const MAX_SOURCES = 200;
 
-/** @throws StatusError as `PublishedObjects.list` does, if tenants or namespaces cannot be read */
+/** @throws StatusError as `Objects.list` does, if tenants or namespaces cannot be read */
 export async function readPublishing(options: ReadOptions): Promise<PublishingState> {
   const { rules } = options;
   const { receivers, namespaces, present } = await readReceivers(options);
@@ -45,7 +38,9 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
   const desired = await desiredCopies({ sources, receivers }, rules);
   const wanted = new Map(desired.copies.map((copy) => [keyOfCopy(copy), copy]));
   const copies = await readCopies(options, wanted, unread);
-  const known = new Set(copies.map(({ kind, place, object }) => copyKey(kind, place, object.metadata.name)));
+  const known = new Set(
+    copies.map(({ kind, place, object }) => objectKey(kind, place, object.metadata.name)),
+  );
   const created = new Set(namespaces.map(({ tenant, name }) => `${tenant}/${name}`));
   const missing = desired.copies.filter(
     (copy) =>
@@ -55,8 +50,7 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
         created.has(`${copy.place.tenant}/${copy.place.namespace}`)),
   );
   const found = await mapWithConcurrency(missing, CONCURRENCY, async (copy) => {
-    const { place, object } = copy;
-    const { kind } = copy.source;
+    const { kind, place, object } = copy;
     // What failed once is not tried for every tenant.
     if (unread.some((one) => one.kind === kind && one.namespace === undefined)) return [];
     const reading = await attempt(() =>
@@ -79,12 +73,12 @@ interface ReceiverFacts {
 async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<ReceiverFacts> {
   const { mode, namespaces: publishing, systemTenant } = rules;
   if (mode === 'shared') {
-    const all = await objects.list(NAMESPACES, {}, ALL, signal, whole);
+    const all = await objects.list(KINDS.Namespace, {}, ALL, signal, whole);
     return { receivers: namespaceReceivers(all, publishing), namespaces: [], present: namesOf(all) };
   }
   const [tenants, all] = await Promise.all([
-    objects.list(TENANTS, {}, ALL, signal, whole),
-    objects.list(NAMESPACES, { tenant: 'all' }, ALL, signal, whole),
+    objects.list(KINDS.Tenant, {}, ALL, signal, whole),
+    objects.list(KINDS.Namespace, { tenant: 'all' }, ALL, signal, whole),
   ]);
   const ofSystem = all.filter(({ metadata }) => metadata.tenant === systemTenant);
   return {
@@ -97,7 +91,7 @@ async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<R
   };
 }
 
-function namesOf(namespaces: readonly PublishedObject[]): ReadonlySet<string> {
+function namesOf(namespaces: readonly StoredObject[]): ReadonlySet<string> {
   return new Set(namespaces.filter((one) => !isTerminating(one)).map(({ metadata }) => metadata.name));
 }
 
@@ -158,13 +152,13 @@ async function readCopies(
   { objects, rules, configuration, signal }: ReadOptions,
   wanted: ReadonlyMap<string, Copy>,
   unread: UnreadSources[],
-): Promise<readonly ExistingObject[]> {
+): Promise<readonly Existing[]> {
   const place: Place = rules.mode === 'arktos' ? { tenant: 'all' } : {};
   const results = await mapWithConcurrency(copiedKinds(configuration), CONCURRENCY, async (kind) => {
     const reading = await attempt(() =>
       objects.list(kind, place, COPIES, signal, (object) => {
         const own = placeOf(kind, object);
-        return existing(kind, own, object, wanted.get(copyKey(kind, own, object.metadata.name)));
+        return existing(kind, own, object, wanted.get(objectKey(kind, own, object.metadata.name)));
       }),
     );
     if (!('failure' in reading)) return reading.value;
@@ -174,7 +168,7 @@ async function readCopies(
   return results.flat();
 }
 
-function placeOf(kind: PublishedKind, { metadata: { tenant, namespace } }: PublishedObject): Place {
+function placeOf(kind: PublishedKind, { metadata: { tenant, namespace } }: StoredObject): Place {
   return {
     ...(tenant !== undefined && { tenant }),
     ...(kind.namespaced && namespace !== undefined && { namespace }),
@@ -182,16 +176,11 @@ function placeOf(kind: PublishedKind, { metadata: { tenant, namespace } }: Publi
 }
 
 /** @param copy the desired one of that name */
-function existing(
-  kind: PublishedKind,
-  place: Place,
-  object: PublishedObject,
-  copy: Copy | undefined,
-): ExistingObject {
-  return { kind, place, object: identityOf(object), ...(copy && { found: compareCopy(copy, object) }) };
+function existing(kind: PublishedKind, place: Place, object: StoredObject, copy: Copy | undefined): Existing {
+  return { kind, place, object: identityOf(object), comparison: copy?.compare(object) };
 }
 
-const whole = (object: PublishedObject): PublishedObject => object;
+const whole = (object: StoredObject): StoredObject => object;
 
 async function attempt<T>(
   read: () => Promise<T>,

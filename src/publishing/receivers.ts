@@ -5,7 +5,7 @@
 import { DOMAIN_ID, hasManagedLabel, PROJECT_ID } from '../api/managed-labels.ts';
 import { isOneTenant, isReservedNamespace } from '../api/reserved-names.ts';
 import { isEqual } from '../lib/json-equal.ts';
-import type { Place, PublishedObject } from './ports.ts';
+import type { Place, StoredObject } from '../reconcile/objects.ts';
 import type { SelectedTenant } from './tenant-selector.ts';
 
 export interface Receiver extends SelectedTenant {
@@ -21,7 +21,7 @@ export interface Receiver extends SelectedTenant {
 const GUARDED_LABEL = /^(?:stonegate\.dev\/|kubernetes\.io\/metadata\.name$)/;
 
 /** @param tenants every Tenant object */
-export function tenantReceivers(tenants: readonly PublishedObject[], systemTenant: string): Receiver[] {
+export function tenantReceivers(tenants: readonly StoredObject[], systemTenant: string): Receiver[] {
   return tenants
     .filter(({ metadata: { name } }) => name !== systemTenant && isOneTenant(name))
     .map((object) => ({
@@ -38,7 +38,7 @@ export function tenantReceivers(tenants: readonly PublishedObject[], systemTenan
  * @param publishing the namespaces of the sources, which receive nothing
  */
 export function namespaceReceivers(
-  namespaces: readonly PublishedObject[],
+  namespaces: readonly StoredObject[],
   publishing: readonly string[],
 ): Receiver[] {
   return namespaces.flatMap((object) => {
@@ -66,7 +66,7 @@ export function namespaceReceivers(
  *
  * @param object the Tenant or Namespace now
  */
-export function isReceiver({ uid, labels, place }: Receiver, object: PublishedObject | undefined): boolean {
+export function isReceiver({ uid, labels, place }: Receiver, object: StoredObject | undefined): boolean {
   if (object === undefined || object.metadata.uid !== uid || isTerminating(object)) return false;
   const now = object.metadata.labels ?? {};
   return isEqual(place.tenant === undefined ? guardedLabels(now) : now, labels);
@@ -82,7 +82,7 @@ export function guardedLabels(labels: Readonly<Record<string, string>>): Readonl
 }
 
 /** Of a Tenant or a Namespace. */
-export function isTerminating({ metadata, status }: PublishedObject): boolean {
+export function isTerminating({ metadata, status }: StoredObject): boolean {
   const phase = typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
   return metadata.deletionTimestamp !== undefined || phase === 'Terminating';
 }

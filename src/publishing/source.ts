@@ -4,16 +4,16 @@
 import { PUBLISHED, PUBLISHED_FROM, PUBLISHED_POLICY, type PublishedKind } from '../api/published-objects.ts';
 import { OWN_RBAC_NAME } from '../api/reserved-names.ts';
 import type { JSONObject } from '../lib/json-object.ts';
+import type { StoredObject } from '../reconcile/objects.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { sourceName } from './marks.ts';
-import type { PublishedObject } from './ports.ts';
 import { isGuardedLabel } from './receivers.ts';
 import { parseTenantSelector, type TenantSelector } from './tenant-selector.ts';
 
 /** An object of a kind and in a place that may be published. */
 export interface SourceObject {
   readonly kind: PublishedKind;
-  readonly object: PublishedObject;
+  readonly object: StoredObject;
 }
 
 export interface SourceRules extends ContentRules {
@@ -26,7 +26,7 @@ export interface Source {
   /** As `sourceName` calls it. */
   readonly title: string;
   readonly kind: PublishedKind;
-  readonly object: PublishedObject;
+  readonly object: StoredObject;
   readonly namespace?: string;
   readonly selector: TenantSelector;
   /** Whether a tenant's own object of the same name is replaced. */
@@ -44,7 +44,7 @@ const POLICIES: Readonly<Record<string, { readonly systemFirst: boolean; readonl
   SystemCRDFirst: { systemFirst: true, only: 'customresourcedefinitions' },
 };
 
-export function isAnnotated({ metadata }: PublishedObject): boolean {
+export function isAnnotated({ metadata }: StoredObject): boolean {
   return metadata.annotations?.[PUBLISHED] !== undefined && metadata.deletionTimestamp === undefined;
 }
 
@@ -87,7 +87,7 @@ function nameProblem(kind: PublishedKind, name: string, rules: SourceRules): str
   return 'its name is not one of those in publishing.clusterScoped';
 }
 
-function sizeProblem(object: PublishedObject): string | undefined {
+function sizeProblem(object: StoredObject): string | undefined {
   return JSON.stringify(object).length > MAX_SIZE ? `it is larger than ${MAX_SIZE} characters` : undefined;
 }
 

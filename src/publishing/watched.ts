@@ -6,8 +6,8 @@ import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.
 import { MANAGED_BY } from '../api/managed-labels.ts';
 import { PUBLISHED, type PublishedKind } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { NAMESPACES, type PublishingRules, TENANTS } from './plan.ts';
-import type { Place } from './ports.ts';
+import { KINDS, type Place } from '../reconcile/objects.ts';
+import type { PublishingRules } from './plan.ts';
 import { scopesOf } from './read-state.ts';
 import { guardedLabels } from './receivers.ts';
 
@@ -26,9 +26,9 @@ export function watchedObjects(
   const isArktos = mode === 'arktos';
   const system = isArktos ? { tenant: systemTenant } : {};
   return [
-    ...(isArktos ? [{ kind: TENANTS, place: {}, fingerprint: tenantFingerprint }] : []),
+    ...(isArktos ? [{ kind: KINDS.Tenant, place: {}, fingerprint: tenantFingerprint }] : []),
     {
-      kind: NAMESPACES,
+      kind: KINDS.Namespace,
       place: isArktos ? { tenant: 'all' } : {},
       fingerprint: (value) => namespaceFingerprint(value, rules),
     },

@@ -11,11 +11,11 @@ t.test('names, types and labels', async (t) => {
   metrics.unknownCredentialLimited('source');
   metrics.webhookReview('TokenReview', 'allowed');
   metrics.admissionReview('allowed');
-  metrics.provisioned({
-    trigger: 'periodic',
+  metrics.reconciled('bindings', {
     result: 'ok',
     changes: { create: 1, update: 0, delete: 0 },
     refusals: 0,
+    failures: 0,
     heldBack: 0,
   });
   metrics.streamEnded('watch', 'dropped');

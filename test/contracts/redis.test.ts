@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { createRedisLease } from '../../src/cache/shared-store.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryStore } from '../support/redis/memory-store.ts';
 import { createReplica, sealingKey } from '../support/redis/replica.ts';
@@ -72,19 +71,4 @@ t.test('a drop: the records of its epochs and the message to the other replicas'
   const [value = '', until = '', proof] = record.split('.');
   t.equal(proof, macOf(SECRET, ['epoch', macOf(SECRET, ['tag', 'tenant:acme']), value, until]));
   sameAsRecorded(t, 'redis/drop.json', asJSON({ records: Object.fromEntries(records), messages }));
-});
-
-t.test('a lease: its name is used whole, its owner is a random UUID', async (t) => {
-  const calls: unknown[] = [];
-  const store = {
-    acquireLease: async (...words: unknown[]) => calls.push(words) > 0,
-    releaseLease: async (...words: unknown[]) => void calls.push(words),
-  };
-  const lease = createRedisLease({ store, name: 'stonegate:lease:provisioning', ttl: 30_000, random });
-  await lease.hold();
-  await lease.release();
-  t.same(calls, [
-    ['stonegate:lease:provisioning', random.uuid(), 30_000],
-    ['stonegate:lease:provisioning', random.uuid()],
-  ]);
 });

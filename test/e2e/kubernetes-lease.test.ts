@@ -1,9 +1,8 @@
 /** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
 import t from 'tap';
-import { createKubernetesLease } from '../../src/clients/kubernetes-lease.ts';
-import { LEASE_TTL } from '../../src/lib/lease.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { createObjects } from '../../src/clients/objects.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createLease, LEASE_TTL } from '../../src/reconcile/lease.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { adminUpstream } from '../support/kubernetes/admin-upstream.ts';
 import { startKubernetes } from '../support/kubernetes/api-server.ts';
@@ -15,17 +14,15 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    const fetcher = adminUpstream(t, kubernetes);
+    const objects = createObjects(adminUpstream(t, kubernetes));
     const clock = createFakeClock();
     const replica = () =>
-      createKubernetesLease({
-        fetcher,
-        namespace: 'kube-system',
+      createLease({
+        objects,
+        place: { namespace: 'kube-system' },
         name: 'stonegate-policies',
-        ttl: LEASE_TTL,
         clock,
         random: systemRandom,
-        logger: silentLogger,
       });
     const [one, other, third] = [replica(), replica(), replica()];
     t.same(await Promise.all([one.hold(), other.hold(), third.hold()]).then((held) => held.filter(Boolean)), [

@@ -129,7 +129,7 @@ t.test(
       );
       t.match(await publish(), {
         code: 0,
-        stdout: /^0 done, 0 failed, 18 as they should be, 0 in conflict, 0 refused/,
+        stdout: /^0 done, 0 failed, 18 as they should be, 0 refused/,
       });
       const [binding] = [await get(`/apis/${RBAC}/v1/namespaces/web/rolebindings/common`)];
       t.match(binding.subjects[1], { kind: 'ServiceAccount', namespace: 'web' });
@@ -163,7 +163,7 @@ t.test(
         await kubectl('annotate', 'configmap', 'own', '-n', 'shared', `${PUBLISHED}=d-acme`);
         t.match(await publish(), {
           code: 0,
-          stderr: /conflict: configmaps\/shared\/own in web: .* not overwritten/,
+          stderr: /refused: ConfigMap own in web: .* not overwritten/,
         });
         t.match(await get('/api/v1/namespaces/web/configmaps/common'), { data: { a: 'b' } });
         t.match(await get('/api/v1/namespaces/web/configmaps/own'), { data: { a: 'own' } });

@@ -215,7 +215,7 @@ t.test('a failure admits no user, is logged once, and is not retried with each r
   t.ok(tried > 0);
   for (let index = 0; index < 5; index += 1) t.equal(await statusOf(erin, { project: lab }, pods), 403);
   t.same([refused.length, asked()], [tried, []]);
-  t.equal(logged.filter((line) => /"level":"error".*provisioning failed/.test(line)).length, 1);
+  t.equal(logged.filter((line) => /"level":"error".*reconciling failed/.test(line)).length, 1);
 });
 
 t.test('a request without a valid credential or a project provisions nothing', async (t) => {

@@ -45,7 +45,10 @@ async function setUp(t: Test, mode: Mode, bindings: object = {}) {
     );
   /** Everything is as it should be once. */
   const settled = () =>
-    eventually(async () => (await metric('stonegate_bindings_last_success_timestamp_seconds')) > 0);
+    eventually(
+      async () =>
+        (await metric('stonegate_controller_last_success_timestamp_seconds{controller="bindings"}')) > 0,
+    );
   const web = directory.project('acme', 'web');
   const [alice, erin] = [directory.user('acme', 'alice'), directory.user('acme', 'erin')];
   return { ...stonegate, configure, directory, ours, pods, metric, settled, web, alice, erin };
@@ -107,11 +110,13 @@ t.test('many removals at once wait for an operator: the log and a metric say so'
   await settled();
   const before = ours().length;
   for (const project of directory.projects) project.enabled = false;
-  await eventually(async () => (await metric('stonegate_bindings_held_back')) === before);
+  await eventually(
+    async () => (await metric('stonegate_controller_held_back{controller="bindings"}')) === before,
+  );
   t.equal(ours().length, before);
   t.equal(logged.filter((line) => line.includes('stonegate sync --force')).length, 1, 'said once');
   for (const project of directory.projects) project.enabled = true;
-  await eventually(async () => (await metric('stonegate_bindings_held_back')) === 0);
+  await eventually(async () => (await metric('stonegate_controller_held_back{controller="bindings"}')) === 0);
 });
 
 t.test('while Keystone is down nothing changes, and afterwards runs continue', async (t) => {
@@ -119,25 +124,25 @@ t.test('while Keystone is down nothing changes, and afterwards runs continue', a
   await settled();
   const before = ours().map(({ location }) => location.name);
   keystone.fault = 'error';
-  const failed = 'stonegate_bindings_runs_total{trigger="periodic",result="error"}';
+  const failed = 'stonegate_controller_runs_total{controller="bindings",result="error"}';
   await eventually(async () => (await metric(failed)) > 1);
   t.same(
     ours().map(({ location }) => location.name),
     before,
   );
-  t.equal(logged.filter((line) => /"level":"error".*provisioning failed/.test(line)).length, 1, 'said once');
+  t.equal(logged.filter((line) => /"level":"error".*reconciling failed/.test(line)).length, 1, 'said once');
   keystone.fault = undefined;
   const lab = directory.project('acme', 'lab');
   directory.assign(erin, 'member', { project: lab });
   await eventually(async () => (await pods(erin, lab)) === 200);
-  await eventually(() => logged.some((line) => line.includes('provisioning works again')));
+  await eventually(() => logged.some((line) => line.includes('reconciling works again')));
 });
 
 t.test('an API server that was away is provisioned when it is back', async (t) => {
   const { ours, apiServer, metric, directory, web, settled } = await setUp(t, 'arktos');
   await settled();
   await apiServer.stop();
-  const failed = 'stonegate_bindings_runs_total{trigger="periodic",result="error"}';
+  const failed = 'stonegate_controller_runs_total{controller="bindings",result="error"}';
   await eventually(async () => (await metric(failed)) > 0);
   const before = ours().length;
   directory.role('ops');
@@ -153,20 +158,20 @@ t.test('what the API server does not allow is logged and tried again, the rest i
   apiServer.breakNext('403', ({ method, url = '' }) => method === 'POST' && url.endsWith('/namespaces'));
   const lab = directory.project('acme', 'lab');
   await eventually(() => ours().some(({ location }) => location.namespace === lab.id));
-  t.ok(logged.some((line) => line.includes('some objects could not be provisioned')));
+  t.ok(logged.some((line) => line.includes('some objects could not be written')));
 });
 
 t.test('what cannot be provisioned is said once, and counted', async (t) => {
   const { logged, metric, directory, ours } = await setUp(t, 'shared', { namespaceFormat: '%n' });
   directory.project('acme', 'My Project_1');
-  const refused = () => logged.filter((line) => line.includes('cannot be provisioned'));
+  const refused = () => logged.filter((line) => line.includes('some objects cannot be as desired'));
   await eventually(() => refused().some((line) => line.includes('My Project_1')));
-  const count = await metric('stonegate_bindings_runs_total{trigger="periodic",result="ok"}');
-  const runs = () => metric('stonegate_bindings_runs_total{trigger="periodic",result="ok"}');
+  const count = await metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');
+  const runs = () => metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');
   await eventually(async () => (await runs()) > count + 2);
   t.equal(refused().filter((line) => line.includes('My Project_1')).length, 1);
-  t.ok((await metric('stonegate_bindings_refusals')) > 0);
-  t.ok((await metric('stonegate_bindings_last_success_timestamp_seconds')) > 0);
+  t.ok((await metric('stonegate_controller_refusals{controller="bindings"}')) > 0);
+  t.ok((await metric('stonegate_controller_last_success_timestamp_seconds{controller="bindings"}')) > 0);
   t.equal(ours().length, 0, 'two projects called web share nothing');
 });
 

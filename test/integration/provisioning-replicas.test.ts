@@ -1,13 +1,10 @@
-/** Two replicas that provision one cluster, and agree over a real Redis on which of them does it. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Two replicas that provision one cluster, and agree by a Lease on which of them does it. */
 import t from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
-import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
 
 async function startReplica({ configFile }: Testbed): Promise<App> {
@@ -23,19 +20,15 @@ async function startReplica({ configFile }: Testbed): Promise<App> {
 
 /** How many runs of it have ended well. */
 async function runsOf(app: App): Promise<number> {
-  const series = 'stonegate_bindings_runs_total{trigger="periodic",result="ok"}';
+  const series = 'stonegate_controller_runs_total{controller="bindings",result="ok"}';
   const line = (await app.metrics.text()).split('\n').find((each) => each.startsWith(series));
   return Number(line?.split(' ')[1] ?? 0);
 }
 
-t.test('of two replicas one provisions', { skip: redisMissing() ?? false }, async (t) => {
-  const folder = t.testdir();
-  const redis = await createRedisServer();
-  t.teardown(() => redis.remove());
-  const testbed = await createTestbed({ folder, mode: 'shared' });
+t.test('of two replicas one provisions', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
   t.teardown(() => testbed.close());
   await admitProvisioner(testbed, { mode: 'shared' });
-  await writeFile(join(folder, 'redis-url'), redis.url);
   const { keystone } = testbed;
   const password = {
     userName: 'bridge',
@@ -52,10 +45,6 @@ t.test('of two replicas one provisions', { skip: redisMissing() ?? false }, asyn
       interval: '50ms',
       credential: { tokenFile: 'provisioner-token' },
     },
-    cache: {
-      redis: { url: { fromFile: 'redis-url' }, timeout: '2s' },
-      sealingKeys: [{ fromFile: 'cache.key' }],
-    },
   });
   const replicas = await Promise.all([startReplica(testbed), startReplica(testbed)]);
   t.teardown(() => Promise.all(replicas.map((app) => app.close())));
@@ -71,8 +60,15 @@ t.test('of two replicas one provisions', { skip: redisMissing() ?? false }, asyn
   await eventually(async () => other !== undefined && (await runsOf(other)) > 0);
   t.pass('when it has ended, the other goes on');
 
-  const lease = await redis.command('KEYS', 'stonegate:lease:*');
-  t.same(lease, ['stonegate:lease:provisioning']);
+  const { store } = testbed.apiServer.cluster;
+  const holders = () =>
+    store
+      .list({ group: 'coordination.k8s.io', resource: 'leases', tenant: '' })
+      .map(({ location, object }) => ({
+        name: location.name,
+        spec: object.spec,
+      }));
+  t.match(holders(), [{ name: 'stonegate-bindings', spec: { holderIdentity: /./ } }]);
   await other?.close();
-  t.same(await redis.command('KEYS', 'stonegate:lease:*'), [], 'and the last gives the lease back');
+  t.match(holders(), [{ spec: { holderIdentity: '' } }], 'and the last gives the lease back');
 });

@@ -3,8 +3,9 @@
  * the next run binds.
  */
 import t from 'tap';
-import { applyPlan } from '../../src/bindings/apply.ts';
 import { makePlan } from '../../src/bindings/make-plan.ts';
+import { storedBinding } from '../../src/bindings/stored-binding.ts';
+import { applyPlan } from '../../src/reconcile/apply.ts';
 import { bridgeDirectory } from '../support/keystone/bridge-directory.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { createMemoryCluster } from '../support/memory-cluster.ts';
@@ -48,7 +49,9 @@ t.test(
       if (failures.length > 0) throw new Error(JSON.stringify(failures));
       return [...cluster.objects.values()]
         .flatMap(({ object, place }) =>
-          'subjects' in object && place.namespace === 'web' ? object.subjects.map(({ name }) => name) : [],
+          'subjects' in object && place.namespace === 'web'
+            ? storedBinding(object).subjects.map(({ name }) => name)
+            : [],
         )
         .map((name) => name.replace(/^acme:(.*)@.*$/, '$1'))
         .sort();

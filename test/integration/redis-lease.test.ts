@@ -1,12 +1,11 @@
-/** The lease of the provisioning replica over a real Redis. */
+/** Leases over a real Redis, by which of several replicas one asks a backend. */
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createRedisLease } from '../../src/cache/shared-store.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectedStore } from '../support/redis/connected-store.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 
-const NAME = 'stonegate:lease:provisioning';
+const NAME = 'stonegate:flight:entry';
 const missing = redisMissing();
 if (missing !== undefined) t.plan(0, missing);
 else defineTests();
@@ -18,8 +17,12 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
   /** One more replica, connected. */
   async function replica(ttl = 60_000) {
     const store = await connectedStore(t, server.url);
-    const lease = createRedisLease({ store, name: NAME, ttl, random: systemRandom });
-    return { ...lease, crash: () => store.close() };
+    const owner = randomUUID();
+    return {
+      hold: () => store.acquireLease(NAME, owner, ttl),
+      release: () => store.releaseLease(NAME, owner),
+      crash: () => store.close(),
+    };
   }
 
   return { server, replica };

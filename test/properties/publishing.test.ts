@@ -5,13 +5,13 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { PUBLISHED, PUBLISHED_FROM, PUBLISHED_POLICY } from '../../src/api/published-objects.ts';
-import { runPublishing } from '../../src/publishing/run.ts';
+import type { Stored } from '../support/memory-objects.ts';
 import {
   kindOf,
   type Mode,
   type PublishingSite,
+  publish,
   publishingSite,
-  type Stored,
 } from '../support/memory-published.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -123,7 +123,6 @@ function siteOf({ mode, sources, own }: World): PublishingSite {
   return site;
 }
 
-const publish = (site: PublishingSite) => runPublishing({ ...site, signal: new AbortController().signal });
 const isCopy = ({ object }: Stored) => object.metadata.labels?.[PUBLISHED_FROM] !== undefined;
 const text = (stored: readonly Stored[]) =>
   JSON.stringify(stored.map(({ kind, place, object }) => [kind.resource, place, object]));

@@ -31,20 +31,27 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   authentication: [...BASE, 'cel'],
   // One evaluation for the proxy and the webhook: what RBAC rules cover.
   admission: [...BASE, 'rbac'],
-  ...Object.fromEntries(['access', 'policy', 'publishing'].map((layer) => [layer, [...BASE, 'rbac']])),
+  access: [...BASE, 'rbac'],
+  // What the three controllers share.
+  reconcile: BASE,
+  bindings: [...BASE, 'reconcile'],
+  ...Object.fromEntries(['policy', 'publishing'].map((layer) => [layer, [...BASE, 'rbac', 'reconcile']])),
   ...Object.fromEntries(ADAPTERS.map((layer) => [layer, BASE])),
   upstream: [...BASE, 'upstream/http1'],
   pipeline: [...BASE, ...DOMAIN, 'access', 'policy'],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
   webhook: [...BASE, 'pipeline'],
-  cli: [...BASE, 'config', 'clients'],
+  cli: [...BASE, 'config', 'clients', 'reconcile'],
 };
 
 /** Layer → what it may know as types alone: the ports it implements. */
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
-    ADAPTERS.map((layer) => [layer, [...DOMAIN, 'access', 'policy', 'publishing', 'pipeline', 'portal']]),
+    ADAPTERS.map((layer) => [
+      layer,
+      [...DOMAIN, 'access', 'policy', 'publishing', 'reconcile', 'pipeline', 'portal'],
+    ]),
   ),
   // The gate before unknown credentials is authentication's port.
   flowcontrol: ['authentication'],

@@ -2,13 +2,13 @@
  * Small Keystones and what they come to, for tests of provisioning.
  */
 import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
-import { applyPlan } from '../../src/bindings/apply.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-state.ts';
 import { makePlan } from '../../src/bindings/make-plan.ts';
-import type { Plan } from '../../src/bindings/plan.ts';
 import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/ports.ts';
 import { fileField } from '../../src/config/fields.ts';
 import { bindingsSchema } from '../../src/config/schema-bindings.ts';
+import { applyPlan } from '../../src/reconcile/apply.ts';
+import type { Plan } from '../../src/reconcile/plan.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
 
 export type Mode = 'arktos' | 'shared';

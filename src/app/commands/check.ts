@@ -13,7 +13,7 @@ import {
 } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
-import { createClusterObjects } from '../../clients/cluster-objects.ts';
+import { createObjects } from '../../clients/objects.ts';
 import {
   mayImpersonateUsers,
   mayReadTenants,
@@ -98,9 +98,7 @@ async function unjudgedWarnings(
 ): Promise<string[]> {
   const missing = await missingListWatchRights({ fetcher }, [ROLE_BINDINGS], signal);
   if (missing.length === 0)
-    return whenAsked('its role bindings', () =>
-      unjudgedTenantWarnings(createClusterObjects(fetcher), signal),
-    );
+    return whenAsked('its role bindings', () => unjudgedTenantWarnings(createObjects(fetcher), signal));
   if (admission === undefined) return [];
   return [
     `upstream.credential: may not ${missing.join(', ')}, so this does not tell whether a tenant's group is bound in ${UNJUDGED_NAMESPACES.join(' or ')}, where the admission webhook judges nothing`,
@@ -194,7 +192,7 @@ async function systemBindings(loaded: LoadedConfiguration): Promise<string[]> {
   if (upstream === undefined) return [];
   try {
     const { signal } = new AbortController();
-    return await systemBindingWarnings(createClusterObjects(upstream), tenancy.systemTenant, signal);
+    return await systemBindingWarnings(createObjects(upstream), tenancy.systemTenant, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return [`bindings.credential: the API server could not be asked for role bindings: ${reasonOf(error)}`];

@@ -2,12 +2,12 @@
  * The components of `stonegate sync`: one run of the provisioning that the configuration describes. It
  * sends its own requests to Keystone and the API server; no serving process is needed.
  */
-import { heldBack, lossesOf } from '../../bindings/deletion-guard.ts';
 import { USERS_WARNING } from '../../bindings/grants.ts';
 import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import type { CommandIO } from '../../cli/command.ts';
-import { type SyncParts, sync } from '../../cli/sync.ts';
-import { createClusterObjects } from '../../clients/cluster-objects.ts';
+import type { WithReconciler } from '../../cli/reconcile.ts';
+import { sync } from '../../cli/sync.ts';
+import { applyPlan } from '../../reconcile/apply.ts';
 import { commandRuntime } from '../build.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';
 import { createProvisioning, createProvisioningUpstream } from '../provisioning.ts';
@@ -15,10 +15,10 @@ import { createTenancyMode } from '../tenancy-mode.ts';
 
 /** @param argv what follows `sync` */
 export function syncCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return sync(argv, io, { withProvisioning });
+  return sync(argv, io, withProvisioning);
 }
 
-const withProvisioning: SyncParts['withProvisioning'] = async (loaded, run) => {
+const withProvisioning: WithReconciler = async (loaded, run) => {
   const { tenancy, authentication, bindings } = loaded.configuration;
   const { keystone } = authentication;
   const runtime = commandRuntime();
@@ -32,18 +32,22 @@ const withProvisioning: SyncParts['withProvisioning'] = async (loaded, run) => {
     if (upstream === undefined)
       throw new Error('bindings.credential is required: what impersonates must not also give rights');
     const mode = createTenancyMode(loaded.configuration);
-    const provisioning = createProvisioning(loaded, {
+    const { maxDeletedShare } = bindings;
+    const { plan, objects } = createProvisioning(loaded, {
       directory: client.directory,
       fetcher: upstream,
       mode,
     });
-    const objects = createClusterObjects(upstream);
     return await run({
-      clusterWarnings: async (signal) =>
-        mode.readsTenantFromPath ? systemBindingWarnings(objects, tenancy.systemTenant, signal) : [],
-      warnings: bindings.subjects === 'users' ? [USERS_WARNING] : [],
-      heldBack: (plan) => lossesOf(heldBack(plan, bindings.maxDeletedShare), plan),
-      ...provisioning,
+      warnings: async (signal) => [
+        ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
+        ...(mode.readsTenantFromPath
+          ? await systemBindingWarnings(objects, tenancy.systemTenant, signal)
+          : []),
+      ],
+      maxDeletedShare,
+      plan,
+      apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
     });
   } finally {
     await Promise.all([client?.close(), upstream?.destroy()]);

@@ -42,15 +42,15 @@ const redis = (good: number, bad: number): Series => ({
 });
 
 const runs = (good: string, bad: string): Series => ({
-  'stonegate_bindings_runs_total{trigger="periodic",result="ok"}': good,
-  'stonegate_bindings_runs_total{trigger="periodic",result="held-back"}': '0x60',
-  'stonegate_bindings_runs_total{trigger="periodic",result="error"}': bad,
+  'stonegate_controller_runs_total{controller="bindings",result="ok"}': good,
+  'stonegate_controller_runs_total{controller="bindings",result="held-back"}': '0x60',
+  'stonegate_controller_runs_total{controller="bindings",result="error"}': bad,
 });
 
 /** Of the controller of policies, or of publishing. */
 const controllerRuns = (controller: 'policies' | 'publishing', good: string, bad: string): Series => ({
-  [`stonegate_${controller}_runs_total{result="ok"}`]: good,
-  [`stonegate_${controller}_runs_total{result="incomplete"}`]: bad,
+  [`stonegate_controller_runs_total{controller="${controller}",result="ok"}`]: good,
+  [`stonegate_controller_runs_total{controller="${controller}",result="incomplete"}`]: bad,
 });
 
 /** In promtool's time, which begins at 0: an end in so many hours, 20 minutes from the start. */
@@ -70,7 +70,7 @@ const index = (synced: string, objects: string): Series => ({
 
 const DIFFERED = 'stonegate_access_verifications_total{result="differed"}';
 const AGREED = 'stonegate_access_verifications_total{result="agreed"}';
-const LAST_SUCCESS = 'stonegate_bindings_last_success_timestamp_seconds';
+const LAST_SUCCESS = 'stonegate_controller_last_success_timestamp_seconds{controller="bindings"}';
 const UNVERIFIED = 'stonegate_streams_ended_total{kind="watch",reason="unverified"}';
 
 export const ALERT_CASES: readonly AlertCase[] = [
@@ -191,14 +191,14 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'StonegateProvisioningStale',
     after: 80,
     fires: { [LAST_SUCCESS]: '60x100' },
-    // Before the first success, and without provisioning, it is 0.
-    silent: { [LAST_SUCCESS]: '0x100' },
+    // Before the first success, and without provisioning, there is no sample.
+    silent: { [LAST_SUCCESS]: '_x70 4200x30' },
   },
   {
     alert: 'StonegateProvisioningHeldBack',
     after: 20,
-    fires: { stonegate_bindings_held_back: '4x60' },
-    silent: { stonegate_bindings_held_back: '0x12 4x5 0x40' },
+    fires: { 'stonegate_controller_held_back{controller="bindings"}': '4x60' },
+    silent: { 'stonegate_controller_held_back{controller="bindings"}': '0x12 4x5 0x40' },
   },
   {
     alert: 'StonegatePoliciesStale',

@@ -196,7 +196,9 @@ async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site): Promi
   await ask('no-token');
   await eventually(async () => {
     await ask(alice, '/api/v1/namespaces');
-    const succeeded = await prometheus.query('stonegate_bindings_last_success_timestamp_seconds > 0');
+    const succeeded = await prometheus.query(
+      'stonegate_controller_last_success_timestamp_seconds{controller="bindings"}',
+    );
     return succeeded.length > 0;
   });
 }

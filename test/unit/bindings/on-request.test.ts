@@ -1,12 +1,13 @@
 import t from 'tap';
 import type { Identity, IdentityScope } from '../../../src/api/identity.ts';
-import type { ApplyResult } from '../../../src/bindings/apply.ts';
 import type { ProvisioningScope } from '../../../src/bindings/make-plan.ts';
 import { createRequestProvisioning } from '../../../src/bindings/on-request.ts';
-import type { Plan } from '../../../src/bindings/plan.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import type { ApplyResult } from '../../../src/reconcile/apply.ts';
+import { KINDS } from '../../../src/reconcile/objects.ts';
+import type { Plan } from '../../../src/reconcile/plan.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
@@ -14,10 +15,11 @@ const INTERVAL = 300_000;
 const NOTHING: Plan = {
   changes: [],
   refusals: [],
-  existingByPlace: new Map(),
+  unread: [],
+  guarded: new Map(),
   unchanged: 0,
 };
-const DONE: ApplyResult = { done: 0, failures: [], heldBack: [] };
+const DONE: ApplyResult = { done: [], failures: [], heldBack: [] };
 const domain = { id: 'd1', name: 'acme' };
 const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };
 
@@ -32,7 +34,7 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
     result: DONE,
   };
   const provisioning = createRequestProvisioning({
-    provisioningFor(claim) {
+    reconcilerFor(claim) {
       claims.push(claim);
       return { plan: () => work.plan(), apply: async () => work.result };
     },
@@ -132,7 +134,7 @@ t.test('after a failure provisioning is tried again some seconds later', async (
 t.test('what could not be made in part is tried again within seconds too', async (t) => {
   const { ensure, work, claims, clock } = setUp();
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'p1' } } as const;
-  const change = { action: 'create', object, place: {}, reason: '' } as const;
+  const change = { action: 'create', kind: KINDS.Namespace, object, place: {}, reason: '' } as const;
   work.result = { ...DONE, failures: [{ change, reason: 'no' }] };
   await ensure(as(web), never);
   clock.advance(10_000);

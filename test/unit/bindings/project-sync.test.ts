@@ -3,6 +3,7 @@ import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-auth
 import type { Binding, Namespace } from '../../../src/api/kubernetes-object.ts';
 import { managedLabels } from '../../../src/bindings/managed-object.ts';
 import { createProjectSynchronizer } from '../../../src/bindings/project-sync.ts';
+import { storedBinding } from '../../../src/bindings/stored-binding.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
@@ -64,7 +65,7 @@ function start(rules: Partial<KeystoneSync> = {}) {
       [...cluster.objects.values()]
         .map(({ object }) => object)
         .filter((object) => object.kind === 'RoleBinding')
-        .map(({ metadata, subjects }) => `${metadata.name} → ${subjects[0]?.name}`)
+        .map((object) => `${object.metadata.name} → ${storedBinding(object).subjects[0]?.name}`)
         .sort(),
   };
 }

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { KubernetesObject } from '../../../src/api/kubernetes-object.ts';
 import { systemBindingWarnings } from '../../../src/bindings/system-bindings.ts';
+import { KINDS } from '../../../src/reconcile/objects.ts';
 import { createMemoryCluster } from '../../support/memory-cluster.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -18,7 +19,7 @@ async function warningsFor(kind: 'User' | 'Group' | 'ServiceAccount', name: stri
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'view' },
     subjects: [subject],
   };
-  await cluster.create(binding, place, signal);
+  await cluster.create(KINDS.RoleBinding, place, binding, signal);
   return systemBindingWarnings(cluster, 'system', signal);
 }
 

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { heldBackLine, sync } from '../../../src/cli/sync.ts';
+import { heldBackLine } from '../../../src/cli/reconcile.ts';
+import { sync } from '../../../src/cli/sync.ts';
 import { printedIO } from '../../support/printed-io.ts';
 
 async function run(...argv: readonly string[]) {
   const { io, printed } = printedIO();
-  const code = await sync(argv, io, { withProvisioning: async () => 0 });
+  const code = await sync(argv, io, async () => 0);
   return { code, ...printed };
 }
 

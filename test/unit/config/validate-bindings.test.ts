@@ -68,20 +68,6 @@ t.test('provisioning requires a credential at Keystone and one at the API server
   }
 });
 
-t.test('workers without a shared lease for provisioning are refused', async (t) => {
-  const tls = 'tls: { certFile: tls.crt, keyFile: tls.key }';
-  const periodic = '{ provision: periodic, credential: { tokenFile: provisioner } }';
-  const onRequest = '{ provision: onRequest, credential: { tokenFile: provisioner } }';
-  const redis = 'cache: { redis: { url: { fromEnv: REDIS } }, sealingKeys: [{ fromEnv: KEY }] }\n';
-  const withServer = (workers: string, bindings: string, cache = '') =>
-    problemsOf(bindings, { server: `{ ${tls}, workers: ${workers} }`, more: cache });
-  for (const workers of ['2', 'auto'])
-    t.match(withServer(workers, periodic), [/cache\.redis.*could not agree on who provisions/]);
-  t.same(withServer('2', periodic, redis), []);
-  t.same(withServer('1', periodic), []);
-  t.same(withServer('2', onRequest), [], 'on request workers need not agree');
-});
-
 t.test('what impersonates does not provision', async (t) => {
   t.match(problemsOf('{ credential: { tokenFile: token } }'), [
     /bindings\.credential.*expected a credential of its own/,

@@ -51,7 +51,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.webhookReview('TokenReview', 'authenticated');
   metrics.admissionReview('denied');
   const changes = { create: 1, update: 0, delete: 0 };
-  metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
+  metrics.reconciled('bindings', { result: 'ok', changes, refusals: 0, failures: 0, heldBack: 0 });
   metrics.streamEnded('watch', 'expired');
   metrics.accessVerified('agreed');
   metrics.informersInForce('rbac-index', () => [{ resource: 'roles', ageSeconds: 1.5 }]);
@@ -60,7 +60,6 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const resources = [{ resource: 'roles', objects: 5 }];
   const held = { bytes: 500, tenantsOff: 1, tooLarge: 2 };
   metrics.indexInForce(() => ({ synced: true, ...held, revision: 7, resources }));
-  metrics.policiesProvisioned({ result: 'ok', changes });
   const inForce = { abac: 1, tenant: 2, administration: 3 };
   metrics.policiesInForce(() => ({ inForce, notReady: 4 }));
   metrics.listening('api', () => 3);
@@ -122,7 +121,7 @@ t.test('a series whose labels have closed sets is there before its first event',
   for (const line of [
     'stonegate_refusals_total{code="InvariantBroken"} 0',
     'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
-    'stonegate_bindings_runs_total{trigger="periodic",result="error"} 0',
+    'stonegate_controller_runs_total{controller="bindings",result="error"} 0',
     'stonegate_access_verifications_total{result="differed"} 0',
   ])
     t.match(text, `${line}\n`);

@@ -1,103 +1,131 @@
 import t from 'tap';
 import type { Condition } from '../../../src/api/tenancy-v1alpha1.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { type MembershipChange, runPolicyController } from '../../../src/policy/controller.ts';
+import { createPolicyReconciler, type MembershipChange } from '../../../src/policy/controller.ts';
 import { desiredRBAC } from '../../../src/policy/desired-rbac.ts';
-import type { PolicyObject, PolicyObjects } from '../../../src/policy/ports.ts';
+import type { PolicyForm } from '../../../src/policy/policy.ts';
+import { KINDS, placeName } from '../../../src/reconcile/objects.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import type { Stored } from '../../support/memory-objects.ts';
+import { createMemoryObjects } from '../../support/memory-objects.ts';
 import { administration, crossTenantPolicy, policyFacts, resolvedPolicies } from '../../support/policies.ts';
 
 const OPTIONS = { tenants: new Set(['acme', 'globex']), systemTenant: 'system', grantable: [] };
-const FORMS = new Set(['abac', 'administration', 'tenant'] as const);
+const FORMS: ReadonlySet<PolicyForm> = new Set(['abac', 'administration', 'tenant']);
 
 /** The objects of a cluster, and what happened to them. */
 function createSite() {
-  const objects = new Map<string, PolicyObject>();
-  const calls: string[] = [];
+  const memory = createMemoryObjects();
   const memberships: MembershipChange[] = [];
   const conditions: (readonly Condition[])[] = [];
-  const state: { before: (call: string) => void } = { before: () => {} };
-  const call = (name: string) => {
-    state.before(name);
-    calls.push(name);
-  };
-  const keyOf = ({ kind, metadata }: PolicyObject, tenant: string) => `${kind} ${metadata.name} in ${tenant}`;
-  const isKind = <K extends PolicyObject['kind']>(
-    object: PolicyObject,
-    kind: K,
-  ): object is Extract<PolicyObject, { kind: K }> => object.kind === kind;
-  const cluster: PolicyObjects = {
-    async list(kind) {
-      state.before(`list ${kind}`);
-      return [...objects.values()].flatMap((object) => (isKind(object, kind) ? [object] : []));
-    },
-    async create(object, { tenant }) {
-      const key = keyOf(object, tenant);
-      call(`create ${key}`);
-      if (objects.has(key)) return 'exists';
-      objects.set(key, {
-        ...object,
-        metadata: { ...object.metadata, tenant, uid: key, resourceVersion: '1' },
-      });
-      return 'created';
-    },
-    async update(object, { tenant }) {
-      call(`update ${keyOf(object, tenant)}`);
-      objects.set(keyOf(object, tenant), object);
-      return 'updated';
-    },
-    async delete(object, { tenant }) {
-      call(`delete ${keyOf(object, tenant)}`);
-      return objects.delete(keyOf(object, tenant)) ? 'deleted' : 'gone';
-    },
-  };
-  const run = (facts: Parameters<typeof policyFacts>[0], signal = new AbortController().signal) => {
+  /** What is done to which object, as `create ClusterRole in acme`. */
+  const run = async (
+    facts: Parameters<typeof policyFacts>[0],
+    { signal = new AbortController().signal, forms = FORMS } = {},
+  ) => {
     const all = policyFacts(facts);
     const { policies, statuses } = resolvedPolicies({ facts: all });
     const found = [...all.crossTenantPolicies, ...all.administrations];
-    const wanted = {
-      objects: desiredRBAC(policies, OPTIONS),
-      forms: FORMS,
-      statuses: found.flatMap((object, at) => {
-        const status = statuses[at];
-        return status === undefined ? [] : [{ object, status }];
-      }),
-    };
-    return runPolicyController(
-      wanted,
-      {
-        objects: cluster,
-        statuses: {
-          async write(object, written) {
-            call(`status ${object.metadata.name}`);
-            conditions.push(written);
-            return 'written';
-          },
+    const reconciler = createPolicyReconciler({
+      objects: {
+        ...memory,
+        async updateStatus(_kind, _place, _object, status) {
+          conditions.push('conditions' in status ? Object(status.conditions) : []);
+          return 'updated';
         },
-        onMembership: (change) => memberships.push(change),
-        clock: createFakeClock(Date.UTC(2026, 6, 1)),
       },
-      signal,
+      systemTenant: 'system',
+      wanted: () => ({
+        objects: desiredRBAC(policies, OPTIONS),
+        forms,
+        statuses: found.flatMap((object, at) => {
+          const status = statuses[at];
+          return status === undefined ? [] : [{ object, status }];
+        }),
+      }),
+      onMembership: (change) => memberships.push(change),
+      clock: createFakeClock(Date.UTC(2026, 6, 1)),
+    });
+    const plan = await reconciler.plan(signal);
+    const changes = plan.changes.map(
+      ({ action, object, place }) => `${action} ${object.kind} in ${placeName(place)}`,
     );
+    return { changes, ...(await reconciler.apply(plan, signal)) };
   };
-  return { objects, calls, memberships, conditions, state, run };
+  /** Another client changes every object of a kind. */
+  const edit = (kind: string, change: (one: Stored) => object) => {
+    for (const one of memory.all())
+      if (one.object.kind === kind) memory.put(one.kind, one.place, { ...one.object, ...change(one) });
+  };
+  return { memory, memberships, conditions, run, edit };
 }
 
 const POLICY = { crossTenantPolicies: [crossTenantPolicy()] };
 const ADMINISTRATION = { administrations: [administration()] };
 
-t.test(
-  'a policy becomes a role and a binding, and its author is told; the next run changes nothing',
-  async (t) => {
-    const { run, objects, conditions } = createSite();
-    t.match(await run(POLICY), { changes: { create: 3, update: 0, delete: 0 }, failures: [] });
-    t.equal(objects.size, 3);
-    t.match(conditions, [
-      [{ type: 'Ready', status: 'True', reason: 'Ready', lastTransitionTime: '2026-07-01T00:00:00Z' }],
-    ]);
-    t.match(await run(POLICY), { changes: { create: 0, update: 0, delete: 0 }, failures: [] });
-  },
-);
+t.test('a policy becomes a role and a binding, and its author is told', async (t) => {
+  const { run, memory, conditions } = createSite();
+  const { changes, failures } = await run(POLICY);
+  t.same(changes, [
+    'create ClusterRole in system',
+    'create ClusterRole in globex',
+    'create ClusterRoleBinding in globex',
+  ]);
+  t.same(failures, []);
+  t.equal(memory.all().length, 3);
+  t.match(conditions, [
+    [{ type: 'Ready', status: 'True', reason: 'Ready', lastTransitionTime: '2026-07-01T00:00:00Z' }],
+  ]);
+  t.same((await run(POLICY)).changes, [], 'the next run changes nothing');
+});
+
+t.test('bindings are deleted before the roles that they name', async (t) => {
+  const { run } = createSite();
+  await run(POLICY);
+  t.same((await run({})).changes, [
+    'delete ClusterRoleBinding in globex',
+    'delete ClusterRole in system',
+    'delete ClusterRole in globex',
+  ]);
+});
+
+t.test('another client’s change of rules or subjects is undone', async (t) => {
+  const { run, edit } = createSite();
+  await run(POLICY);
+  edit('ClusterRole', () => ({ rules: [] }));
+  edit('ClusterRoleBinding', () => ({ subjects: [] }));
+  t.same((await run(POLICY)).changes, [
+    'update ClusterRole in system',
+    'update ClusterRole in globex',
+    'update ClusterRoleBinding in globex',
+  ]);
+});
+
+t.test('a binding of another role is made anew', async (t) => {
+  const { run, edit, memory } = createSite();
+  await run(POLICY);
+  edit('ClusterRoleBinding', ({ object }) => ({ roleRef: { ...Object(object.roleRef), name: 'admin' } }));
+  await run(POLICY);
+  const [binding] = memory.all().filter(({ object }) => object.kind === 'ClusterRoleBinding');
+  t.match(binding?.object.roleRef, { name: 'stonegate:policy:tenant:devs' });
+});
+
+t.test('objects of forms that are not known stay as they are', async (t) => {
+  const { run } = createSite();
+  await run(POLICY);
+  const forms: ReadonlySet<PolicyForm> = new Set(['abac']);
+  t.same((await run({}, { forms })).changes, []);
+  t.same((await run(ADMINISTRATION, { forms })).changes, []);
+});
+
+t.test('an object that only looks like Stonegate’s stays as it is', async (t) => {
+  const { run, memory } = createSite();
+  await run(POLICY);
+  for (const { kind, place, object } of memory.all())
+    memory.put(kind, place, { ...object, metadata: { ...object.metadata, name: 'mine' } });
+  await run({});
+  t.equal(memory.all().length, 3);
+});
 
 t.test('a tenant that joins an administration or leaves it is told once', async (t) => {
   const { run, memberships } = createSite();
@@ -110,46 +138,42 @@ t.test('a tenant that joins an administration or leaves it is told once', async 
 });
 
 t.test('an object of another client under the name of a role is left as it is, and reported', async (t) => {
-  const { run, objects } = createSite();
-  await run(POLICY);
-  const key = 'ClusterRole stonegate:policy:tenant:devs in globex';
-  const role = objects.get(key);
-  if (role?.kind !== 'ClusterRole') throw new Error('it is there');
-  objects.set(key, { ...role, metadata: { ...role.metadata, labels: {} }, rules: [] });
+  const { run, memory } = createSite();
+  const name = 'stonegate:policy:tenant:devs';
+  memory.put(KINDS.ClusterRole, { tenant: 'globex' }, { metadata: { name }, rules: [] });
   const { failures } = await run(POLICY);
-  t.match(failures, [{ change: `create ${key}`, reason: /another object has its name/ }]);
-  t.match(objects.get(key), { rules: [] });
+  t.match(failures, [{ change: { object: { kind: 'ClusterRole' } }, reason: /Stonegate did not make it/ }]);
+  t.match(memory.find(KINDS.ClusterRole, { tenant: 'globex' }, name), { rules: [] });
 });
 
 t.test('what the API server refuses is reported, and the rest is made', async (t) => {
-  const { run, state } = createSite();
-  state.before = (call) => {
-    if (call.startsWith('create ClusterRoleBinding'))
+  const { run, memory } = createSite();
+  memory.before = (verb, { resource }) => {
+    if (verb === 'create' && resource === 'clusterrolebindings')
       throw new StatusError('ProvisioningForbidden', 'refused', { cause: new Error('not currently held') });
   };
-  const { failures, changes } = await run(POLICY);
-  t.match(failures, [{ reason: 'not currently held' }]);
-  t.equal(changes.create, 2);
+  const { failures, done } = await run(POLICY);
+  t.match(failures, [{ reason: 'refused: not currently held' }]);
+  t.equal(done.length, 2);
 });
 
-for (const kind of ['ClusterRole', 'ClusterRoleBinding', 'RoleBinding'])
-  t.test(`nothing is changed if the ${kind}s cannot be read`, async (t) => {
-    const { run, state, calls } = createSite();
+for (const kind of ['clusterroles', 'clusterrolebindings', 'rolebindings'])
+  t.test(`nothing is changed if the ${kind} cannot be read`, async (t) => {
+    const { run, memory } = createSite();
     await run(POLICY);
-    const before = calls.length;
-    state.before = (call) => {
-      if (call === `list ${kind}`) throw new StatusError('UpstreamUnavailable', 'down');
+    memory.before = (verb, { resource }) => {
+      if (verb === 'list' && resource === kind) throw new StatusError('UpstreamUnavailable', 'down');
     };
     await t.rejects(run({}), { code: 'UpstreamUnavailable' });
-    t.equal(calls.length, before);
+    t.equal(memory.all().length, 3);
   });
 
 t.test('a replica that loses the lease during a run begins no further change', async (t) => {
-  const { run, state, calls } = createSite();
+  const { run, memory } = createSite();
   const lease = new AbortController();
-  state.before = (call) => {
-    if (call.startsWith('create')) lease.abort(new Error('another replica is in charge now'));
+  memory.before = (verb) => {
+    if (verb === 'create') lease.abort(new Error('another replica is in charge now'));
   };
-  await t.rejects(run(POLICY, lease.signal), { message: 'another replica is in charge now' });
-  t.equal(calls.filter((call) => call.includes('Binding')).length, 0);
+  await run(POLICY, { signal: lease.signal });
+  t.equal(memory.all().filter(({ object }) => object.kind.endsWith('Binding')).length, 0);
 });

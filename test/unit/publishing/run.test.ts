@@ -1,22 +1,11 @@
 import t from 'tap';
 import { PUBLISHED } from '../../../src/api/published-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { runPublishing } from '../../../src/publishing/run.ts';
-import {
-  kindOf,
-  type Mode,
-  type PublishingSite,
-  publishingSite,
-  TENANTS,
-} from '../../support/memory-published.ts';
+import { kindOf, type Mode, publish, publishingSite, TENANTS } from '../../support/memory-published.ts';
 
 const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const POLICY = 'multi-tenancy.k8s.io/published-policy';
 const NAMESPACE = kindOf('namespaces');
-
-function publish(site: PublishingSite) {
-  return runPublishing({ ...site, signal: new AbortController().signal });
-}
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   t.test(`${mode}: a published Secret is in every tenant, and says where it comes from`, async (t) => {
@@ -58,7 +47,8 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
         site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
       site.objects.put(kindOf('secrets'), place, { metadata: { name: 'registry' }, data: { own: 'eA==' } });
       const { plan } = await publish(site);
-      t.match(plan.conflicts, [{ source: 'secrets/shared/registry', place, reason: /not overwritten/ }]);
+      const where = mode === 'arktos' ? 'acme/shared' : 'acme';
+      t.match(plan.refusals, [{ subject: `Thing registry in ${where}`, reason: /not overwritten/ }]);
       t.match(site.copy('secrets', 'registry', 'acme'), { data: { own: 'eA==' } });
       t.ok(site.copy('secrets', 'registry', 'globex'), 'the other tenant has its copy');
     },
@@ -144,8 +134,8 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
       if (verb === 'list' && resource === 'secrets' && namespace === 'shared')
         throw new StatusError('ProvisioningForbidden', 'not allowed');
     };
-    const { unread } = await publish(site);
-    t.match(unread, [{ kind: { resource: 'secrets' }, namespace: 'shared', reason: /not allowed/ }]);
+    const { unread } = (await publish(site)).plan;
+    t.match(unread, [{ subject: 'secrets in shared', reason: /not allowed/ }]);
     t.ok(site.copy('secrets', 'registry', 'acme'));
     t.ok(site.copy('configmaps', 'settings', 'acme'), 'other kinds are published');
   });
@@ -157,7 +147,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     const { namespace, ...system } = site.home;
     site.objects.drop(NAMESPACE, system, namespace ?? '');
     site.objects.drop(kindOf('secrets'), site.home, 'registry');
-    const { unread } = await publish(site);
+    const { unread } = (await publish(site)).plan;
     t.match(unread[0]?.reason, /is not there/);
     t.ok(site.copy('secrets', 'registry', 'acme'));
   });
@@ -230,7 +220,7 @@ t.test('SystemFirst replaces what a tenant has under that name', async (t) => {
   const { plan } = await publish(site);
   t.match(
     plan.changes.map(({ action }) => action),
-    ['replace', 'create', 'create'],
+    ['create', 'update', 'create'],
     'a type cannot be changed',
   );
   t.match(site.copy('secrets', 'registry', 'acme'), DATA);
@@ -247,7 +237,7 @@ t.test('SystemFirst never takes what Stonegate itself manages', async (t) => {
     data: { own: 'x' },
   });
   const { plan } = await publish(site);
-  t.match(plan.conflicts, [{ reason: /belongs to Stonegate/ }]);
+  t.match(plan.refusals, [{ reason: /belongs to Stonegate/ }]);
   t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
 });
 
@@ -320,7 +310,7 @@ t.test('a selected tenant that is not there is reported in the terms of the mode
     const site = publishingSite({ mode });
     site.publish('secrets', 'registry', DATA, 'nosuch');
     const { plan } = await publish(site);
-    t.match(plan.refusals, [{ source: 'secrets/shared/registry', reason }]);
+    t.match(plan.refusals, [{ subject: 'secrets/shared/registry', reason }]);
   }
 });
 
@@ -335,7 +325,7 @@ t.test('shared: if two namespaces publish the same name, the first one configure
   );
   site.publish('secrets', 'registry', DATA);
   const { plan } = await publish(site);
-  t.match(plan.refusals, [{ source: 'secrets/later/registry', reason: /shared\/registry comes first/ }, {}]);
+  t.match(plan.refusals, [{ subject: 'secrets/later/registry', reason: /shared\/registry comes first/ }, {}]);
   t.match(site.copy('secrets', 'registry', 'acme'), DATA);
   site.objects.before = (verb, _kind, { namespace }) => {
     if (verb === 'list' && namespace === 'shared') throw new StatusError('UpstreamUnavailable', 'gone');
@@ -372,7 +362,7 @@ t.test('a binding is not copied to where its role is the tenant’s own', async 
   const place = { tenant: 'acme', namespace: 'shared' };
   site.objects.put(kindOf('roles'), place, { metadata: { name: 'readers' }, rules: [] });
   const { plan } = await publish(site);
-  t.match(plan.conflicts, [{ reason: /not overwritten/ }, { reason: /its role is not there/ }]);
+  t.match(plan.refusals, [{ reason: /not overwritten/ }, { reason: /it needs Thing readers in acme/ }]);
   t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
   t.ok(site.copy('rolebindings', 'readers', 'globex'));
 });
@@ -387,6 +377,9 @@ t.test('a binding whose role could not be written is not written either', async 
       throw new StatusError('ProvisioningRefused', 'quota');
   };
   const { applied } = await publish(site);
-  t.match(applied.failures, [{ reason: /quota/ }, { reason: /its role could not be written/ }]);
+  t.match(applied.failures, [
+    { reason: /quota/ },
+    { reason: /it needs Thing readers in .*, which could not be written/ },
+  ]);
   t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
 });

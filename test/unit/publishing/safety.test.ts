@@ -1,11 +1,11 @@
 import t from 'tap';
 import { PUBLISHED } from '../../../src/api/published-objects.ts';
 import { readPublishing } from '../../../src/publishing/read-state.ts';
-import { runPublishing } from '../../../src/publishing/run.ts';
 import {
   kindOf,
   type Mode,
   type PublishingSite,
+  publish,
   publishingSite,
   TENANTS,
 } from '../../support/memory-published.ts';
@@ -13,10 +13,6 @@ import {
 const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const NAMESPACE = kindOf('namespaces');
 const SECRETS = kindOf('secrets');
-
-function publish(site: PublishingSite, withdraw = false) {
-  return runPublishing({ ...site, withdraw, signal: new AbortController().signal });
-}
 
 /** Does it once, before the next call of the verb. */
 function once(site: PublishingSite, verb: string, kind: typeof SECRETS, work: () => void): void {
@@ -74,7 +70,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
         metadata: { name: 'registry', labels: metadata?.labels, annotations },
       });
       const { plan } = await publish(site);
-      t.match(plan.refusals, [{ source: 'secrets/shared/registry', reason: /it is a copy itself/ }]);
+      t.match(plan.refusals, [{ subject: 'secrets/shared/registry', reason: /it is a copy itself/ }]);
       t.ok(site.objects.find(SECRETS, site.home, 'registry'));
       await publish({ ...site, rules: { ...site.rules, namespaces: [] } }, true);
       t.ok(site.objects.find(SECRETS, site.home, 'registry'), 'nor if nothing is published any more');
@@ -154,6 +150,6 @@ t.test(
     const { plan } = await publish(site);
     t.ok(site.copy('roles', 'reader', 'acme'));
     t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
-    t.match(plan.refusals, [{ source: /readers/, reason: /its role reader is not published to/ }]);
+    t.match(plan.refusals, [{ subject: /readers/, reason: /its role reader is not published to/ }]);
   },
 );

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { PUBLISHED } from '../../../src/api/published-objects.ts';
-import { copyOf } from '../../../src/publishing/copy.ts';
+import { Copy } from '../../../src/publishing/copy.ts';
 import { readSource } from '../../../src/publishing/source.ts';
 import { kindOf, type Mode, publishingSite } from '../../support/memory-published.ts';
 
@@ -99,7 +99,7 @@ t.test('a service account is one of the source’s namespace, and in the copy on
   if ('refused' in source) throw new Error(source.refused);
   const place = { namespace: 'web' };
   const receiver = { name: 'd', labels: {}, place, isTerminating: false, uid: 'u' };
-  t.match(copyOf(source, place, receiver).object.subjects, [{ name: 'robot', namespace: 'web' }]);
+  t.match(new Copy(source, place, receiver).object.subjects, [{ name: 'robot', namespace: 'web' }]);
 });
 
 t.test('shared: a binding names no ClusterRole but those of Stonegate', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { heavyLosses, heldLosses, type Loss } from '../../../src/bindings/deletion-guard.ts';
+import { heldLosses, type Loss } from '../../../src/reconcile/deletion-guard.ts';
 
 /** Of a namespace that loses `going` of the `there` bindings in it. */
 function loss(namespace: string, going: number, there: number): Loss {
@@ -24,7 +24,7 @@ t.test(
       [2, 0, 1, true],
     ] as const) {
       const losses = [loss('web', going, there)];
-      t.same(heavyLosses(losses, share), heavy ? losses : [], `${going} of ${there} at ${share}`);
+      t.same(heldLosses(losses, there, share), heavy ? losses : [], `${going} of ${there} at ${share}`);
     }
   },
 );

@@ -1,11 +1,9 @@
 /**
  * What the API server's responses to provisioning say: the object, or why there is none.
  */
-import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { UpstreamResponse } from '../pipeline/ports.ts';
-import { readObject } from './cluster-object-format.ts';
 
 /** @throws StatusError UpstreamUnavailable */
 export function objectIn({ body }: UpstreamResponse): JSONObject {
@@ -17,15 +15,6 @@ export function objectIn({ body }: UpstreamResponse): JSONObject {
 function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
-}
-
-/** @throws StatusError UpstreamUnavailable for what is no object of the kind */
-export function believed(value: unknown, kind: ObjectKind): KubernetesObject {
-  try {
-    return readObject(value, kind);
   } catch (cause) {
     throw unusable(cause);
   }

@@ -2,10 +2,10 @@
  * Work of which one replica is in charge: the one that holds the lease runs it soon after each change, and
  * periodically. If it loses the lease during a run, the run is to end before its next change.
  */
-import { Backoff } from './backoff.ts';
-import type { Clock, Timer } from './clock.ts';
+import { Backoff } from '../lib/backoff.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
 import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
-import type { Random } from './random.ts';
 
 /** Milliseconds after a change: several that follow each other cause one run. */
 const DEBOUNCE = 100;
@@ -15,23 +15,22 @@ const REST = 3;
 const LONGEST_REST = 30_000;
 const RETRY = { first: 1_000, longest: 60_000 };
 
-/** Something of a run failed, and is reported already: the run is repeated as after any failure. */
-export class IncompleteRun extends Error {}
-
 export interface LeaderLoopOptions {
   readonly lease: Lease;
   /**
+   * Never rejects.
+   *
    * @param signal aborted if another replica is in charge now, or the loop is stopped
-   * @throws what failed; the run is repeated, later each time
+   * @returns false if something failed: the run is repeated, later each time
    */
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly run: (signal: AbortSignal) => Promise<boolean>;
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
   readonly onLeaseChange: (held: boolean) => void;
+  /** The lease could not be held or released. */
+  readonly onLeaseFailure: (error: unknown) => void;
   /** Milliseconds after a failed run: doubled with each failure in a row. */
   readonly retry?: { readonly first: number; readonly longest: number };
-  /** Not called for an `IncompleteRun`. */
-  readonly onFailure: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -73,7 +72,7 @@ export class LeaderLoop {
     this.#timer?.cancel();
     this.#running?.ending.abort(new Error('this process ends its work'));
     await Promise.all([this.#running?.ended, this.#beating]);
-    if (this.#held) await this.#options.lease.release();
+    if (this.#held) await this.#ask(() => this.#options.lease.release());
     this.#held = false;
   }
 
@@ -93,7 +92,7 @@ export class LeaderLoop {
 
   async #lookAtLease(): Promise<void> {
     const { lease, clock, onLeaseChange } = this.#options;
-    const held = await lease.hold();
+    const held = (await this.#ask(() => lease.hold())) ?? false;
     if (held !== this.#held) onLeaseChange(held);
     // What happened while another replica was in charge is not known to this one's last run.
     if (held && !this.#held) this.#dueAt = clock.now();
@@ -101,6 +100,15 @@ export class LeaderLoop {
     if (this.#isStopped) return;
     if (!held) this.#running?.ending.abort(new Error('another replica is in charge now'));
     else if (this.#running === undefined && clock.now() >= this.#dueAt) this.#begin();
+  }
+
+  async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#options.onLeaseFailure(error);
+      return undefined;
+    }
   }
 
   #wait(): void {
@@ -133,14 +141,9 @@ export class LeaderLoop {
 
   /** @returns milliseconds until the next run */
   async #run(signal: AbortSignal): Promise<number> {
-    const { run, interval, random, onFailure } = this.#options;
-    try {
-      await run(signal);
-      this.#backoff.reset();
-    } catch (error) {
-      if (!signal.aborted && !(error instanceof IncompleteRun)) onFailure(error);
-      return this.#backoff.next();
-    }
+    const { run, interval, random } = this.#options;
+    if (!(await run(signal))) return this.#backoff.next();
+    this.#backoff.reset();
     // By chance, so that replicas that start together do not ask the API server together.
     return interval * (0.9 + 0.2 * random.fraction());
   }

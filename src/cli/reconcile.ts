@@ -1,0 +1,137 @@
+/**
+ * Shared by the commands that bring desired objects about: one run, or its plan, and how both are printed.
+ * Names of objects are untrusted text; `columns` replaces their control characters.
+ */
+import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
+import { formatProblem } from '../config/problem.ts';
+import { reasonOf } from '../errors/status-error.ts';
+import type { ApplyOptions, ApplyResult, Progress } from '../reconcile/apply.ts';
+import { heldBack, type Loss, lossesOf } from '../reconcile/deletion-guard.ts';
+import { type Place, placeName } from '../reconcile/objects.ts';
+import type { ChangedObject, Plan } from '../reconcile/plan.ts';
+import { type CommandIO, columns, EXIT, UsageError } from './command.ts';
+
+/** The components of a configuration that the command uses. */
+export interface CommandReconciler {
+  /** About the configuration and the objects in the cluster. */
+  readonly warnings?: (signal: AbortSignal) => Promise<readonly string[]>;
+  readonly plan: (signal: AbortSignal) => Promise<Plan>;
+  /** Deletions of a larger share need `--force`. */
+  readonly maxDeletedShare?: number;
+  readonly apply: (
+    plan: Plan,
+    options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>,
+  ) => Promise<ApplyResult>;
+}
+
+export interface ReconcileOptions {
+  /** `sync`. */
+  readonly command: string;
+  readonly config: string | undefined;
+  readonly dryRun: boolean;
+  readonly force: boolean;
+  /**
+   * Builds the components of the configuration and closes them after `run`.
+   *
+   * @throws Error if the configuration lacks what the command needs
+   */
+  readonly withReconciler: WithReconciler;
+}
+
+export type WithReconciler = (
+  loaded: LoadedConfiguration,
+  run: (reconciler: CommandReconciler) => Promise<number>,
+) => Promise<number>;
+
+/** @returns the exit code */
+export async function runReconciler(options: ReconcileOptions, io: CommandIO): Promise<number> {
+  const { command, config, withReconciler } = options;
+  if (config === undefined) throw new UsageError('--config FILE is required');
+  const result = await loadConfiguration(config);
+  if (!result.ok) {
+    for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
+    return EXIT.failed;
+  }
+  try {
+    return await withReconciler(result.loaded, (reconciler) => runOnce(reconciler, options, io));
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof UsageError) throw error;
+    io.stderr(columns([[`stonegate ${command}: ${reasonOf(error)}`]]));
+    return EXIT.failed;
+  }
+}
+
+async function runOnce(
+  { warnings, plan: makePlan, maxDeletedShare, apply }: CommandReconciler,
+  { dryRun, force }: ReconcileOptions,
+  { stdout, stderr }: CommandIO,
+): Promise<number> {
+  // Never aborted: an interrupted process just ends, because each change is independent.
+  const { signal } = new AbortController();
+  for (const warning of (await warnings?.(signal)) ?? []) stderr(columns([[`warning: ${warning}`]]));
+  const plan = await makePlan(signal);
+  for (const { subject, reason } of plan.unread) stderr(columns([[`not read: ${subject}: ${reason}`]]));
+  const held = heldBack(plan, force ? undefined : maxDeletedShare);
+  if (dryRun) stdout(planTables(plan));
+  const failed = dryRun ? 0 : await applyAndPrint();
+  if (held.length > 0) stderr(heldBackLine(lossesOf(held, plan)));
+  if (plan.unread.length > 0 || failed > 0) return EXIT.failed;
+  return held.length > 0 && !dryRun ? EXIT.failed : EXIT.fine;
+
+  /** @returns how many changes failed */
+  async function applyAndPrint(): Promise<number> {
+    const onProgress = (progress: Progress) =>
+      (progress.failure === undefined ? stdout : stderr)(progressLine(progress));
+    const { done, failures } = await apply(plan, { force, onProgress, signal });
+    for (const { subject, reason } of plan.refusals) stderr(columns([[`refused: ${subject}: ${reason}`]]));
+    stdout(`${done.length} done, ${failures.length} failed, ${restOf(plan)}\n`);
+    return failures.length;
+  }
+}
+
+/** At most this many places are named; `--dry-run` shows every object. */
+const NAMED = 5;
+
+/** The whole plan, for `--dry-run`. */
+function planTables(plan: Plan): string {
+  const changes = plan.changes.map((change) => [change.action, ...cellsOf(change), change.reason]);
+  const refusals = plan.refusals.map(({ subject, reason }) => [subject, reason]);
+  const count = (action: ChangedObject['action']) =>
+    plan.changes.filter((change) => change.action === action).length;
+  return [
+    ...(changes.length === 0 ? [] : [columns([['ACTION', 'KIND', 'PLACE', 'NAME', 'WHY'], ...changes])]),
+    ...(refusals.length === 0 ? [] : [columns([['REFUSED', 'WHY'], ...refusals])]),
+    `${count('create')} to create, ${count('update')} to update, ${count('delete')} to delete, ${restOf(plan)}\n`,
+  ].join('\n');
+}
+
+function restOf({ unchanged, refusals }: Plan): string {
+  return `${unchanged} as they should be, ${refusals.length} refused`;
+}
+
+function progressLine({ change, failure, finished, total }: Progress): string {
+  const words = [`[${finished}/${total}]`, change.action, ...cellsOf(change)].join(' ');
+  return columns([[failure === undefined ? `${words} (${change.reason})` : `${words} FAILED: ${failure}`]]);
+}
+
+/** @param losses per place whose deletions are held back, the largest first */
+export function heldBackLine(losses: readonly Loss[]): string {
+  const count = losses.reduce((sum, { going }) => sum + going, 0);
+  const named = losses
+    .slice(0, NAMED)
+    .map(({ place, going, there }) => `${whereOf(place)} (${going} of ${there})`);
+  const more = losses.length > NAMED ? `, and ${losses.length - NAMED} more` : '';
+  return columns([
+    [
+      `${count} removals are more than bindings.maxDeletedShare allows and wait for --force, of the bindings in: ${named.join(', ')}${more}`,
+    ],
+  ]);
+}
+
+function cellsOf({ object, place }: ChangedObject): [string, string, string] {
+  return [object.kind, whereOf(place), object.metadata.name];
+}
+
+function whereOf(place: Place): string {
+  return placeName(place) || '-';
+}

@@ -1,0 +1,130 @@
+/**
+ * An API server in memory behind the port of controllers: uids, resource versions and preconditions as an API
+ * server has them, and a place to step in between two calls.
+ */
+import type { ResourceKind } from '../../src/api/kubernetes-object.ts';
+import {
+  type Objects,
+  objectKey,
+  type Place,
+  placeName,
+  type StoredObject,
+} from '../../src/reconcile/objects.ts';
+
+export interface Stored {
+  readonly kind: ResourceKind;
+  readonly place: Place;
+  readonly object: StoredObject;
+}
+
+export interface MemoryObjects extends Objects {
+  /** Every object. */
+  all(): readonly Stored[];
+  /** Creates or replaces an object, as another client would; a new object gets a new uid. */
+  put(kind: ResourceKind, place: Place, object: object): void;
+  /** Deletes it, with a namespace what is in it. */
+  drop(kind: ResourceKind, place: Place, name: string): void;
+  find(kind: ResourceKind, place: Place, name: string): StoredObject | undefined;
+  /** Called before each call; what it throws, the call throws. */
+  before: (verb: string, kind: ResourceKind, place: Place, name: string) => void;
+  /** Writes so far: `create secrets acme/shared/registry`. */
+  readonly writes: string[];
+}
+
+export function createMemoryObjects(): MemoryObjects {
+  const objects = new Map<string, Stored>();
+  const writes: string[] = [];
+  let revision = 0;
+
+  function store(kind: ResourceKind, place: Place, object: object, uid: string): void {
+    revision += 1;
+    const written: StoredObject = { apiVersion: 'v1', kind: 'Thing', metadata: { name: '' }, ...object };
+    const metadata = {
+      ...written.metadata,
+      ...(place.tenant !== undefined && { tenant: place.tenant }),
+      ...(place.namespace !== undefined && { namespace: place.namespace }),
+      uid,
+      resourceVersion: String(revision),
+    };
+    const copy: StoredObject = structuredClone({ ...written, metadata });
+    objects.set(objectKey(kind, place, metadata.name), { kind, place, object: copy });
+  }
+
+  function note(verb: string, kind: ResourceKind, place: Place, name: string): void {
+    const path = [placeName(place), name].filter((part) => part !== '').join('/');
+    writes.push(`${verb} ${kind.resource} ${path}`);
+  }
+
+  function drop(kind: ResourceKind, place: Place, name: string): void {
+    objects.delete(objectKey(kind, place, name));
+    if (kind.resource !== 'namespaces') return;
+    for (const [key, one] of objects)
+      if (one.place.namespace === name && one.place.tenant === place.tenant) objects.delete(key);
+  }
+
+  const self: MemoryObjects = {
+    writes,
+    before: () => {},
+    all: () => [...objects.values()],
+    find: (kind, place, name) => objects.get(objectKey(kind, place, name))?.object,
+    put(kind, place, object) {
+      const name = 'metadata' in object ? Object(object.metadata).name : '';
+      const uid = self.find(kind, place, name)?.metadata.uid;
+      store(kind, place, object, uid ?? `uid-${revision + 1}`);
+    },
+    drop,
+    async list(kind, place, selector, _signal, read) {
+      self.before('list', kind, place, '');
+      return [...objects.values()]
+        .filter((one) => one.kind.resource === kind.resource && one.kind.group === kind.group)
+        .filter((one) => place.tenant === 'all' || one.place.tenant === place.tenant)
+        .filter((one) => place.namespace === undefined || one.place.namespace === place.namespace)
+        .map(({ object }) => object)
+        .filter((object) => isSelected(object, selector))
+        .map(read);
+    },
+    async get(kind, place, name) {
+      self.before('get', kind, place, name);
+      return self.find(kind, place, name);
+    },
+    async create(kind, place, object) {
+      const { name } = object.metadata;
+      self.before('create', kind, place, name);
+      if (self.find(kind, place, name) !== undefined) return 'exists';
+      note('create', kind, place, name);
+      store(kind, place, object, `uid-${revision + 1}`);
+      return 'created';
+    },
+    async update(kind, place, object) {
+      const { name } = object.metadata;
+      self.before('update', kind, place, name);
+      const found = self.find(kind, place, name)?.metadata;
+      if (found === undefined) return 'gone';
+      if (found.resourceVersion !== object.metadata.resourceVersion) return 'conflict';
+      note('update', kind, place, name);
+      store(kind, place, object, found.uid ?? '');
+      return 'updated';
+    },
+    async delete(kind, place, { metadata }) {
+      self.before('delete', kind, place, metadata.name);
+      const found = self.find(kind, place, metadata.name)?.metadata;
+      if (found === undefined) return 'gone';
+      if (found.uid !== metadata.uid || found.resourceVersion !== metadata.resourceVersion) return 'conflict';
+      note('delete', kind, place, metadata.name);
+      drop(kind, place, metadata.name);
+      return 'deleted';
+    },
+    async updateStatus(kind, place, { metadata }) {
+      self.before('updateStatus', kind, place, metadata.name);
+      return 'updated';
+    },
+  };
+  return self;
+}
+
+function isSelected({ metadata: { labels = {} } }: StoredObject, selector: string): boolean {
+  return (selector === '' ? [] : selector.split(',')).every((one) => {
+    const [key = '', value] = one.split('=');
+    return value === undefined ? labels[key] !== undefined : labels[key] === value;
+  });
+}
