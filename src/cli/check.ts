@@ -11,7 +11,7 @@ import {
   systemSources,
 } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
-import { accessWarnings } from '../config/validate-access.ts';
+import { accessWarnings } from '../config/validate.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, columns, EXIT, refuseWords, runCommand, UsageError } from './command.ts';
 

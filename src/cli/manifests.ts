@@ -4,7 +4,6 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import { X509Certificate } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
 import type {
   ConfigMapReference,
   StonegateConfiguration,
@@ -13,8 +12,8 @@ import type {
 import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
 import { checkContent } from '../config/content-checks.ts';
 import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
-import { type LoadSources, systemSources } from '../config/load.ts';
-import { parseWithAuthenticationFile } from '../config/parse.ts';
+import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
+import { parseConfiguration } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
@@ -136,27 +135,9 @@ function needsOfMode(mode: string): Needs {
  * not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
-  let complete = true;
-  async function read(name: string): Promise<Buffer | undefined> {
-    try {
-      return await sources.readFile(name);
-    } catch (error) {
-      io.stderr(`stonegate manifests: cannot read ${name}: ${reasonOf(error)}\n`);
-      complete = false;
-      return undefined;
-    }
-  }
-  const text = await read(resolve(file));
-  if (text === undefined) return undefined;
-  const { configuration, problems } = await parseWithAuthenticationFile(
-    text.toString('utf8'),
-    dirname(resolve(file)),
-    read,
-  );
+  const { configuration, problems } = await readConfiguration(file, sources, parseConfiguration);
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
-  return complete && configuration !== undefined && problems.length === 0
-    ? needsOf(configuration)
-    : undefined;
+  return configuration !== undefined && problems.length === 0 ? needsOf(configuration) : undefined;
 }
 
 function needsOf(configuration: StonegateConfiguration): Needs {

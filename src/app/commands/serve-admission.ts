@@ -2,8 +2,7 @@
  * `stonegate serve --only admission`: one process with the admission webhook and the admin listener.
  */
 import { type CommandIO, EXIT } from '../../cli/command.ts';
-import { systemSources } from '../../config/load.ts';
-import { loadAdmission } from '../../config/load-admission.ts';
+import { loadAdmission, systemSources } from '../../config/load.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
