@@ -20,3 +20,7 @@ export function toKubernetesSchema(schema: z.ZodType): Readonly<Record<string, u
     },
   });
 }
+
+export const text = (description: string) => z.string().describe(description);
+export const texts = (description: string) => z.array(z.string()).describe(description);
+export const flag = (description: string) => z.boolean().describe(description);
