@@ -3,6 +3,7 @@
  * run Stonegate. Names that come from a configuration are placeholders.
  */
 import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/api/cluster-roles.ts';
+import { DEFAULT_ROLES } from '../src/api/config-bindings-v1alpha1.ts';
 import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../src/api/kubernetes-object.ts';
 import { TENANT_KINDS, UNPUBLISHED_GROUPS, UNPUBLISHED_RESOURCES } from '../src/api/published-objects.ts';
@@ -10,7 +11,6 @@ import { CREDENTIAL_ID_KEY } from '../src/api/reserved-names.ts';
 import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
 import { OWN_EXTRA_KEYS, policyRules, RIGHTS } from '../src/cli/rbac-manifests.ts';
-import { DEFAULT_ROLES } from '../src/config/schema-bindings.ts';
 
 export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 

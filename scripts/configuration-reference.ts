@@ -2,7 +2,7 @@
  * The configuration's schema as JSON Schema, and as the table of docs/reference/configuration.md.
  */
 import { z } from 'zod';
-import { configurationSchema } from '../src/config/schema.ts';
+import { configurationSchema } from '../src/api/config-v1alpha1.ts';
 
 export const SCHEMA = 'config/schema/stonegate.dev_v1alpha1.json';
 export const DOCUMENT = 'docs/reference/configuration.md';
@@ -21,6 +21,7 @@ interface Node {
   readonly items?: Node;
   readonly additionalProperties?: Node | false;
   readonly anyOf?: readonly Node[];
+  readonly oneOf?: readonly Node[];
 }
 
 /** The JSON Schema's text. */
@@ -47,10 +48,7 @@ export function withFieldTable(document: string): string {
 }
 
 function schema(): Node {
-  const generated = z.toJSONSchema(
-    configurationSchema((name) => name),
-    { io: 'input' },
-  );
+  const generated = z.toJSONSchema(configurationSchema, { io: 'input' });
   // Omits the default `{}` of optional mappings: the defaults of their fields are listed.
   const text = JSON.stringify({ title: 'StonegateConfiguration', ...generated }, (key, value) =>
     key === 'default' && JSON.stringify(value) === '{}' ? undefined : value,
@@ -66,17 +64,27 @@ interface Row {
 
 function rowsOf(node: Node, path: string, required: boolean): Row[] {
   const self = path === '' ? [] : [{ path, node, required }];
-  const properties = Object.entries(node.properties ?? {}).flatMap(([key, child]) =>
-    rowsOf(child, path === '' ? key : `${path}.${key}`, node.required?.includes(key) ?? false),
+  const forms = formsOf(node);
+  const properties = forms.flatMap(({ properties = {}, required = [] }) =>
+    Object.entries(properties).flatMap(([key, child]) =>
+      // Which field of several forms is required depends on the others.
+      rowsOf(child, path === '' ? key : `${path}.${key}`, forms.length === 1 && required.includes(key)),
+    ),
   );
-  const items = node.items?.properties === undefined ? [] : rowsOf(node.items, `${path}[]`, false).slice(1);
-  return [...self, ...properties, ...items];
+  const items = node.items === undefined ? [] : rowsOf(node.items, `${path}[]`, false).slice(1);
+  // A field of several forms is listed once.
+  return [...new Map([...self, ...properties, ...items].map((row) => [row.path, row])).values()];
+}
+
+function formsOf(node: Node): readonly Node[] {
+  return node.oneOf ?? node.anyOf ?? [node];
 }
 
 function typeOf(node: Node): string {
   if (node.const !== undefined) return `\`${String(node.const)}\``;
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(', ');
-  if (node.anyOf !== undefined) return [...new Set(node.anyOf.map(typeOf))].join(' or ');
+  const forms = formsOf(node);
+  if (forms.length > 1) return [...new Set(forms.map(typeOf))].join(' or ');
   if (node.type === 'array') return `list of ${node.items === undefined ? 'values' : typeOf(node.items)}`;
   if (node.type === 'object') return 'mapping';
   return node.type ?? '';

@@ -1,35 +1,92 @@
 /**
- * The section `admission` of a StonegateConfiguration after loading. `config/schema-admission.ts` parses it.
+ * The section `admission`: the webhook that API servers ask before they store what a tenant creates.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+import { z } from 'zod';
+import { bind, type Output, rate, tenant, text } from './config-fields.ts';
+import { file, serverCertificate } from './config-files.ts';
 
-/** One tenant's, or the general one; absent fields are the general ones, or those of the tenancy mode. */
-export interface PodSecurityConfiguration {
-  readonly level?: 'privileged' | 'baseline' | 'restricted';
-  /** `v1.36`. */
-  readonly version?: string;
-  readonly mode?: 'enforce' | 'warn';
-}
+const KIND = 'a resource as kubectl names it: resourcequotas, ingresses.networking.k8s.io';
 
-/** The admission webhook: what tenants may create. */
-export interface AdmissionConfiguration {
-  /** `host:port`. */
-  readonly bind: string;
-  readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCAFile?: string };
-  /** Kinds that tenants cannot create besides nodes and DaemonSets, as `resource.group`. */
-  readonly systemKinds: readonly string[];
-  /** Labels of nodes that tenants may select by, besides operating system and architecture. */
-  readonly nodeLabels: readonly string[];
-  readonly podSecurity: PodSecurityConfiguration & {
-    readonly tenants: Readonly<Record<string, PodSecurityConfiguration>>;
-  };
-  /** Users and service accounts that are no tenant's. */
-  readonly systemUsers: readonly string[];
-  /** Namespaces whose service accounts are no tenant's (shared). */
-  readonly systemNamespaces: readonly string[];
-  readonly limits: {
-    /** Reviews of one client address. */
-    readonly perSource: { readonly perSecond: number; readonly burst: number };
-    /** Reviews at the same time of one client address, and four times as many in all. */
-    readonly concurrent: number;
-  };
-}
+const podSecurity = {
+  level: z
+    .enum(['privileged', 'baseline', 'restricted'])
+    .exactOptional()
+    .describe(
+      'The level. Default: `baseline` in arktos mode, `privileged` (nothing is refused) in shared mode.',
+    ),
+  version: z
+    .string()
+    .regex(/^v1\.(0|[1-9][0-9]?)$/, { error: 'a version such as v1.36' })
+    .exactOptional()
+    .describe(
+      "The version of the standards, not newer than the API server's. Default: `v1.15` in arktos mode; required in shared mode.",
+    ),
+  mode: z
+    .enum(['enforce', 'warn'])
+    .exactOptional()
+    .describe('Whether a violation is refused, or allowed with a warning to the client. Default: `enforce`.'),
+};
+
+export const admissionSchema = z.strictObject({
+  bind: bind.default('0.0.0.0:8446').describe('HOST:PORT of a separate listener.'),
+  tls: z
+    .strictObject({
+      ...serverCertificate,
+      clientCAFile: file('ca')
+        .exactOptional()
+        .describe(
+          'If set, API servers must present a certificate of this CA. Most present none to an admission webhook.',
+        ),
+    })
+    .describe('The server certificate. Reloaded if a file changes.'),
+  systemKinds: z
+    .array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, { error: KIND }))
+    .default([])
+    .describe('Kinds that tenants cannot create, besides nodes and DaemonSets: `resource.group`.'),
+  nodeLabels: z
+    .array(text)
+    .default([])
+    .describe(
+      'Labels of nodes that pods of tenants may select by, besides `kubernetes.io/os` and `kubernetes.io/arch`.',
+    ),
+  podSecurity: z
+    .strictObject({
+      ...podSecurity,
+      tenants: z
+        .record(tenant, z.strictObject(podSecurity))
+        .default({})
+        .describe('Tenant → what differs for its pods.'),
+    })
+    .prefault({})
+    .describe('The Pod Security Standard that pods of tenants must comply with.'),
+  systemUsers: z
+    .array(text)
+    .default(['stonegate', 'stonegate-provisioner'])
+    .describe("Names of users and service accounts of the cluster that would be a tenant's by their name."),
+  systemNamespaces: z
+    .array(tenant)
+    .default([])
+    .describe(
+      'Namespaces whose service accounts belong to no tenant, besides `kube-*`, `stonegate` and `stonegate-*` (shared).',
+    ),
+  limits: z
+    .strictObject({
+      perSource: rate
+        .default({ perSecond: 1_000, burst: 2_000 })
+        .describe('Rate of reviews, per client address. Each 4 KiB of a body counts as one more.'),
+      concurrent: z
+        .int()
+        .min(1)
+        .max(1_024)
+        .default(64)
+        .describe('Reviews at the same time per client address; eight times as many in all.'),
+    })
+    .prefault({})
+    .describe(
+      'Protects the listener, which clients reach without a certificate. They apply to each process.',
+    ),
+});
+
+export type AdmissionConfiguration = Output<typeof admissionSchema>;
+export type PodSecurityConfiguration = Omit<AdmissionConfiguration['podSecurity'], 'tenants'>;

@@ -1,275 +1,247 @@
 /**
- * `stonegate.dev/v1alpha1` StonegateConfiguration after loading: defaults filled in, durations in
- * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
- * explains every field.
+ * The configuration file `stonegate.dev/v1alpha1` as a zod schema, which fills in defaults and refuses
+ * unknown keys; durations become milliseconds. `config/validate.ts` has the rules between sections.
+ * `npm run schema` writes the descriptions to `config/schema/` and `docs/configuration.md`.
  */
-import type { AccessConfiguration, AuthorizationConfiguration } from './config-access-v1alpha1.ts';
-import type { AdmissionConfiguration } from './config-admission-v1alpha1.ts';
-import type {
-  AuthenticationConfiguration,
-  CredentialFiles,
-  Milliseconds,
-  SecretSource,
-} from './config-authentication-v1alpha1.ts';
-import type { PublishingConfiguration } from './config-publishing-v1alpha1.ts';
+import { z } from 'zod';
+import { isJSONObject } from '../lib/json-object.ts';
+import { accessSchema, authorizationSchema } from './config-access-v1alpha1.ts';
+import { admissionSchema } from './config-admission-v1alpha1.ts';
+import { authenticationSchema } from './config-authentication-v1alpha1.ts';
+import { bindingsSchema } from './config-bindings-v1alpha1.ts';
+import { bind, count, duration, type Output, period, rate, sentence, tenant, text } from './config-fields.ts';
+import { file, secretSource } from './config-files.ts';
+import { portalSchema } from './config-portal-v1alpha1.ts';
+import { publishingSchema } from './config-publishing-v1alpha1.ts';
+import { serverSchema, upstreamSchema } from './config-server-v1alpha1.ts';
+import { webhookSchema } from './config-webhook-v1alpha1.ts';
+import { TENANT_QUEUE_BYTES } from './memory-bounds.ts';
 
 export type * from './config-access-v1alpha1.ts';
 export type * from './config-admission-v1alpha1.ts';
 export type * from './config-authentication-v1alpha1.ts';
+export type * from './config-bindings-v1alpha1.ts';
+export type * from './config-files.ts';
+export type * from './config-jwt-v1alpha1.ts';
+export type * from './config-portal-v1alpha1.ts';
 export type * from './config-publishing-v1alpha1.ts';
+export type * from './config-server-v1alpha1.ts';
+export type * from './config-webhook-v1alpha1.ts';
 
-export interface TLSFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-  readonly clientCAFile?: string;
-}
+const tenancy = z.strictObject({
+  mode: z
+    .enum(['arktos', 'shared'])
+    .describe('`arktos`: the API server has tenants, in its paths. `shared`: an ordinary cluster.'),
+  systemTenant: tenant
+    .default('system')
+    .describe('The tenant whose users may act in every other tenant (arktos).'),
+  domains: z
+    .record(text, tenant)
+    .default({})
+    .describe('Keystone domain name → tenant, for names that are not DNS labels or are reserved.'),
+  discoveryTTL: duration
+    .prefault('10s')
+    .describe(
+      "How long a tenant's discovery documents are cached; after a change of them, for how long they are not.",
+    ),
+  sharedAPIGroups: z
+    .array(text)
+    .default([])
+    .describe(
+      'API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects (arktos).',
+    ),
+});
 
-export interface ServerConfiguration {
-  /** `host:port`; with port 0 the system chooses a free port. */
-  readonly bind: string;
-  readonly tls: TLSFiles;
-  readonly http2: boolean;
-  /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies: readonly string[];
-  readonly workers: number | 'auto';
-  readonly drain: Milliseconds;
-  readonly shutdownGrace: Milliseconds;
-  readonly timeouts: {
-    /** For the TLS handshake and the whole request head. */
-    readonly header: Milliseconds;
-    /** For the next bytes of a request body while the API server waits for them. */
-    readonly body: Milliseconds;
-    /** For the next request on an idle connection. */
-    readonly idle: Milliseconds;
-    /** For a client to read the next bytes of a response. */
-    readonly stall: Milliseconds;
-  };
-  readonly limits: {
-    readonly headerBytes: number;
-    readonly bodyBytes: number;
-  };
-}
+const cache = z
+  .strictObject({
+    maxEntries: count.default(10_000).describe('Maximum number of identities cached in the process.'),
+    redis: z
+      .strictObject({
+        url: secretSource('redis-url').describe(
+          '`redis://`, `rediss://` or `unix://`; a secret, because it may contain a password.',
+        ),
+        caFile: file('ca').exactOptional().describe("The CA of Redis' certificate."),
+        timeout: period
+          .prefault('50ms')
+          .describe('How long a request waits for Redis before it continues without it.'),
+        keyPrefix: text.default('stonegate:').describe('Prefix of all keys of this installation.'),
+        sentinels: z
+          .array(
+            z.strictObject({
+              host: text.describe('Name or address.'),
+              port: z.int().min(1).max(65_535).default(26_379).describe('Its port.'),
+            }),
+          )
+          .default([])
+          .describe('The Sentinels that know the primary.'),
+        sentinelName: text.exactOptional().describe('The name of the primary at the Sentinels.'),
+        cluster: z.boolean().default(false).describe('Whether the URL is that of a Redis Cluster.'),
+      })
+      .refine(
+        ({ sentinels, sentinelName }) => sentinels.length === 0 || sentinelName !== undefined,
+        sentence('is required with sentinels', 'sentinelName'),
+      )
+      .refine(
+        ({ sentinels, sentinelName }) => sentinels.length > 0 || sentinelName === undefined,
+        sentence('is required with sentinelName', 'sentinels'),
+      )
+      .refine(
+        ({ sentinels, cluster }) => sentinels.length === 0 || !cluster,
+        sentence('expected either sentinels or a cluster, found both', 'cluster'),
+      )
+      .exactOptional()
+      .describe('Shares cached identities between replicas. Without it they are cached in the process only.'),
+    sealingKeys: z
+      .array(secretSource('sealing-key'))
+      .prefault([])
+      .describe(
+        '32 bytes in base64 each. The first key encrypts, all keys decrypt; to rotate, put a new key first.',
+      ),
+  })
+  .refine(
+    ({ redis, sealingKeys }) => redis === undefined || sealingKeys.length > 0,
+    sentence(
+      'is required with cache.redis: without it, a client that can write to Redis could act as any user',
+      'sealingKeys',
+    ),
+  );
 
-export interface UpstreamConfiguration {
-  readonly server: string;
-  readonly caFile?: string;
-  readonly credential: CredentialFiles;
-  /** The API server's limit for a request head, in bytes. */
-  readonly headerBytes: number;
-  readonly timeouts: {
-    readonly connect: Milliseconds;
-    /** From the request's last byte to the response's first. */
-    readonly response: Milliseconds;
-  };
-}
+const limits = z.strictObject({
+  unknownCredentials: z
+    .strictObject({
+      perSource: rate
+        .default({ perSecond: 10, burst: 50 })
+        .describe('Rate of credentials that are not cached, per client address.'),
+      concurrent: count.default(16).describe('Concurrent validations.'),
+      queue: z.int().min(0).default(64).describe('How many further validations may be queued.'),
+      queueTimeout: duration.prefault('2s').describe('How long they may be queued.'),
+    })
+    .prefault({})
+    .describe(
+      'Protects Keystone and the API server from floods of unknown credentials. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) has its own limits.',
+    ),
+  perTenant: rate.exactOptional().describe('Rate of requests of one tenant; without it unlimited.'),
+  tenantQueue: z
+    .strictObject({
+      requests: count.default(256).describe('Maximum number of queued requests.'),
+      bytes: z
+        .int()
+        .min(1_048_576)
+        .default(TENANT_QUEUE_BYTES)
+        .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
+    })
+    .prefault({})
+    .describe(
+      'The queue of a tenant that has used up its connections to the API server. Further requests get 429 at once. All tenants together may queue 16 times as much.',
+    ),
+  streams: z
+    .strictObject({
+      perUser: count.default(500).describe('Maximum number of open streams of a user.'),
+      perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
+      endWithCredential: z
+        .boolean()
+        .default(true)
+        .describe('Whether watches and followed logs end when their credential expires.'),
+      recheck: period
+        .prefault('60s')
+        .describe('The credential of an open stream is validated again after at least this time.'),
+      tunnelMaxAge: period
+        .prefault('24h')
+        .describe('Maximum duration of exec, attach, port-forward and proxy.'),
+    })
+    .prefault({})
+    .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
+});
 
-export interface TenancyConfiguration {
-  readonly mode: 'arktos' | 'shared';
-  readonly systemTenant: string;
-  /** Keystone domain name → tenant. */
-  readonly domains: Readonly<Record<string, string>>;
-  /**
-   * How long a tenant's discovery documents are cached; after a change of them, for how long they are not.
-   */
-  readonly discoveryTTL: Milliseconds;
-  /**
-   * API groups whose cluster-scoped custom resources tenants may use, although all tenants share the
-   * objects.
-   */
-  readonly sharedAPIGroups: readonly string[];
-}
+const sections = z.strictObject({
+  apiVersion: z.literal('stonegate.dev/v1alpha1'),
+  kind: z.literal('StonegateConfiguration'),
+  server: serverSchema.describe('The listener.'),
+  admin: z
+    .strictObject({
+      bind: bind
+        .default('127.0.0.1:9090')
+        .describe(
+          'HOST:PORT, plain HTTP. In Kubernetes `0.0.0.0:9090`, which the chart sets: probes and Prometheus connect from outside the pod.',
+        ),
+    })
+    .prefault({})
+    .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`. It serves no secrets and controls nothing.'),
+  upstream: upstreamSchema.describe('The API server.'),
+  tenancy: tenancy.describe('How the tenant of a user is determined and sent to the API server.'),
+  authentication: authenticationSchema,
+  bindings: bindingsSchema
+    .prefault({})
+    .describe('How Keystone projects and roles become namespaces and role bindings.'),
+  publishing: publishingSchema
+    .exactOptional()
+    .describe('Objects of the system that are copied to tenants. Off without it.'),
+  access: accessSchema
+    .prefault({})
+    .describe("An index of the cluster's RBAC, and what is answered from it. Off by default."),
+  authorization: authorizationSchema
+    .prefault({})
+    .describe('Who may enter other tenants, and what clients see of refusals.'),
+  cache: cache.prefault({}).describe('The cache of validated identities.'),
+  limits: limits
+    .prefault({})
+    .describe('Limits for clients and tenants. They apply to each process (replica or worker) separately.'),
+  portal: portalSchema.exactOptional().describe('A sign-in page for browsers. Off without it.'),
+  webhook: webhookSchema
+    .exactOptional()
+    .describe("A webhook for an API server's reviews that replaces k8s-keystone-auth. Off without it."),
+  admission: admissionSchema
+    .exactOptional()
+    .describe('A webhook that refuses what tenants may not create. Off without it.'),
+  audit: z
+    .strictObject({
+      file: z
+        .union([z.literal('-'), file()])
+        .prefault('-')
+        .describe('`-` is standard output, which costs about ten percent of the throughput of a file.'),
+    })
+    .prefault({})
+    .describe('The audit log, one `audit.k8s.io/v1` Event a line.'),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['debug', 'info', 'warn', 'error'])
+        .default('info')
+        .describe('The lowest level that is logged.'),
+    })
+    .prefault({})
+    .describe("The program's own log, on standard error."),
+});
 
-export interface CacheConfiguration {
-  readonly maxEntries: number;
-  readonly redis?: {
-    readonly url: SecretSource;
-    readonly caFile?: string;
-    /** How long a request waits for Redis before it continues without it. */
-    readonly timeout: Milliseconds;
-    readonly keyPrefix: string;
-    readonly sentinels: readonly { readonly host: string; readonly port: number }[];
-    readonly sentinelName?: string;
-    readonly cluster: boolean;
-  };
-  /** Base64 of 32 bytes each. The first one seals, all of them open. */
-  readonly sealingKeys: readonly SecretSource[];
-}
+export const configurationSchema = sections.transform(
+  ({ apiVersion: _version, kind: _kind, ...configuration }) => configuration,
+);
 
-export interface LimitsConfiguration {
-  readonly unknownCredentials: {
-    readonly perSource: { readonly perSecond: number; readonly burst: number };
-    /** Concurrent validations. */
-    readonly concurrent: number;
-    /** How many further validations may be queued. */
-    readonly queue: number;
-    readonly queueTimeout: Milliseconds;
-  };
-  /** Long-running requests. */
-  readonly streams: {
-    readonly perUser: number;
-    readonly perTenant: number;
-    /** Whether watches and followed logs end when their credential expires. */
-    readonly endWithCredential: boolean;
-    /** The credential of an open stream is validated again after at least this time. */
-    readonly recheck: Milliseconds;
-    /** The maximum duration of exec, attach, port-forward and proxy. */
-    readonly tunnelMaxAge: Milliseconds;
-  };
-  /** RateLimit of one tenant's requests; absent means unlimited. */
-  readonly perTenant?: { readonly perSecond: number; readonly burst: number };
-  /** One tenant's requests that are queued for a connection to the API server. */
-  readonly tenantQueue: { readonly requests: number; readonly bytes: number };
-}
-
-/** An issuer of `authentication.jwt` that users may sign in with at the portal. */
-export interface PortalOIDCConfiguration {
-  /** A unique DNS label; the last segment of the redirect URI. */
-  readonly name: string;
-  /** As in `authentication.jwt[].issuer.url`. */
-  readonly issuer: string;
-  readonly clientID: string;
-  /** Without it the portal is a public client. */
-  readonly clientSecret?: SecretSource;
-  readonly displayName: string;
-  readonly scopes: readonly string[];
-  /** The client that `stonegate login` uses on users' machines; absent: `clientID`. */
-  readonly kubectlClientID?: string;
-  /** The redirect URI of that client on users' machines. */
-  readonly kubectlRedirectURI?: string;
-}
-
-export interface PortalConfiguration {
-  /** `host:port`. */
-  readonly bind: string;
-  /** The origin under which browsers reach the portal. */
-  readonly publicURL: string;
-  readonly tls: Omit<TLSFiles, 'clientCAFile'>;
-  /** The cluster entry of the kubeconfig that users download. */
-  readonly kubernetes: {
-    readonly name: string;
-    readonly server: string;
-    readonly caFile?: string;
-  };
-  readonly oidc: readonly PortalOIDCConfiguration[];
-  readonly keystone: {
-    readonly enabled: boolean;
-    readonly displayName: string;
-    /** Keystone's URL as seen from users' machines; absent: `authentication.keystone.url`. */
-    readonly publicURL?: string;
-    readonly defaultDomain?: string;
-  };
-  readonly sessionLifetime: Milliseconds;
-  readonly signInLimits: Readonly<
-    Record<'perSource' | 'perUser', { readonly perSecond: number; readonly burst: number }>
-  >;
-}
-
-export interface StonegateConfiguration {
-  readonly server: ServerConfiguration;
-  readonly admin: { readonly bind: string };
-  readonly upstream: UpstreamConfiguration;
-  readonly tenancy: TenancyConfiguration;
-  readonly authentication: AuthenticationConfiguration;
-  readonly bindings: BindingsConfiguration;
-  /** Absent: nothing is published. */
-  readonly publishing?: PublishingConfiguration;
-  readonly access: AccessConfiguration;
-  readonly authorization: AuthorizationConfiguration;
-  readonly cache: CacheConfiguration;
-  readonly limits: LimitsConfiguration;
-  /** Absent: no such listener. */
-  readonly portal?: PortalConfiguration;
-  /** Absent: no such listener. */
-  readonly webhook?: WebhookConfiguration;
-  /** Absent: no such listener. */
-  readonly admission?: AdmissionConfiguration;
-  /** `-` is standard output. */
-  readonly audit: { readonly file: string };
-  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
-}
+const { apiVersion, kind, admin, log, publishing, admission } = sections.shape;
 
 /**
- * The role that a Keystone role is bound to: a ClusterRole, or a Role that the operator maintains in each
- * namespace.
+ * What a process needs that serves only the admission webhook. The sections that it does not use may contain
+ * anything. Without `upstream` no rights can be reviewed, and what needs a review is refused.
  */
-export type RoleTarget = { readonly clusterRole: string } | { readonly role: string };
+export const admissionProcessSchema = z
+  .unknown()
+  .superRefine((document, context) => {
+    if (!isJSONObject(document)) return;
+    const keys = Object.keys(document).filter((key) => !(key in sections.shape));
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: document });
+  })
+  .pipe(
+    z.object({
+      ...{ apiVersion, kind, tenancy, admin, log, publishing },
+      admission: admission.unwrap(),
+      upstream: upstreamSchema.exactOptional(),
+    }),
+  )
+  .transform(({ apiVersion: _version, kind: _kind, ...configuration }) => configuration);
 
-/** Overrides for one project or one domain; absent fields keep the general setting. */
-export interface BindingsException {
-  /** Nothing is created for it; existing objects stay until the operator removes them. */
-  readonly ignore?: boolean;
-  /** For a project only. */
-  readonly namespace?: string;
-  /** Keystone role → role to bind there; roles not listed keep the general setting. */
-  readonly roles?: Readonly<Record<string, RoleTarget>>;
-}
+export type StonegateConfiguration = Output<typeof configurationSchema>;
+export type AdmissionProcessConfiguration = Output<typeof admissionProcessSchema>;
 
-/** How Keystone projects and roles become namespaces and role bindings. */
-export interface BindingsConfiguration {
-  readonly provision: 'none' | 'onRequest' | 'periodic';
-  /** Time between two periodic runs; with `onRequest`, the time until a project is checked again. */
-  readonly interval: Milliseconds;
-  /**
-   * For provisioning only, never the impersonator's. Required unless `provision` is none and `sync` never
-   * runs.
-   */
-  readonly credential?: CredentialFiles;
-  /** With `%n` (project name), `%i` (project id) and `%d` (id of the project's domain). */
-  readonly namespaceFormat: string;
-  readonly roles: Readonly<Record<string, RoleTarget>>;
-  /**
-   * Whether Stonegate creates and updates its own cluster roles (`stonegate:read`, …,
-   * `stonegate:basic-user`).
-   */
-  readonly createRoles: boolean;
-  /** `spec.storageClusterId` of the tenants that Stonegate creates (arktos), `0` to `63`. */
-  readonly storageClusterID: string;
-  /** The subject of a RoleBinding: the group of project and role or, as in k8s-keystone-auth, each user. */
-  readonly subjects: 'groups' | 'users';
-  /** By project id. */
-  readonly projects: Readonly<Record<string, BindingsException>>;
-  /** By domain id. */
-  readonly domains: Readonly<Record<string, BindingsException>>;
-  readonly ignore: {
-    /** By name; `projects` and `domains` take ids. */
-    readonly projectNames: readonly string[];
-    readonly roles: readonly string[];
-    /** User ids, for `subjects: users`. */
-    readonly users: readonly string[];
-  };
-  /** The share of existing bindings, 0 to 1, above which a run deletes nothing and requires `--force`. */
-  readonly maxDeletedShare: number;
-}
-
-export interface ConfigMapReference {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** The source of a policy or of synchronization rules. */
-export type WebhookSource = { readonly file: string } | { readonly configMap: ConfigMapReference };
-
-/** The webhook that replaces k8s-keystone-auth. */
-export interface WebhookConfiguration {
-  /** `host:port`. */
-  readonly bind: string;
-  /** The path that reviews are posted to. */
-  readonly path: string;
-  readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCAFile: string };
-  /** `legacy`: the bare Keystone name, which users of two domains may share. */
-  readonly usernames: 'qualified' | 'legacy';
-  /** Absent: no access review is allowed. */
-  readonly policy?: WebhookSource;
-  /** Absent: no roles are mapped and nothing is created. */
-  readonly sync?: WebhookSource;
-  /** Time between two reads of a ConfigMap. */
-  readonly configMapInterval: Milliseconds;
-}
-
-/** All that a process needs which serves only the admission webhook. */
-export interface AdmissionProcessConfiguration
-  extends Pick<StonegateConfiguration, 'tenancy' | 'admin' | 'log' | 'publishing'> {
-  readonly admission: AdmissionConfiguration;
-  /** Absent: no rights can be reviewed, and what needs a review is refused. */
-  readonly upstream?: UpstreamConfiguration;
-}
+export type TenancyConfiguration = StonegateConfiguration['tenancy'];
+export type CacheConfiguration = StonegateConfiguration['cache'];
+export type LimitsConfiguration = StonegateConfiguration['limits'];

@@ -5,8 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
-import { type LoadedAdmission, loadAdmission } from '../config/load-admission.ts';
-import { admissionProcessReferences } from '../config/references.ts';
+import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -70,7 +69,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   }
 
   replaceGeneration(loaded);
-  reportCertificates(admissionProcessReferences(loaded.configuration), loaded, runtime);
+  reportCertificates(loaded, runtime);
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
@@ -94,7 +93,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       logger.setLevel(next.configuration.log.level);
       if (next.configuration.admission.bind !== bind)
         logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
-      reportCertificates(admissionProcessReferences(next.configuration), next, runtime);
+      reportCertificates(next, runtime);
     },
   });
   const shutdown = createShutdown({

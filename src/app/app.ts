@@ -14,7 +14,6 @@ import {
   loadConfiguration,
   type Watched,
 } from '../config/load.ts';
-import { referencesOf } from '../config/references.ts';
 import { createReloader } from '../config/reload.ts';
 import { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
@@ -144,7 +143,7 @@ async function openProcess({
   const { configuration } = loaded;
   const metrics = createMetrics(() => systemClock.now());
   const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
-  reportCertificates(referencesOf(configuration), loaded, runtime);
+  reportCertificates(loaded, runtime);
   const { file } = configuration.audit;
   onStep(`opening audit.file ${file}`);
   const audit = await createAuditFile({
@@ -226,7 +225,7 @@ function apply(
   logger.setLevel(next.configuration.log.level);
   warn(state);
   warnOfRestart(started, next.configuration, logger);
-  reportCertificates(referencesOf(next.configuration), next, runtime);
+  reportCertificates(next, runtime);
 }
 
 function warn({ generations, logger }: ProcessState): void {

@@ -4,8 +4,7 @@
 import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 import { TENANT_QUEUE_BYTES } from '../api/memory-bounds.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
-import type { LoadedAdmission } from '../config/load-admission.ts';
+import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';

@@ -3,8 +3,8 @@
  * its own process, and, on an ordinary cluster, the Deployment of that process.
  */
 import { resolve } from 'node:path';
-import type { LoadSources } from '../config/load.ts';
-import { readAdmissionConfiguration } from '../config/load-admission.ts';
+import { type LoadSources, readConfiguration } from '../config/load.ts';
+import { parseAdmission } from '../config/parse.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
@@ -54,7 +54,7 @@ export function admissionManifests(
       throw new UsageError('--url expects an address such as https://stonegate.example.com:8446');
     if (user !== undefined && (url === undefined || !isPrintable(user)))
       throw new UsageError('--user expects a name without control characters, and goes with --url');
-    const { configuration, problems } = await readAdmissionConfiguration(config, sources);
+    const { configuration, problems } = await readConfiguration(config, sources, parseAdmission);
     if (configuration === undefined || problems.length > 0) throw configurationError(config, problems);
     if (url === undefined && configuration.tenancy.mode === 'arktos')
       throw new UsageError(

@@ -6,7 +6,7 @@
 import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../config/certificate-periods.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
-import { accessWarnings } from '../config/validate-access.ts';
+import { accessWarnings } from '../config/validate.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
 import { readConfiguration } from './configuration-file.ts';

@@ -4,116 +4,16 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { stringify } from 'yaml';
+import type { z } from 'zod';
 import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../api/tenancy-v1alpha1.ts';
-
-/** Of lists in a spec: the policies' own code refuses longer ones. */
-const MAX_ITEMS = 100;
-const MAX_TEXT = 512;
-
-const text = (description: string) => ({ type: 'string', maxLength: MAX_TEXT, description });
-const texts = (description: string) => ({
-  type: 'array',
-  maxItems: MAX_ITEMS,
-  description,
-  items: { type: 'string', maxLength: MAX_TEXT },
-});
-const time = (description: string) => ({ type: 'string', format: 'date-time', description });
-
-const RULE = {
-  type: 'object',
-  required: ['apiGroups', 'resources', 'verbs'],
-  properties: {
-    apiGroups: texts('Names of API groups; the core group is the empty text.'),
-    resources: texts('Names of resources, with the subresource if one is meant: pods, pods/log.'),
-    resourceNames: texts('Names of objects; without it, all.'),
-    verbs: texts('get, list, watch, create, update, patch, delete or deletecollection.'),
-  },
-};
-
-const CROSS_TENANT_POLICY_SPEC = {
-  type: 'object',
-  required: ['subjects', 'namespaces', 'rules'],
-  properties: {
-    subjects: {
-      type: 'array',
-      minItems: 1,
-      maxItems: MAX_ITEMS,
-      description: 'Whom the policy lets into this tenant.',
-      items: {
-        type: 'object',
-        required: ['kind', 'tenant', 'name'],
-        properties: {
-          kind: { type: 'string', enum: ['User', 'Group'], description: 'User or Group.' },
-          tenant: text('The tenant to which the user belongs: another one than this.'),
-          name: text(
-            'Of a user: the name within the tenant, or * for every user of the tenant. Of a group: its name.',
-          ),
-        },
-      },
-    },
-    namespaces: {
-      ...texts('Names of namespaces of this tenant; or * alone for all, and for what has no namespace.'),
-      minItems: 1,
-    },
-    rules: {
-      type: 'array',
-      minItems: 1,
-      maxItems: MAX_ITEMS,
-      description: 'What they may do: nothing that the author may not do. No * anywhere.',
-      items: RULE,
-    },
-    notAfter: time('When the policy ends; it has no end without it.'),
-  },
-};
-
-const TENANT_ADMINISTRATION_SPEC = {
-  type: 'object',
-  required: ['groups', 'tenants', 'clusterRole', 'reason'],
-  properties: {
-    groups: { ...texts('Groups whose members administer the tenants.'), minItems: 1 },
-    domain: text('The Keystone domain of the members; without it, the system tenant.'),
-    tenants: {
-      type: 'object',
-      minProperties: 1,
-      description: 'Which tenants; all conditions that are given must hold.',
-      properties: {
-        names: texts('Names of tenants; or * alone for every tenant but the system tenant.'),
-        matchLabels: {
-          type: 'object',
-          description: 'Labels that the Tenant objects must have.',
-          additionalProperties: { type: 'string' },
-        },
-        domains: texts('Names of Keystone domains whose tenants are meant.'),
-      },
-    },
-    clusterRole: text('What they may do there: a ClusterRole of Stonegate or of the system tenant.'),
-    notAfter: time('When the administration ends.'),
-    reason: text('Why, for audit events.'),
-  },
-};
-
-const STATUS = {
-  type: 'object',
-  properties: {
-    conditions: {
-      type: 'array',
-      description: 'Ready: whether it is in force; if not, the reason says why.',
-      items: {
-        type: 'object',
-        required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
-        properties: {
-          type: { type: 'string' },
-          status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-          reason: { type: 'string' },
-          message: { type: 'string' },
-          lastTransitionTime: { type: 'string', format: 'date-time' },
-          observedGeneration: { type: 'integer', format: 'int64' },
-        },
-      },
-    },
-  },
-};
+import { toKubernetesSchema } from '../api/kubernetes-schema.ts';
+import {
+  crossTenantPolicySpecSchema,
+  policyStatusSchema,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+  tenantAdministrationSpecSchema,
+} from '../api/tenancy-v1alpha1.ts';
 
 const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 const READY = '.status.conditions[?(@.type=="Ready")]';
@@ -129,7 +29,7 @@ interface Definition {
   readonly shortName: string;
   readonly description: string;
   readonly labels?: Readonly<Record<string, string>>;
-  readonly spec: object;
+  readonly spec: z.ZodType;
   readonly columns: readonly object[];
 }
 
@@ -145,14 +45,14 @@ const DEFINITIONS: readonly Definition[] = [
     shortName: 'ctp',
     description: 'Lets users of other tenants into the tenant of the object.',
     labels: SHARED,
-    spec: CROSS_TENANT_POLICY_SPEC,
+    spec: crossTenantPolicySpecSchema,
     columns: COMMON_COLUMNS,
   },
   {
     kind: 'TenantAdministration',
     shortName: 'tadm',
     description: 'Lets groups administer a set of tenants. An object of the system tenant.',
-    spec: TENANT_ADMINISTRATION_SPEC,
+    spec: tenantAdministrationSpecSchema,
     columns: [column('Role', '.spec.clusterRole'), ...COMMON_COLUMNS],
   },
 ];
@@ -191,8 +91,8 @@ function definitionOf({ kind, shortName, description, labels, spec, columns }: D
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
                 metadata: { type: 'object' },
-                spec,
-                status: STATUS,
+                spec: toKubernetesSchema(spec),
+                status: toKubernetesSchema(policyStatusSchema),
               },
             },
           },

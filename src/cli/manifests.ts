@@ -4,7 +4,6 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import { X509Certificate } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
 import type {
   ConfigMapReference,
   StonegateConfiguration,
@@ -13,8 +12,8 @@ import type {
 import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
 import { checkContent } from '../config/content-checks.ts';
 import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
-import { type LoadSources, systemSources } from '../config/load.ts';
-import { parseWithAuthenticationFile } from '../config/parse.ts';
+import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
+import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
@@ -126,16 +125,7 @@ function needsOfMode(mode: string): Needs {
  * not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
-  async function read(name: string): Promise<Buffer> {
-    try {
-      return await sources.readFile(name);
-    } catch (error) {
-      throw new Error(`cannot read ${name}: ${reasonOf(error)}`);
-    }
-  }
-  const path = resolve(file);
-  const text = (await read(path)).toString('utf8');
-  const { configuration, problems } = await parseWithAuthenticationFile(text, dirname(path), read);
+  const { configuration, problems } = await readConfiguration(file, sources, parseConfiguration);
   if (configuration === undefined || problems.length > 0) throw configurationError(file, problems);
   return needsOf(configuration);
 }

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { ABAC_API_VERSION } from '../api/abac-v1beta1.ts';
+import { label, sentence, text } from '../api/config-fields.ts';
 import { labelProblem, reservedGroupPrefix, reservedUserPrefix } from '../api/reserved-names.ts';
-import { formIssue, label, text } from './fields.ts';
 
 const EVERY = '*';
 const MAX_NAME_LENGTH = 512;
@@ -14,11 +14,8 @@ const MAX_NAME_LENGTH = 512;
 function subjectName(prefixOf: (name: string) => string | undefined) {
   return text
     .max(MAX_NAME_LENGTH, { error: `a name of at most ${MAX_NAME_LENGTH} characters, or *` })
-    .superRefine((name, context) => {
-      const prefix = prefixOf(name);
-      if (prefix === undefined) return;
-      const message = `a name within the tenant, or *; no user or group of one begins with ${prefix}`;
-      context.addIssue({ code: 'custom', message });
+    .refine((name) => prefixOf(name) === undefined, {
+      error: 'a name within the tenant, or *; no user or group of one begins with a reserved prefix',
     });
 }
 
@@ -43,17 +40,14 @@ const spec = z
     readonly: z.boolean(),
     nonResourcePath: z.never({ error: 'no paths: a policy grants resources' }).optional(),
   })
-  .superRefine(({ user, group, nonResourcePath: _, ...rest }, context) => {
-    const forms = 'user, group, or both without *';
-    const isSwallowed = user !== undefined && group !== undefined && (user === EVERY || group === EVERY);
-    if (isSwallowed)
-      context.addIssue({
-        code: 'custom',
-        message: 'user or group alone if it is *, which would disable the other condition',
-        params: { found: 'both' },
-      });
-    if (user === undefined && group === undefined) context.addIssue(formIssue(forms, rest));
-  });
+  .refine(
+    ({ user, group }) => user === undefined || group === undefined || (user !== EVERY && group !== EVERY),
+    sentence('expected user or group alone if it is *, which would disable the other condition, found both'),
+  )
+  .refine(
+    ({ user, group }) => user !== undefined || group !== undefined,
+    sentence('expected user, group, or both without *, found neither'),
+  );
 
 export const abacLineSchema = z.strictObject({
   apiVersion: z.literal(ABAC_API_VERSION),

@@ -5,11 +5,11 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import { basename } from 'node:path';
+import { KUBERNETES_VERIFICATION } from '../api/config-jwt-v1alpha1.ts';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
-import { KUBERNETES_VERIFICATION } from './schema-jwt.ts';
 
 /** The configuration with the issuers of the file, or the problems of the file's own fields. */
 export type WithAuthenticationFile =

@@ -10,26 +10,16 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
-import { type Reference, referencesOf } from './references.ts';
+
+type Certificates = Pick<LoadedConfiguration, 'references' | 'file'>;
 
 /**
  * @param now milliseconds since the epoch
  * @returns a problem for each certificate in a `certFile` chain that is not valid now
  */
-export function certificatesOutOfPeriod(
-  { configuration, file }: Pick<LoadedConfiguration, 'configuration' | 'file'>,
-  now: number,
-): Problem[] {
-  return outOfPeriodAmong(referencesOf(configuration), file, now);
-}
-
-function outOfPeriodAmong(
-  references: readonly Reference[],
-  file: LoadedConfiguration['file'],
-  now: number,
-): Problem[] {
-  return references.flatMap(({ path, source, kind }) => {
-    if (kind !== 'certificate' || !('fromFile' in source)) return [];
+export function certificatesOutOfPeriod({ references, file }: Certificates, now: number): Problem[] {
+  return references.flatMap(({ path, source, content }) => {
+    if (content !== 'certificate' || !('fromFile' in source)) return [];
     return certificateBlocks(file(source.fromFile)).flatMap((block, index) => {
       const fault = outOfPeriod(new X509Certificate(block), now);
       if (fault === undefined) return [];
@@ -86,24 +76,20 @@ export interface CertificateReport {
  * after every reload.
  */
 export function reportCertificates(
-  references: readonly Reference[],
-  { file }: Pick<LoadedConfiguration, 'file'>,
+  loaded: Certificates,
   { clock, logger, telemetry }: CertificateReport,
 ): void {
-  telemetry.certificatesInForce(endsOf(references, file));
-  for (const { path, message } of outOfPeriodAmong(references, file, clock.now())) {
+  telemetry.certificatesInForce(endsOf(loaded));
+  for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {
     logger.warn({ field: path, problem: message }, 'a certificate is not valid at the moment');
   }
 }
 
 /** Field → when the first certificate of the chain expires, in milliseconds since the epoch. */
-function endsOf(
-  references: readonly Reference[],
-  file: LoadedConfiguration['file'],
-): ReadonlyMap<string, number> {
+function endsOf({ references, file }: Certificates): ReadonlyMap<string, number> {
   const ends = new Map<string, number>();
-  for (const { path, source, kind } of references) {
-    if (kind !== 'certificate' || !('fromFile' in source)) continue;
+  for (const { path, source, content } of references) {
+    if (content !== 'certificate' || !('fromFile' in source)) continue;
     const chain = certificateBlocks(file(source.fromFile)).map((block) => new X509Certificate(block));
     ends.set(formatPath(path), Math.min(...chain.map(({ validToDate }) => validToDate.getTime())));
   }

@@ -4,26 +4,19 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import type { ContentKind } from '../api/config-files.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
-import type { ContentKind } from './references.ts';
 
 type Check = (content: Buffer) => string | undefined;
 
-const CHECKS: Readonly<Record<ContentKind, Check>> = {
+/** Files with a format of their own are checked by their parsers. */
+const CHECKS: Readonly<Partial<Record<ContentKind, Check>>> = {
   certificate: checkCertificates,
   ca: checkCertificates,
   'client-ca': checkClientAuthorities,
   key: checkKey,
   token: (content) =>
     /^[\w.~+/-]+=*$/.test(secretText(content)) ? undefined : 'expected one bearer token and nothing else',
-  // Checked by `authentication-file.ts`.
-  'authentication-configuration': () => undefined,
-  // Checked by `static-users.ts`.
-  'static-users': () => undefined,
-  // Checked by `keystone-auth/sync-file.ts`.
-  'webhook-rules': () => undefined,
-  // Checked by `abac-file.ts`.
-  'abac-policies': () => undefined,
   secret: (content) => (secretText(content) === '' ? 'expected a secret, found nothing' : undefined),
   'sealing-key': (content) =>
     Buffer.from(secretText(content), 'base64').length === 32 && /^[\w+/-]+=*$/.test(secretText(content))
@@ -34,7 +27,7 @@ const CHECKS: Readonly<Record<ContentKind, Check>> = {
 
 /** @returns the problem; undefined if there is none */
 export function checkContent(kind: ContentKind, content: Buffer): string | undefined {
-  return CHECKS[kind](content);
+  return CHECKS[kind]?.(content);
 }
 
 /** A secret without the final line break that an editor adds. */

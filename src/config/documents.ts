@@ -1,11 +1,10 @@
 /**
- * Strict parsers for YAML and JSON: one document, no duplicate keys, no `__proto__`, no exponential aliases.
- * `JSON.parse` would use the last of two equal keys, so a restriction in the first would be lost. YAML 1.2
- * core schema; RFC 8259 §4.
+ * A strict parser for YAML: one document, no duplicate keys, no `__proto__`, no exponential aliases. YAML 1.2
+ * core schema.
  */
 import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit, type YAMLParseError } from 'yaml';
 import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
-import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
+import type { Path, Problem } from './problem.ts';
 
 export type YAMLDocument =
   | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
@@ -88,56 +87,4 @@ function isSeqNode(node: unknown): node is { items: unknown[] } {
 
 function hasRange(node: unknown): node is { range: readonly number[] & { 0: number } } {
   return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
-}
-
-export type JSONDocument =
-  | { readonly ok: true; readonly data: unknown }
-  /** Each names its path. */
-  | { readonly ok: false; readonly problems: readonly string[] };
-
-/** Text that is not JSON is reported as a problem. */
-export function readJSON(text: string): JSONDocument {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { ok: false, problems: ['is no JSON'] };
-  }
-  const problems = [...unusableKeys(text)];
-  return problems.length === 0 ? { ok: true, data } : { ok: false, problems };
-}
-
-/** An object or a list that is still open. */
-interface Open {
-  /** Undefined in a list. */
-  readonly keys: Set<string> | undefined;
-  /** The key or index of the current value. */
-  at: string | number;
-}
-
-/** A string that is a key is matched together with its colon. */
-const TOKEN = /("(?:[^"\\]+|\\.)*")(\s*:)?|[{}[\],]/g;
-
-/** @param text valid JSON */
-function* unusableKeys(text: string): Generator<string> {
-  const open: Open[] = [];
-  for (const [token, string, colon] of text.matchAll(TOKEN)) {
-    const inner = open.at(-1);
-    if (token === '{') open.push({ keys: new Set(), at: '' });
-    else if (token === '[') open.push({ keys: undefined, at: 0 });
-    else if (token === '}' || token === ']') open.pop();
-    else if (token === ',' && typeof inner?.at === 'number') inner.at += 1;
-    else if (string !== undefined && colon !== undefined && inner?.keys !== undefined) {
-      const key = String(JSON.parse(string));
-      inner.at = key;
-      if (key === '__proto__') yield problemIn(open, 'may not be a key');
-      else if (inner.keys.has(key)) yield problemIn(open, 'is written twice');
-      inner.keys.add(key);
-    }
-  }
-}
-
-function problemIn(open: readonly Open[], message: string): string {
-  return formatProblem({ path: formatPath(open.map(({ at }) => at)), message });
 }

@@ -2,22 +2,27 @@
  * Reads the configuration file and all files and secrets that it names, once, and checks them. What was
  * checked is what is used: later changes on disk do not affect a `LoadedConfiguration`.
  */
-
 import { createHash } from 'node:crypto';
-import { readFile as readFromDisk } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type {
+  AdmissionProcessConfiguration,
+  SecretSource,
+  StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
 import { reasonOf, tellable } from '../lib/file-errors.ts';
 import { checkAbacFile } from './abac-file.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
-import { parseWithAuthenticationFile } from './parse.ts';
-import type { Finding, Problem } from './problem.ts';
-import { type Pair, pairsOf, type Reference, referencesOf } from './references.ts';
-import { staticUsersOf } from './static-users.ts';
+import type { Reference } from './named-files.ts';
+import { type FileContent, type Parsed, parseAdmission, parseConfiguration } from './parse.ts';
+import { type Finding, formatPath, type Problem } from './problem.ts';
+import { checkStaticUsers } from './static-users.ts';
 
-export interface LoadedConfiguration {
-  readonly configuration: StonegateConfiguration;
+export interface Loaded<Configuration> {
+  readonly configuration: Configuration;
+  /** All files and secrets that the configuration names. */
+  readonly references: readonly Reference[];
   /**
    * The content of a file that the configuration names.
    *
@@ -31,24 +36,30 @@ export interface LoadedConfiguration {
    */
   secret(source: SecretSource): string;
   /**
-   * SHA-256 in hexadecimal of the settings that determine identities, `authentication` and `tenancy`. Equal
-   * on all replicas of one configuration; certificates and secrets may differ. Cache keys of identities
-   * contain it.
-   */
-  readonly identityDigest: string;
-  /**
    * SHA-256 in hexadecimal of all settings, for the log; equal on all replicas of one configuration. File
    * contents are not included, because a reader of the log could test guesses of a password against it.
    */
   readonly digest: string;
 }
 
+export interface LoadedConfiguration extends Loaded<StonegateConfiguration> {
+  /**
+   * SHA-256 in hexadecimal of the settings that determine identities, `authentication` and `tenancy`. Equal
+   * on all replicas of one configuration; certificates and secrets may differ. Cache keys of identities
+   * contain it.
+   */
+  readonly identityDigest: string;
+}
+
+/** Loaded for a process that serves only the admission webhook. */
+export type LoadedAdmission = Loaded<AdmissionProcessConfiguration>;
+
 /** File name → `fingerprint` of the content that was read. */
 export type Watched = ReadonlyMap<string, string>;
 
 /** Files are watched even if the configuration is invalid, because the fix may be in a file that it names. */
-export type LoadResult<Loaded = LoadedConfiguration> =
-  | { readonly ok: true; readonly loaded: Loaded; readonly watched: Watched }
+export type LoadResult<L = LoadedConfiguration> =
+  | { readonly ok: true; readonly loaded: L; readonly watched: Watched }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly watched: Watched };
 
 export interface LoadSources {
@@ -57,7 +68,7 @@ export interface LoadSources {
 }
 
 /** The local file system and the environment of this process. */
-export const systemSources: LoadSources = { readFile: (name) => readFromDisk(name), env: process.env };
+export const systemSources: LoadSources = { readFile: (name) => readFile(name), env: process.env };
 
 /** Equal for equal content. A file that cannot be read has a fingerprint too. */
 export function fingerprint(content: Buffer | undefined): string {
@@ -69,125 +80,146 @@ export async function loadConfiguration(
   file: string,
   sources: LoadSources = systemSources,
 ): Promise<LoadResult> {
+  const result = await load(file, sources, parseConfiguration, checkFiles);
+  if (!result.ok) return result;
+  const { authentication, tenancy } = result.loaded.configuration;
+  const identityDigest = digestOf({ authentication, tenancy });
+  return { ...result, loaded: { ...result.loaded, identityDigest } };
+}
+
+/**
+ * Loads the sections that `stonegate serve --only admission` uses. The other sections may be absent, and the
+ * files and secrets that they name are not read.
+ *
+ * @param file relative to the working directory, or absolute
+ */
+export function loadAdmission(file: string, sources: LoadSources): Promise<LoadResult<LoadedAdmission>> {
+  return load(file, sources, parseAdmission, () => []);
+}
+
+type Parse<C> = (text: string, folder: string, content?: FileContent) => Parsed<C>;
+
+/**
+ * The configuration alone, before the credentials and certificates exist that it names: of the files only
+ * the AuthenticationConfiguration is read.
+ *
+ * @param file relative to the working directory, or absolute
+ */
+export async function readConfiguration<C>(
+  file: string,
+  sources: LoadSources,
+  parse: Parse<C>,
+): Promise<Pick<Parsed<C>, 'configuration' | 'problems'>> {
+  const isNeeded = ({ content }: Reference) => content === 'authentication-configuration';
+  return (await read(file, sources, parse, isNeeded)).parsed;
+}
+
+async function load<C extends object>(
+  file: string,
+  sources: LoadSources,
+  parse: Parse<C>,
+  checkFiles: (configuration: C, content: FileContent) => Finding[],
+): Promise<LoadResult<Loaded<C>>> {
+  const { parsed, contents } = await read(file, sources, parse);
+  const watched = new Map([...contents].map(([name, content]) => [name, fingerprint(content)]));
+  const { configuration, references } = parsed;
+  if (configuration === undefined) return { ok: false, problems: parsed.problems, watched };
+  const contentOf = (name: string) => contents.get(name);
+  const findings = [...checkPairs(references, contentOf), ...checkFiles(configuration, contentOf)];
+  const problems = [...parsed.problems, ...parsed.locate(findings)];
+  if (problems.length > 0) return { ok: false, problems, watched };
+  const named = (content: Buffer | undefined): Buffer => {
+    if (content === undefined) throw new RangeError('the configuration does not name this');
+    return content;
+  };
+  const loaded = {
+    configuration,
+    references,
+    file: (name: string) => named(contents.get(name)),
+    secret: (source: SecretSource) => secretText(named(contentIn(source, contents, sources.env))),
+    digest: digestOf(configuration),
+  };
+  return { ok: true, loaded, watched };
+}
+
+type Contents = ReadonlyMap<string, Buffer | undefined>;
+
+/** Reads the file and those that it names. */
+async function read<C>(
+  file: string,
+  { readFile, env }: LoadSources,
+  parse: Parse<C>,
+  isNeeded: (reference: Reference) => boolean = () => true,
+): Promise<{ readonly parsed: Parsed<C>; readonly contents: Contents }> {
   const contents = new Map<string, Buffer | undefined>();
   const failures = new Map<string, string>();
-  async function read(name: string): Promise<void> {
-    if (contents.has(name)) return;
-    contents.set(name, undefined);
-    try {
-      contents.set(name, await sources.readFile(name));
-    } catch (error) {
-      failures.set(name, reasonOf(error));
-    }
+  async function readOnce(name: string): Promise<Buffer | undefined> {
+    if (!contents.has(name))
+      try {
+        contents.set(name, await readFile(name));
+      } catch (error) {
+        contents.set(name, undefined);
+        failures.set(name, reasonOf(error));
+      }
+    return contents.get(name);
   }
-  const watched = () => new Map([...contents].map(([name, content]) => [name, fingerprint(content)]));
-
-  const configurationFile = resolve(file);
-  await read(configurationFile);
-  const text = contents.get(configurationFile);
+  const name = resolve(file);
+  const text = (await readOnce(name))?.toString('utf8');
   if (text === undefined) {
-    const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
-    return { ok: false, problems: [{ path: '', message }], watched: watched() };
+    const message = `cannot be read from ${file}: ${failures.get(name) ?? ''}`;
+    return { parsed: { problems: [{ path: '', message }], references: [], locate: () => [] }, contents };
   }
-  const { configuration, problems, locate } = await parseWithAuthenticationFile(
-    text.toString('utf8'),
-    dirname(configurationFile),
-    async (name) => {
-      await read(name);
-      return contents.get(name);
-    },
-  );
-  if (configuration === undefined) return { ok: false, problems, watched: watched() };
-
-  const references = referencesOf(configuration);
-  for (const { source } of references) if ('fromFile' in source) await read(source.fromFile);
-  const found = { contents, failures, env: sources.env };
-  const findings = [
-    ...references.flatMap((reference) => checkReference(reference, found)),
-    ...checkPairs(pairsOf(configuration), contents),
-    ...checkStaticUsers(configuration, contents),
-    ...checkWebhookFiles(configuration, (file) => contents.get(file)),
-    ...checkAbacFile(configuration, (file) => contents.get(file)),
-  ];
-  if (problems.length > 0 || findings.length > 0) {
-    return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
-  }
-  return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };
-}
-
-export interface ReadFiles {
-  readonly contents: ReadonlyMap<string, Buffer | undefined>;
-  /** File name → why it could not be read. */
-  readonly failures: ReadonlyMap<string, string>;
-  readonly env: LoadSources['env'];
-}
-
-export function checkReference(
-  { path, source, kind }: Reference,
-  { contents, failures, env }: ReadFiles,
-): Finding[] {
-  const content = contentOf(source, contents, env);
-  if (content !== undefined) {
-    const message = checkContent(kind, content);
-    return message === undefined ? [] : [{ path, message }];
-  }
-  const message =
-    'fromFile' in source
-      ? `expected a file that can be read, found ${failures.get(source.fromFile) ?? 'none'}: ${tellable(source.fromFile)}`
-      : `expected the environment variable ${source.fromEnv} to be set`;
-  return [{ path, message }];
-}
-
-export function checkPairs(pairs: readonly Pair[], contents: ReadFiles['contents']): Finding[] {
-  return pairs.flatMap(({ path, certFile, keyFile }) => {
-    const certificate = contents.get(certFile);
-    const key = contents.get(keyFile);
-    if (certificate === undefined || key === undefined) return [];
-    if (checkContent('certificate', certificate) ?? checkContent('key', key)) return [];
-    const message = checkPair(certificate, key);
+  const references = parse(text, dirname(name)).references.filter(isNeeded);
+  for (const { source } of references) if ('fromFile' in source) await readOnce(source.fromFile);
+  const parsed = parse(text, dirname(name), (name) => contents.get(name));
+  if (parsed.configuration === undefined) return { parsed, contents };
+  const findings = references.flatMap(({ path, source, content: kind }) => {
+    const content = contentIn(source, contents, env);
+    const message = content === undefined ? missing(source, failures) : checkContent(kind, content);
     return message === undefined ? [] : [{ path, message }];
   });
+  return { parsed: { ...parsed, problems: [...parsed.problems, ...parsed.locate(findings)] }, contents };
 }
 
-function checkStaticUsers(configuration: StonegateConfiguration, contents: ReadFiles['contents']): Finding[] {
-  const users = staticUsersOf(configuration, (file) => contents.get(file));
-  return Object.entries(users).flatMap(([key, { problems }]) =>
-    problems.map((message) => ({
-      path: ['authentication', key, 'file'],
-      message,
-    })),
-  );
+function missing(source: SecretSource, failures: ReadonlyMap<string, string>): string {
+  return 'fromFile' in source
+    ? `expected a file that can be read, found ${failures.get(source.fromFile) ?? 'none'}: ${tellable(source.fromFile)}`
+    : `expected the environment variable ${source.fromEnv} to be set`;
 }
 
-function contentOf(
-  source: SecretSource,
-  contents: ReadFiles['contents'],
-  env: ReadFiles['env'],
-): Buffer | undefined {
+function contentIn(source: SecretSource, contents: Contents, env: LoadSources['env']): Buffer | undefined {
   if ('fromFile' in source) return contents.get(source.fromFile);
   const value = env[source.fromEnv];
   return value === undefined ? undefined : Buffer.from(value);
 }
 
-function loadedOf(
-  configuration: StonegateConfiguration,
-  contents: ReadFiles['contents'],
-  env: ReadFiles['env'],
-): LoadedConfiguration {
-  const { authentication, tenancy } = configuration;
-  return {
-    configuration,
-    identityDigest: fingerprint(Buffer.from(JSON.stringify({ authentication, tenancy }))),
-    digest: fingerprint(Buffer.from(JSON.stringify(configuration))),
-    file(name) {
-      const content = contents.get(name);
-      if (content === undefined) throw new RangeError('the configuration does not name this file');
-      return content;
-    },
-    secret(source) {
-      const content = contentOf(source, contents, env);
-      if (content === undefined) throw new RangeError('the configuration does not name this secret');
-      return secretText(content);
-    },
+/** A certificate and a key in one mapping must belong together. */
+function checkPairs(references: readonly Reference[], content: FileContent): Finding[] {
+  const read = ({ source, content: kind }: Reference): Buffer | undefined => {
+    const found = 'fromFile' in source ? content(source.fromFile) : undefined;
+    return found !== undefined && checkContent(kind, found) === undefined ? found : undefined;
   };
+  const mappingOf = ({ path }: Reference) => formatPath(path.slice(0, -1));
+  return references.flatMap((key) => {
+    const pair = references.find(
+      (other) => other.content === 'certificate' && mappingOf(other) === mappingOf(key),
+    );
+    if (key.content !== 'key' || pair === undefined) return [];
+    const [certificate, privateKey] = [read(pair), read(key)];
+    const message = certificate && privateKey && checkPair(certificate, privateKey);
+    return message === undefined ? [] : [{ path: key.path, message }];
+  });
+}
+
+/** The files that have a format of their own. */
+function checkFiles(configuration: StonegateConfiguration, content: FileContent): Finding[] {
+  return [
+    ...checkStaticUsers(configuration, content),
+    ...checkWebhookFiles(configuration, content),
+    ...checkAbacFile(configuration, content),
+  ];
+}
+
+function digestOf(settings: object): string {
+  return fingerprint(Buffer.from(JSON.stringify(settings)));
 }

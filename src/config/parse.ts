@@ -2,73 +2,72 @@
  * Parses the text of a configuration file into a configuration or a list of problems. It reads no other
  * file, so that a configuration can be checked before its certificates exist; `load.ts` reads those.
  */
-import { resolve } from 'node:path';
 import type { z } from 'zod';
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import {
+  type AdmissionProcessConfiguration,
+  admissionProcessSchema,
+  configurationSchema,
+  type StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
 import { withAuthenticationFile } from './authentication-file.ts';
 import { readYAML } from './documents.ts';
+import { type Reference, resolveNames } from './named-files.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { configurationSchema } from './schema.ts';
-import { validate } from './validate.ts';
+import { validate, validateAdmission } from './validate.ts';
 
-type Document = z.output<ReturnType<typeof configurationSchema>>;
-
-export interface Parsed {
+export interface Parsed<Configuration> {
   /** Present if every field is valid by itself; rules about several fields may still be violated. */
-  readonly configuration?: StonegateConfiguration;
+  readonly configuration?: Configuration;
   readonly problems: readonly Problem[];
+  /** Present if the text is YAML. */
+  readonly references: readonly Reference[];
   /** Adds path and line to findings. */
   readonly locate: (findings: readonly Finding[]) => Problem[];
 }
+
+/** @returns the content of a file; undefined if it was not read */
+export type FileContent = (name: string) => Buffer | undefined;
+
+const NOTHING_READ: FileContent = () => undefined;
 
 /**
  * Problems of several fields are looked for once each field is valid by itself.
  *
  * @param folder the folder of the configuration file, to which relative file names refer
- * @param content returns the content of the AuthenticationConfiguration; without it its issuers are missing
+ * @param content of the AuthenticationConfiguration; without it its issuers are missing
  */
 export function parseConfiguration(
   text: string,
   folder: string,
-  content: (name: string) => Buffer | undefined = () => undefined,
-): Parsed {
-  const document = readYAML(text);
-  if (!document.ok) return { problems: document.problems, locate: locator(() => undefined) };
-  const locate = locator(document.lineOf);
-  const result = configurationSchema((name) => resolve(folder, name)).safeParse(document.data, {
-    reportInput: true,
-  });
-  if (!result.success) return { problems: locate(result.error.issues.flatMap(problemsOfIssue)), locate };
-  const whole = withAuthenticationFile(bodyOf(result.data), content);
-  if ('problems' in whole) return { problems: whole.problems, locate };
+  content: FileContent = NOTHING_READ,
+): Parsed<StonegateConfiguration> {
+  const parsed = parseWith(configurationSchema, text, folder);
+  if (parsed.configuration === undefined) return parsed;
+  const whole = withAuthenticationFile(parsed.configuration, content);
+  if ('problems' in whole) return { ...whole, references: parsed.references, locate: parsed.locate };
   const { configuration, findings, isComplete, relocate } = whole;
   const found = isComplete ? validate(configuration).map(relocate) : [];
-  return { configuration, problems: locate([...findings, ...found]), locate };
+  return { ...parsed, configuration, problems: parsed.locate([...findings, ...found]) };
 }
 
-/**
- * Parses twice: the first pass finds the name of the AuthenticationConfiguration, the second includes it.
- *
- * @param read returns undefined for a file that cannot be read, which the caller reports
- */
-export async function parseWithAuthenticationFile(
-  text: string,
-  folder: string,
-  read: (name: string) => Promise<Buffer | undefined>,
-): Promise<Parsed> {
-  const first = parseConfiguration(text, folder);
-  const name = first.configuration?.authentication.configurationFile;
-  if (name === undefined) return first;
-  const content = await read(name);
-  return parseConfiguration(text, folder, () => content);
+/** Of a process that serves only the admission webhook. */
+export function parseAdmission(text: string, folder: string): Parsed<AdmissionProcessConfiguration> {
+  const parsed = parseWith(admissionProcessSchema, text, folder);
+  if (parsed.configuration === undefined) return parsed;
+  return { ...parsed, problems: parsed.locate(validateAdmission(parsed.configuration)) };
 }
 
-function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Document): StonegateConfiguration {
-  return configuration;
+function parseWith<T>(schema: z.ZodType<T>, text: string, folder: string): Parsed<T> {
+  const document = readYAML(text);
+  if (!document.ok) return { problems: document.problems, references: [], locate: locator(() => undefined) };
+  const locate = locator(document.lineOf);
+  const references = resolveNames(schema, document.data, folder);
+  const result = schema.safeParse(document.data, { reportInput: true });
+  if (result.success) return { configuration: result.data, problems: [], references, locate };
+  return { problems: locate(result.error.issues.flatMap(problemsOfIssue)), references, locate };
 }
 
-/** Adds path and line to findings. */
-export function locator(lineOf: (path: Path) => number | undefined) {
+function locator(lineOf: (path: Path) => number | undefined) {
   return (findings: readonly Finding[]): Problem[] =>
     findings.map(({ path, message, elsewhere }) => {
       if (elsewhere !== undefined) return elsewhere;

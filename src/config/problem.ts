@@ -3,6 +3,7 @@
  * repeats a value that may be a secret.
  */
 import type { z } from 'zod';
+import { isJSONObject } from '../lib/json-object.ts';
 
 export interface Problem {
   /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
@@ -22,6 +23,15 @@ export interface Finding {
   readonly message: string;
   /** The problem in the other file in which it can be fixed; `path` is then the field that names the file. */
   readonly elsewhere?: Problem;
+}
+
+/** The path at which a broken rule is reported. */
+export type Rule = readonly [path: string | Path, isBroken: boolean, message: string];
+
+export function broken(rules: readonly Rule[]): Finding[] {
+  return rules
+    .filter(([, isBroken]) => isBroken)
+    .map(([path, , message]) => ({ path: typeof path === 'string' ? path.split('.') : path, message }));
 }
 
 /** `['authentication', 'jwt', 0, 'issuer']` → `authentication.jwt[0].issuer`. */
@@ -45,6 +55,9 @@ export function formatProblem(problem: Problem): string {
 
 /** Converts a zod issue to findings. */
 export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
+  if (issue.code === 'invalid_union') return problemsOfForms(issue);
+  if (issue.code === 'custom' && issue.params?.isSentence === true)
+    return [{ path: issue.path, message: issue.message }];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) =>
       isBareSecret(issue, key)
@@ -61,6 +74,37 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
       message: `expected ${expectation(issue)}, found ${foundBy(issue)}`,
     },
   ];
+}
+
+/**
+ * A value that must have one of several forms. If its keys are those of one form, the problems of that form
+ * are told.
+ */
+function problemsOfForms(issue: z.core.$ZodIssueInvalidUnion): Finding[] {
+  const { input, path, errors, message } = issue;
+  if (input === undefined) return [{ path, message: `is required: expected ${message}` }];
+  const within = (nested: z.core.$ZodIssue) => ({ ...nested, path: [...path, ...nested.path] });
+  const fitting = errors.find((issues) => !issues.some(isAboutForm));
+  if (fitting !== undefined) return fitting.flatMap((nested) => problemsOfIssue(within(nested)));
+  if (!isJSONObject(input)) return [{ path, message: `expected ${message}, found ${foundBy(issue)}` }];
+  const [first = [], ...others] = errors.map((issues) =>
+    issues.flatMap((nested) =>
+      nested.code === 'unrecognized_keys' && nested.path.length === 0 ? nested.keys : [],
+    ),
+  );
+  const unknown = first.filter((key) => others.every((keys) => keys.includes(key)));
+  if (unknown.length > 0)
+    return problemsOfIssue({ code: 'unrecognized_keys', keys: unknown, path, input, message });
+  // No key is a misplaced secret: each is one of a form.
+  const keys = Object.keys(input);
+  const found = keys.length > 0 ? `{ ${keys.join(', ')} }` : 'an empty mapping';
+  return [{ path, message: `expected ${message}, found ${found}` }];
+}
+
+/** Whether a value has another type, an unknown key or lacks one. */
+function isAboutForm({ code, path, input }: z.core.$ZodIssue): boolean {
+  if (path.length === 0) return ['invalid_type', 'invalid_value', 'unrecognized_keys'].includes(code);
+  return path.length === 1 && input === undefined;
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

@@ -4,203 +4,188 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
  */
 import { z } from 'zod';
-import type { AnonymousConfiguration, JWTConfiguration } from '../api/config-v1alpha1.ts';
+import { celExpression, emailIsVerified } from '../api/config-expressions.ts';
+import { sentence, unique } from '../api/config-fields.ts';
+import {
+  CLAIM_RULE_FORMS,
+  claimRuleExpression,
+  claimsOnce,
+  NAME_FORMS,
+  rulesOnce,
+  UID_FORMS,
+  userRuleExpression,
+} from '../api/config-jwt-v1alpha1.ts';
 import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
-import { formIssue } from './fields.ts';
-import type { ClaimRule, IssuerClaimMappings } from './schema-jwt.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 
 const MAX_ISSUERS = 64;
 
-const word = z
-  .string()
-  .nullish()
-  .transform((given) => given ?? '');
-
-function listOf<T extends z.ZodType>(schema: T) {
-  return z
-    .array(schema)
-    .nullish()
-    .transform((given) => given ?? []);
-}
-
-const PATH = z
-  .strictObject({ path: word })
-  .nullish()
-  .transform((given) => given ?? { path: '' });
-
 const anonymous = z
-  .strictObject({ enabled: z.boolean().nullish(), conditions: listOf(PATH) })
-  .refine(({ enabled, conditions }) => enabled === true || conditions.length === 0, {
+  .strictObject({
+    enabled: z.boolean().default(false),
+    conditions: z.array(z.strictObject({ path: z.string().default('') }).nullable()).default([]),
+  })
+  .refine(({ enabled, conditions }) => enabled || conditions.length === 0, {
     error: 'no conditions unless anonymous requests are enabled',
     path: ['conditions'],
   })
-  .transform(
-    ({ enabled, conditions }): AnonymousConfiguration => ({
-      enabled: enabled === true,
-      paths: conditions.map(({ path }) => path),
-    }),
-  );
+  .transform(({ enabled, conditions }) => ({
+    enabled,
+    paths: conditions.map((condition) => condition?.path ?? ''),
+  }));
 
 /** The rule for both URLs of an issuer. */
-function isAddress(address: string): boolean {
-  const url = parseGoURL(address);
-  return url?.scheme === 'https' && !url.hasUser && url.query === '' && url.fragment === '';
+function address(what: string) {
+  const error = `${what}: an https URL without credentials, query or fragment`;
+  return z.string({ error }).refine(
+    (address) => {
+      const url = parseGoURL(address);
+      return url?.scheme === 'https' && !url.hasUser && url.query === '' && url.fragment === '';
+    },
+    { error },
+  );
 }
 
-const ADDRESS = 'an https URL without credentials, query or fragment';
+const AUDIENCES = 'at least one audience, and none that is empty';
 
 const issuer = z
   .strictObject({
-    url: word.refine(isAddress, { error: `the issuer's URL: ${ADDRESS}` }),
-    discoveryURL: word.refine((url) => url === '' || isAddress(url), {
-      error: `the URL of its discovery document: ${ADDRESS}`,
-    }),
-    audiences: listOf(word)
-      .refine((audiences) => audiences.length > 0 && !audiences.includes(''), {
-        error: 'at least one audience, and none that is empty',
-      })
+    url: address("the issuer's URL"),
+    discoveryURL: address('the URL of its discovery document').exactOptional(),
+    audiences: z
+      .array(z.string(), { error: AUDIENCES })
+      .refine((audiences) => audiences.length > 0 && !audiences.includes(''), { error: AUDIENCES })
       .refine((audiences) => new Set(audiences).size === audiences.length, { error: 'each audience once' }),
-    audienceMatchPolicy: word.refine((policy) => policy === '' || policy === 'MatchAny', {
-      error: '"MatchAny"',
-    }),
-    certificateAuthority: word,
-    egressSelectorType: word.refine((type) => type === '', {
-      error: 'no egressSelectorType: Stonegate has no egress selectors, and reaches issuers directly',
-    }),
+    audienceMatchPolicy: z.literal('MatchAny').exactOptional(),
+    certificateAuthority: z.string().exactOptional(),
+    egressSelectorType: z
+      .never({
+        error: 'no egressSelectorType: Stonegate has no egress selectors, and reaches issuers directly',
+      })
+      .exactOptional(),
   })
-  .refine(({ audiences, audienceMatchPolicy }) => audiences.length < 2 || audienceMatchPolicy !== '', {
-    error: '"MatchAny", since there is more than one audience',
-    path: ['audienceMatchPolicy'],
-  })
-  .refine(({ url, discoveryURL }) => withoutSlashes(discoveryURL) !== withoutSlashes(url), {
+  .refine(
+    ({ audiences, audienceMatchPolicy }) => audiences.length < 2 || audienceMatchPolicy !== undefined,
+    sentence(
+      'is required: expected "MatchAny", since there is more than one audience',
+      'audienceMatchPolicy',
+    ),
+  )
+  .refine(({ url, discoveryURL = '' }) => withoutSlashes(discoveryURL) !== withoutSlashes(url), {
     error: 'another URL than url',
     path: ['discoveryURL'],
   })
-  .transform(({ url, audiences, discoveryURL, certificateAuthority }): JWTConfiguration['issuer'] => ({
-    url,
-    audiences,
-    ...(discoveryURL === '' ? {} : { discoveryURL }),
-    ...(certificateAuthority === '' ? {} : { certificateAuthority }),
-  }));
+  .transform(({ audienceMatchPolicy: _policy, egressSelectorType: _type, ...issuer }) => issuer);
 
 function withoutSlashes(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-const NAME_FORMS = '{ claim, prefix }, where the prefix may be "", or { expression }';
-const nameFields = z.strictObject({ claim: word, prefix: z.string().nullish(), expression: word });
+const expression = z.strictObject({ expression: celExpression('claims') });
 
-/** @param optional whether the mapping may be absent */
-function nameSchema(optional: boolean) {
-  return nameFields.transform((fields, context): IssuerClaimMappings['groups'] => {
-    const { claim, prefix, expression } = fields;
-    const given = typeof prefix === 'string';
-    if (claim !== '' && given && expression === '') return { claim, prefix };
-    if (claim === '' && expression !== '' && !given) return { expression };
-    if (optional && claim === '' && expression === '') return undefined;
-    context.addIssue(formIssue(NAME_FORMS, shown(fields)));
-    return z.NEVER;
-  });
-}
+const name = z.xor([z.strictObject({ claim: z.string(), prefix: z.string() }), expression], {
+  error: NAME_FORMS,
+});
 
-/** The fields that are present; an empty prefix counts as present. */
-function shown(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([key, value]) => (key === 'prefix' || value !== '') && value !== null),
-  );
-}
-
-const uid = z
-  .strictObject({ claim: word, expression: word })
-  .transform((fields, context): IssuerClaimMappings['uid'] => {
-    const { claim, expression } = fields;
-    if (claim !== '' && expression === '') return { claim };
-    if (expression !== '' && claim === '') return { expression };
-    if (claim === '') return undefined;
-    context.addIssue(formIssue('{ claim } or { expression }', shown(fields)));
-    return z.NEVER;
-  });
+const uid = z.xor([z.strictObject({ claim: z.string() }), expression], { error: UID_FORMS });
 
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const KEY = /^([^/]+)\/([A-Za-z0-9/\-._~%!$&'()*+,;=:]+)$/;
 
 const extra = z.strictObject({
-  key: word
+  key: z
+    .string()
     .refine((key) => SUBDOMAIN.test(KEY.exec(key)?.[1] ?? '') && key === key.toLowerCase(), {
       error: 'a lower-case, domain-prefixed key such as example.com/department',
     })
     .refine((key) => !RESERVED_EXTRA_KEY.test(key), {
       error: 'a key of a domain of your own: kubernetes.io, k8s.io and stonegate.dev are reserved',
     }),
-  valueExpression: word.refine((source) => source !== '', { error: 'a CEL expression' }),
+  valueExpression: celExpression('claims'),
 });
 
-/** Reads null and an absent field as an empty mapping. */
-function emptyOr<T extends z.ZodType>(schema: T) {
-  return z.preprocess((given) => given ?? {}, schema);
+const claimMappings = z.preprocess(
+  withoutUnused,
+  z.strictObject({
+    username: name,
+    groups: name.exactOptional(),
+    uid: uid.exactOptional(),
+    extra: z
+      .array(extra)
+      .superRefine(unique('each key once', ({ key }) => key, 'key'))
+      .default([]),
+  }),
+);
+
+/** Groups that have at most a prefix are none, and neither is an empty uid. */
+function withoutUnused(mappings: unknown): unknown {
+  if (!isJSONObject(mappings)) return mappings;
+  const { groups, uid, ...rest } = mappings;
+  const hasGroups = !isJSONObject(groups) || Object.keys(groups).some((field) => field !== 'prefix');
+  const hasUID = !isJSONObject(uid) || Object.keys(uid).length > 0;
+  return {
+    ...rest,
+    ...(groups !== undefined && hasGroups && { groups }),
+    ...(uid !== undefined && hasUID && { uid }),
+  };
 }
 
-const claimMappings = emptyOr(
-  z
-    .strictObject({
-      username: emptyOr(nameSchema(false)),
-      groups: emptyOr(nameSchema(true)),
-      uid: emptyOr(uid),
-      extra: listOf(extra),
-    })
-    .transform(
-      ({ username, groups, uid, extra }): IssuerClaimMappings => ({
-        username: username ?? { expression: '' },
-        extra,
-        ...(groups === undefined ? {} : { groups }),
-        ...(uid === undefined ? {} : { uid }),
-      }),
-    ),
+const message = z.string().exactOptional();
+
+const claimRule = z.xor(
+  [
+    z.strictObject({ claim: z.string(), requiredValue: z.string().default('') }),
+    z.strictObject({ expression: claimRuleExpression, message }),
+  ],
+  { error: CLAIM_RULE_FORMS },
 );
 
-const claimValidationRules = listOf(
-  z
-    .strictObject({ claim: word, requiredValue: word, expression: word, message: word })
-    .transform((fields, context): ClaimRule => {
-      const { claim, requiredValue, expression, message } = fields;
-      if (claim !== '' && expression === '' && message === '') return { claim, requiredValue };
-      if (claim === '' && expression !== '' && requiredValue === '')
-        return { expression, ...(message === '' ? {} : { message }) };
-      context.addIssue(formIssue('{ claim, requiredValue } or { expression, message }', shown(fields)));
-      return z.NEVER;
-    }),
-);
+const jwt = z
+  .strictObject({
+    issuer,
+    claimValidationRules: z.array(claimRule).superRefine(claimsOnce).superRefine(rulesOnce).default([]),
+    claimMappings,
+    userValidationRules: z
+      .array(z.strictObject({ expression: userRuleExpression, message }))
+      .superRefine(rulesOnce)
+      .default([]),
+  })
+  .superRefine(emailIsVerified(true));
 
-const userValidationRules = listOf(
-  z
-    .strictObject({
-      expression: word.refine((source) => source !== '', { error: 'a CEL expression' }),
-      message: word,
-    })
-    .transform(({ expression, message }) => ({ expression, ...(message === '' ? {} : { message }) })),
-);
-
-const jwt = z.strictObject({
-  issuer: emptyOr(issuer),
-  claimValidationRules,
-  claimMappings,
-  userValidationRules,
+const file = z.strictObject({
+  apiVersion: z.enum([
+    'apiserver.config.k8s.io/v1',
+    'apiserver.config.k8s.io/v1beta1',
+    'apiserver.config.k8s.io/v1alpha1',
+  ]),
+  kind: z.literal('AuthenticationConfiguration'),
+  jwt: z
+    .array(jwt)
+    .refine((issuers) => issuers.length <= MAX_ISSUERS, { error: `at most ${MAX_ISSUERS} issuers` })
+    .superRefine(unique('an issuer of its own', ({ issuer }) => issuer.url, 'issuer', 'url'))
+    .superRefine(
+      unique(
+        'a discovery document of its own',
+        ({ issuer }) => issuer.discoveryURL,
+        'issuer',
+        'discoveryURL',
+      ),
+    )
+    .default([]),
+  anonymous: anonymous.exactOptional(),
 });
 
-export const authenticationFileSchema = z
-  .strictObject({
-    apiVersion: z.enum([
-      'apiserver.config.k8s.io/v1',
-      'apiserver.config.k8s.io/v1beta1',
-      'apiserver.config.k8s.io/v1alpha1',
-    ]),
-    kind: z.literal('AuthenticationConfiguration'),
-    jwt: listOf(jwt).refine((issuers) => issuers.length <= MAX_ISSUERS, {
-      error: `at most ${MAX_ISSUERS} issuers`,
-    }),
-    anonymous: anonymous.nullish(),
-  })
-  .transform(({ anonymous, ...file }) => ({ ...file, ...(anonymous ? { anonymous } : {}) }));
+export const authenticationFileSchema = z.preprocess(withoutEmpty, file);
+
+/** Omits what counts as absent. Only a prefix may be empty. */
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (!isJSONObject(value)) return value;
+  const members = Object.entries(value).filter(
+    ([key, member]) => member !== null && (member !== '' || key === 'prefix'),
+  );
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutEmpty(member)]));
+}
 
 export type AuthenticationFile = z.output<typeof authenticationFileSchema>;

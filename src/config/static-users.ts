@@ -5,12 +5,13 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { CsvError, parse } from 'csv-parse/sync';
+import { TENANT_NAME } from '../api/config-fields.ts';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../api/credentials.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
 import { RESERVED_PREFIXES, reservedPrefixOf } from '../api/reserved-names.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { TENANT_NAME } from './fields.ts';
+import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {
   readonly usernamePrefix: string;
@@ -47,6 +48,15 @@ export function staticUsersOf(
     ...(tokens && { tokenFile: parseTokenFile(tokens, rules(tokenFile)) }),
     ...(passwords && { basicAuthFile: parseBasicAuthFile(passwords, rules(basicAuthFile)) }),
   };
+}
+
+export function checkStaticUsers(
+  configuration: StonegateConfiguration,
+  content: (file: string) => Buffer | undefined,
+): Finding[] {
+  return Object.entries(staticUsersOf(configuration, content)).flatMap(([key, { problems }]) =>
+    problems.map((message) => ({ path: ['authentication', key, 'file'], message })),
+  );
 }
 
 interface NumberedLine {

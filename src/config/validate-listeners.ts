@@ -2,148 +2,91 @@
  * Rules for the listeners of Stonegate, the portal and the webhooks: separate addresses, a separate host name
  * for the portal, and sign-in methods that the API accepts.
  */
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Finding } from './problem.ts';
+import type { PortalOIDCConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { broken, type Finding, type Path, type Rule } from './problem.ts';
 
-export function validatePortal(configuration: StonegateConfiguration): Finding[] {
-  const { portal } = configuration;
+export function validateListeners(configuration: StonegateConfiguration): Finding[] {
+  return [
+    ...broken(rulesOf(configuration)),
+    ...validateAddresses(configuration),
+    ...validateSignIn(configuration),
+  ];
+}
+
+function rulesOf(configuration: StonegateConfiguration): Rule[] {
+  const { portal, webhook, authentication, tenancy, server, cache } = configuration;
+  const hostname = portal && new URL(portal.publicURL).hostname;
+  return [
+    [
+      'portal.publicURL',
+      portal !== undefined && hostname === new URL(portal.kubernetes.server).hostname,
+      // A browser sends a host's cookies to all of its ports; tenants serve pages below the API's address.
+      `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
+    ],
+    [
+      'cache.redis',
+      portal !== undefined && server.workers !== 1 && cache.redis === undefined,
+      'is required with portal if server.workers is not 1: workers do not share sessions otherwise',
+    ],
+    [
+      'authentication.keystone',
+      webhook !== undefined && authentication.keystone === undefined,
+      'is required with webhook, which answers for the tokens of Keystone',
+    ],
+    [
+      'webhook.usernames',
+      webhook?.usernames === 'legacy' && tenancy.mode === 'arktos',
+      'expected qualified: in arktos mode the API server reads the tenant from the name',
+    ],
+  ];
+}
+
+/** Each listener has an address of its own. */
+function validateAddresses(configuration: StonegateConfiguration): Finding[] {
+  const names = ['server', 'admin', 'portal', 'webhook', 'admission'] as const;
+  const listeners = names.map((name) => ({ name, bind: configuration[name]?.bind }));
+  return listeners.flatMap(({ name, bind }) => {
+    const other = listeners.find((listener) => listener.bind === bind);
+    if (bind === undefined || bind.endsWith(':0') || other === undefined || other.name === name) return [];
+    return [{ path: [name, 'bind'], message: `expected another address than ${other.name}.bind, ${bind}` }];
+  });
+}
+
+/** Users can sign in at the portal, and with what they get there the API accepts them. */
+function validateSignIn({ portal, authentication }: StonegateConfiguration): Finding[] {
   if (portal === undefined) return [];
+  const { oidc, keystone } = portal;
+  const hasKeystone = keystone.enabled && authentication.keystone !== undefined;
   return [
-    ...validateOrigin(configuration, portal),
-    ...validateSignIn(configuration, portal),
-    ...portal.oidc.flatMap((_, index) => validateIssuer(configuration, portal, index)),
-    ...validateSharing(configuration),
+    ...broken([
+      [
+        'portal.oidc',
+        oidc.length === 0 && !hasKeystone,
+        'names no issuer, and there is no way to sign in without one or authentication.keystone',
+      ],
+    ]),
+    ...oidc.flatMap((entry, at) => signInProblems(entry, ['portal', 'oidc', at], authentication)),
   ];
 }
 
-type Portal = NonNullable<StonegateConfiguration['portal']>;
-
-/**
- * A browser sends a host's cookies to all of its ports. Tenants serve their own pages below the API's address
- * (`…/proxy/`), which must not receive the portal's cookies.
- */
-function validateOrigin({ server, admin }: StonegateConfiguration, portal: Portal): Finding[] {
-  const findings: Finding[] = [];
-  for (const [name, other] of [
-    ['server.bind', server.bind],
-    ['admin.bind', admin.bind],
-  ] as const) {
-    if (portal.bind === other && !other.endsWith(':0')) {
-      findings.push({
-        path: ['portal', 'bind'],
-        message: `expected another address than ${name}, ${other}`,
-      });
-    }
-  }
-  const { hostname } = new URL(portal.publicURL);
-  if (hostname === new URL(portal.kubernetes.server).hostname) {
-    findings.push({
-      path: ['portal', 'publicURL'],
-      message: `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
-    });
-  }
-  return findings;
-}
-
-function validateSignIn({ authentication }: StonegateConfiguration, { oidc, keystone }: Portal): Finding[] {
-  if (oidc.length > 0 || (keystone.enabled && authentication.keystone !== undefined)) return [];
-  return [
-    {
-      path: ['portal', 'oidc'],
-      message: 'names no issuer, and there is no way to sign in without one or authentication.keystone',
-    },
-  ];
-}
-
-function validateIssuer(
-  { authentication }: StonegateConfiguration,
-  { oidc }: Portal,
-  index: number,
+function signInProblems(
+  { issuer, clientID, kubectlClientID = clientID }: PortalOIDCConfiguration,
+  path: Path,
+  { jwt }: StonegateConfiguration['authentication'],
 ): Finding[] {
-  const entry = oidc[index];
-  if (entry === undefined) return [];
-  const path = ['portal', 'oidc', index];
-  const findings: Finding[] = [];
-  for (const key of ['name', 'issuer'] as const) {
-    if (oidc.findIndex((other) => other[key] === entry[key]) < index) {
-      findings.push({
-        path: [...path, key],
-        message: `expected each ${key} once, found ${entry[key]} again`,
-      });
-    }
-  }
-  const place = authentication.jwt.findIndex(({ issuer }) => issuer.url === entry.issuer);
-  const known = authentication.jwt[place]?.issuer;
+  const known = jwt.find((entry) => entry.issuer.url === issuer)?.issuer;
   if (known === undefined) {
-    findings.push({
-      path: [...path, 'issuer'],
-      message: 'expected the URL of an issuer of authentication.jwt, character by character',
-    });
-    return findings;
+    const message = 'expected the URL of an issuer of authentication.jwt, character by character';
+    return [{ path: [...path, 'issuer'], message }];
   }
-  for (const key of ['clientID', 'kubectlClientID'] as const) {
-    const client = entry[key];
-    if (client !== undefined && !known.audiences.includes(client)) {
-      findings.push({
-        path: [...path, key],
-        message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
-      });
-    }
-  }
-  return findings;
-}
-
-/** A browser's next request may be served by another process. */
-function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
-  if (server.workers === 1 || cache.redis !== undefined) return [];
-  return [
-    {
-      path: ['cache', 'redis'],
-      message: 'is required with portal if server.workers is not 1: workers do not share sessions otherwise',
-    },
-  ];
-}
-
-export function validateWebhook(configuration: StonegateConfiguration): Finding[] {
-  const { webhook, authentication, tenancy } = configuration;
-  if (webhook === undefined) return [];
-  const findings = validateAddress(configuration, 'webhook', webhook.bind);
-  if (authentication.keystone === undefined) {
-    findings.push({
-      path: ['authentication', 'keystone'],
-      message: 'is required with webhook, which answers for the tokens of Keystone',
-    });
-  }
-  if (webhook.usernames === 'legacy' && tenancy.mode === 'arktos') {
-    findings.push({
-      path: ['webhook', 'usernames'],
-      message: 'expected qualified: in arktos mode the API server reads the tenant from the name',
-    });
-  }
-  return findings;
-}
-
-export function validateAdmissionAddress(configuration: StonegateConfiguration): Finding[] {
-  const { admission } = configuration;
-  return admission === undefined ? [] : validateAddress(configuration, 'admission', admission.bind);
-}
-
-/** A listener's address is not that of a listener before it. */
-function validateAddress(
-  { server, admin, portal, webhook }: StonegateConfiguration,
-  name: 'webhook' | 'admission',
-  bind: string,
-): Finding[] {
-  const others = {
-    'server.bind': server.bind,
-    'admin.bind': admin.bind,
-    'portal.bind': portal?.bind,
-    ...(name === 'admission' && { 'webhook.bind': webhook?.bind }),
-  };
-  return Object.entries(others)
-    .filter(([, other]) => other === bind && !bind.endsWith(':0'))
-    .map(([other]) => ({
-      path: [name, 'bind'],
-      message: `expected another address than ${other}, ${bind}`,
-    }));
+  return Object.entries({ clientID, kubectlClientID }).flatMap(([key, client]) =>
+    known.audiences.includes(client) || (key === 'kubectlClientID' && client === clientID)
+      ? []
+      : [
+          {
+            path: [...path, key],
+            message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
+          },
+        ],
+  );
 }

@@ -1,142 +1,230 @@
 /**
- * Rules about several fields of a configuration. Pure. No two users may share a name, and no external source
- * may produce a name that the cluster itself uses.
+ * Rules about fields of several sections of a configuration. Pure. Rules within a section are in its schema.
  */
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Finding } from './problem.ts';
-import { validateAccess } from './validate-access.ts';
-import { validateAdmission } from './validate-admission.ts';
-import { validateAuthorization } from './validate-authorization.ts';
-import { validateBindings } from './validate-bindings.ts';
-import { validateIssuers } from './validate-issuers.ts';
-import { validateAdmissionAddress, validatePortal, validateWebhook } from './validate-listeners.ts';
+import { NEWEST_POD_SECURITY_MINOR } from '../api/admission-v1.ts';
+import { filteringMode, isRBACAlone } from '../api/authorization-mode.ts';
+import type {
+  AdmissionProcessConfiguration,
+  CredentialFiles,
+  StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
+import { checkContent } from './content-checks.ts';
+import { broken, type Finding, type Rule } from './problem.ts';
+import { validateAdministrations } from './validate-administrations.ts';
+import { validateListeners } from './validate-listeners.ts';
 import { validatePrefixes, validateTenants } from './validate-names.ts';
-import { validatePublishing } from './validate-publishing.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [
-    ...validateListeners(configuration),
-    ...validateAuthentication(configuration),
-    ...validateCertificates(configuration),
-    ...validateIssuers(configuration.authentication.jwt, configuration.authentication.serviceAccountIssuers),
-    ...validateKeystone(configuration),
+    ...broken([
+      ...authenticationRules(configuration),
+      ...bindingsRules(configuration),
+      ...accessRules(configuration),
+      ...publishingRules(configuration),
+    ]),
+    ...validateIssuers(configuration),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
-    ...validateTokenReview(configuration),
-    ...validateBindings(configuration),
-    ...validateAccess(configuration),
-    ...validateAuthorization(configuration),
-    ...validateCache(configuration.cache),
-    ...validatePortal(configuration),
-    ...validateWebhook(configuration),
-    ...validateAdmissionAddress(configuration),
+    ...validateAdministrations(configuration),
+    ...validateNamespaces(configuration),
+    ...validateListeners(configuration),
     ...validateAdmission(configuration),
-    ...validatePublishing(configuration),
   ];
 }
 
-function validateListeners({ server, admin }: StonegateConfiguration): Finding[] {
-  if (server.bind !== admin.bind || server.bind.endsWith(':0')) return [];
+const SOURCES =
+  'expected keystone, jwt, tokenFile, basicAuthFile, clientCertificates, tokenReview, or several of them';
+
+function authenticationRules({ authentication, tenancy, server }: StonegateConfiguration): Rule[] {
+  const { keystone, jwt, tokenFile, basicAuthFile, clientCertificates, tokenReview } = authentication;
+  const sources = [keystone, jwt[0], tokenFile, basicAuthFile, clientCertificates, tokenReview];
+  const hasNone = sources.every((source) => source === undefined);
+  const isFromFile = authentication.configurationFile !== undefined;
   return [
-    {
-      path: ['admin', 'bind'],
-      message: `expected another address than server.bind, ${server.bind}`,
-    },
+    ['authentication', hasNone && !isFromFile, `accepts no credential: ${SOURCES}`],
+    [
+      'authentication.configurationFile',
+      hasNone && isFromFile,
+      `expected a file with at least one issuer, since there is no other source: ${SOURCES}`,
+    ],
+    [
+      'authentication.anonymous.enabled',
+      authentication.anonymous.enabled && tenancy.mode === 'arktos',
+      'expected false: in arktos mode system:anonymous is a user of the system tenant',
+    ],
+    [
+      'authentication.clientCertificates',
+      clientCertificates !== undefined && server.tls.clientCAFile !== undefined,
+      'expected either this or server.tls.clientCAFile, found both: with the latter every client must present a certificate, so it could not identify the user',
+    ],
+    [
+      'authentication.tokenReview.tenant',
+      tokenReview !== undefined && tokenReview.tenant === undefined && tenancy.mode === 'shared',
+      'is required in shared mode: the tokens of an ordinary cluster name no tenant',
+    ],
   ];
 }
 
-function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
-  const {
-    keystone,
-    jwt,
-    configurationFile,
-    tokenFile,
-    basicAuthFile,
-    clientCertificates,
-    tokenReview,
-    anonymous,
-  } = authentication;
-  const findings: Finding[] = [];
-  const sources = [keystone, tokenFile, basicAuthFile, clientCertificates, tokenReview];
-  if (jwt.length === 0 && sources.every((source) => source === undefined)) {
-    const expected =
-      'expected keystone, jwt, tokenFile, basicAuthFile, clientCertificates, tokenReview, or several of them';
-    findings.push(
-      configurationFile === undefined
-        ? { path: ['authentication'], message: `accepts no credential: ${expected}` }
-        : {
-            path: ['authentication', 'configurationFile'],
-            message: `expected a file with at least one issuer, since there is no other source: ${expected}`,
-          },
-    );
-  }
-  if (anonymous.enabled && tenancy.mode === 'arktos') {
-    findings.push({
-      path: ['authentication', 'anonymous', 'enabled'],
-      message: 'expected false: in arktos mode system:anonymous is a user of the system tenant',
-    });
-  }
-  return findings;
+/** The issuers of `jwt`, or of the AuthenticationConfiguration with their tenants. */
+function validateIssuers({ authentication }: StonegateConfiguration): Finding[] {
+  const { jwt, serviceAccountIssuers } = authentication;
+  const useless = 'expected only where an expression makes these names: a claim has a prefix of its own';
+  return jwt.flatMap(
+    ({ issuer, claimMappings: { username, groups }, usernamePrefix, groupsPrefix }, index) => {
+      const { url, certificateAuthority } = issuer;
+      const authority = certificateAuthority && checkContent('ca', Buffer.from(certificateAuthority));
+      const at = (...field: string[]) => ['authentication', 'jwt', index, ...field];
+      return broken([
+        [
+          at('issuer', 'url'),
+          serviceAccountIssuers.includes(url),
+          `expected another issuer than the API server's own for service accounts, found ${url}`,
+        ],
+        [at('issuer', 'certificateAuthority'), authority !== undefined, authority ?? ''],
+        [at('usernamePrefix'), usernamePrefix !== undefined && !('expression' in username), useless],
+        [at('groupsPrefix'), groupsPrefix !== undefined && !(groups && 'expression' in groups), useless],
+      ]);
+    },
+  );
 }
 
-function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']): Finding[] {
-  if (redis === undefined) return [];
-  const findings: Finding[] = [];
-  if (sealingKeys.length === 0) {
-    findings.push({
-      path: ['cache', 'sealingKeys'],
-      message:
-        'is required with cache.redis: without it, a client that can write to Redis could act as any user',
-    });
-  }
-  if (redis.sentinels.length > 0 && redis.sentinelName === undefined) {
-    findings.push({ path: ['cache', 'redis', 'sentinelName'], message: 'is required with sentinels' });
-  }
-  if (redis.sentinels.length === 0 && redis.sentinelName !== undefined) {
-    findings.push({ path: ['cache', 'redis', 'sentinels'], message: 'is required with sentinelName' });
-  }
-  if (redis.sentinels.length > 0 && redis.cluster) {
-    findings.push({
-      path: ['cache', 'redis', 'cluster'],
-      message: 'expected either sentinels or a cluster, found both',
-    });
-  }
-  return findings;
-}
-
-function validateCertificates({ server, authentication }: StonegateConfiguration): Finding[] {
-  if (authentication.clientCertificates === undefined || server.tls.clientCAFile === undefined) return [];
+function bindingsRules(configuration: StonegateConfiguration): Rule[] {
+  const { bindings, upstream, authentication, authorization } = configuration;
+  const { credential, provision } = bindings;
+  const service = authentication.keystone?.serviceCredential;
+  const policies = Object.entries({
+    abacPolicyFile: authorization.abacPolicyFile !== undefined,
+    crossTenantPolicies: authorization.crossTenantPolicies,
+    tenantAdministrations: authorization.tenantAdministrations,
+    administrations: authorization.administrations.length > 0,
+  }).flatMap(([name, isUsed]) => (isUsed ? [`authorization.${name}`] : []));
+  const isShared = configuration.tenancy.mode === 'shared';
   return [
-    {
-      path: ['authentication', 'clientCertificates'],
-      message:
-        'expected either this or server.tls.clientCAFile, found both: with the latter every client must present a certificate, so it could not identify the user',
-    },
-  ];
-}
-
-function validateKeystone({ authentication: { keystone } }: StonegateConfiguration): Finding[] {
-  if (keystone?.roleAssignments === undefined || keystone.serviceCredential !== undefined) return [];
-  return [
-    {
-      path: ['authentication', 'keystone', 'serviceCredential'],
-      message: 'is required with roleAssignments: a user may not read the roles of other users',
-    },
-  ];
-}
-
-function validateTokenReview({ authentication, tenancy }: StonegateConfiguration): Finding[] {
-  const { tokenReview } = authentication;
-  if (tokenReview === undefined) return [];
-  const path = ['authentication', 'tokenReview', 'tenant'];
-  if (tenancy.mode === 'shared' && tokenReview.tenant === undefined)
-    return [
-      {
+    [
+      'authentication.keystone.serviceCredential',
+      provision !== 'none' && service === undefined,
+      `is required with bindings.provision: ${provision}: only a service may list all projects and roles`,
+    ],
+    [
+      'bindings.credential',
+      provision !== 'none' && credential === undefined,
+      `is required with bindings.provision: ${provision}: what impersonates must not also give rights`,
+    ],
+    [
+      'bindings.credential',
+      credential !== undefined && sharesFile(credential, upstream.credential),
+      'expected a credential of its own, found that of upstream, which impersonates',
+    ],
+    ...policies.map(
+      (path): Rule => [
         path,
-        message: 'is required in shared mode: the tokens of an ordinary cluster name no tenant',
-      },
-    ];
-  if (tokenReview.tenant === 'all')
-    return [{ path, message: 'expected another tenant: "all" stands for every tenant and is none' }];
-  return [];
+        isShared,
+        'has no effect in shared mode, in which a RoleBinding lets users of another tenant in',
+      ],
+    ),
+    [
+      'bindings.credential',
+      !isShared && policies.length > 0 && credential === undefined,
+      `is required with ${policies[0]}: what impersonates must not also write the roles of guests`,
+    ],
+  ];
+}
+
+function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
+  const names = new Set<string>(Object.values(other));
+  return Object.values(one).some((name) => names.has(name));
+}
+
+/** In arktos mode the projects may belong to two tenants. */
+function validateNamespaces({ bindings, tenancy }: StonegateConfiguration): Finding[] {
+  const namespaces = Object.entries(bindings.projects).flatMap(([id, { namespace }]) =>
+    namespace === undefined || tenancy.mode === 'arktos' ? [] : [{ id, namespace }],
+  );
+  return namespaces.flatMap(({ id, namespace }, at) =>
+    namespaces.findIndex((other) => other.namespace === namespace) === at
+      ? []
+      : [
+          {
+            path: ['bindings', 'projects', id, 'namespace'],
+            message: `expected a namespace of its own, found "${namespace}", which another project has`,
+          },
+        ],
+  );
+}
+
+const NO_INDEX = 'has no effect without the index: expected access.index to be true';
+
+function accessRules({ access, authorization: { hideForbidden } }: StonegateConfiguration): Rule[] {
+  const { index, authorizers, othersNeverDeny, namedSets } = access;
+  return [
+    ['access.authorizers', !index && authorizers.length > 0, NO_INDEX],
+    ['access.othersNeverDeny', !index && othersNeverDeny, NO_INDEX],
+    ['access.namedSets', !index && namedSets.length > 0, NO_INDEX],
+    ['authorization.hideForbidden', !index && hideForbidden, NO_INDEX],
+    [
+      'authorization.hideForbidden',
+      index && hideForbidden && !isRBACAlone(authorizers),
+      'expected access.authorizers to state [Node, RBAC]: the index does not know what another authorizer lets a user read',
+    ],
+  ];
+}
+
+/** What the index is not used for, since it is not known who decides. */
+export function accessWarnings({
+  access,
+}: {
+  readonly access: Pick<StonegateConfiguration['access'], 'index' | 'authorizers' | 'othersNeverDeny'>;
+}): string[] {
+  if (!access.index || filteringMode(access) !== 'off') return [];
+  return [
+    'access.authorizers: lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+  ];
+}
+
+function publishingRules({ publishing, bindings, tenancy }: StonegateConfiguration): Rule[] {
+  if (publishing === undefined) return [];
+  return [
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with publishing: what impersonates must not also give rights',
+    ],
+    [
+      'publishing.clusterScoped',
+      tenancy.mode === 'shared' && publishing.clusterScoped.length > 0,
+      'expected none in shared mode: all tenants share what has no namespace',
+    ],
+  ];
+}
+
+/** Arktos' API server is one of Kubernetes 1.15. */
+const ARKTOS_MINOR = 15;
+
+/** The version of the Pod Security Standards fits the API server. */
+export function validateAdmission({
+  admission,
+  tenancy: { mode },
+}: Pick<StonegateConfiguration, 'admission'> & Pick<AdmissionProcessConfiguration, 'tenancy'>): Finding[] {
+  if (admission === undefined) return [];
+  const { tenants, ...general } = admission.podSecurity;
+  const newest = mode === 'arktos' ? ARKTOS_MINOR : NEWEST_POD_SECURITY_MINOR;
+  const path = ['admission', 'podSecurity'];
+  const rules = [
+    { path, rule: general },
+    ...Object.entries(tenants).map(([tenant, rule]) => ({ path: [...path, 'tenants', tenant], rule })),
+  ];
+  return rules.flatMap(({ path, rule: { level = 'privileged', version } }) =>
+    broken([
+      [
+        [...path, 'version'],
+        version !== undefined && Number(version.slice('v1.'.length)) > newest,
+        `expected at most v1.${newest}, found ${version}: a newer version allows what depends on fields that the API server does not know`,
+      ],
+      [
+        [...path, 'version'],
+        mode === 'shared' && level !== 'privileged' && (version ?? general.version) === undefined,
+        "is required with a level: the API server's version, or an older one",
+      ],
+    ]),
+  );
 }

@@ -29,6 +29,9 @@ export function firstProblem(schema: z.ZodType, value: unknown, name: string): s
     (parent, step) => (typeof step === 'number' ? `${parent}[${step}]` : `${parent}.${String(step)}`),
     name,
   );
+  if (issue.code === 'too_small' && issue.origin === 'array') return `${path} is empty`;
+  if (issue.code === 'too_big' && issue.origin === 'array')
+    return `${path} has more than ${issue.maximum} items`;
   if (issue.code !== 'unrecognized_keys') return `${path}: ${issue.message}`;
   return `${path}: unknown field ${JSON.stringify((issue.keys[0] ?? '').slice(0, MAX_SHOWN))}`;
 }

@@ -8,14 +8,17 @@ import type { AdministrationConfiguration } from '../api/config-access-v1alpha1.
 import { withoutEscalation } from '../api/grantable-rules.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
-import type { TenantAdministration, TenantSelection } from '../api/tenancy-v1alpha1.ts';
+import {
+  type TenantAdministration,
+  type TenantSelection,
+  tenantAdministrationSpecSchema,
+} from '../api/tenancy-v1alpha1.ts';
 import { ownValue } from '../lib/json-object.ts';
 import { firstProblem } from '../lib/parse-json.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 import { checkEnd, checkGroup, checkLength, checkName, endOf } from './policy-fields.ts';
-import { tenantAdministrationSpecSchema } from './policy-specs.ts';
 import type { TenantFacts } from './ports.ts';
 
 const EVERY = '*';

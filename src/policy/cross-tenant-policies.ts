@@ -4,14 +4,13 @@
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { isEnterable } from '../api/reserved-names.ts';
-import type { CrossTenantPolicy } from '../api/tenancy-v1alpha1.ts';
+import { type CrossTenantPolicy, crossTenantPolicySpecSchema } from '../api/tenancy-v1alpha1.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { firstProblem } from '../lib/parse-json.ts';
 import { InvalidPolicy, invalid } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
-import { checkEnd, checkLength, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
-import { crossTenantPolicySpecSchema } from './policy-specs.ts';
+import { checkEnd, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
 import type { WebhookRegistration } from './ports.ts';
 
 /** Of one tenant: a guest's request may be compared with all of them. */
@@ -65,7 +64,6 @@ function policyIn(
   checkName(name);
   const problem = firstProblem(crossTenantPolicySpecSchema, spec, 'spec');
   if (problem !== undefined) throw invalid(problem);
-  checkLength(spec.subjects, 'spec.subjects');
   const subjects = spec.subjects.map((subject, at) => subjectOf(subject, tenant, `spec.subjects[${at}]`));
   const namespaces = namespacesOf(spec.namespaces, 'spec.namespaces');
   const notAfter = endOf(spec.notAfter, 'spec.notAfter');

@@ -2,22 +2,17 @@
  * The conditions of an object that say whether its policy is in force. Pure.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
  */
-import { z } from 'zod';
-import type { Condition, CrossTenantPolicy, TenantAdministration } from '../api/tenancy-v1alpha1.ts';
+import {
+  type Condition,
+  type CrossTenantPolicy,
+  conditionSchema,
+  type TenantAdministration,
+} from '../api/tenancy-v1alpha1.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { timestamp } from '../lib/kubernetes-time.ts';
 import type { PolicyStatus } from './resolve.ts';
 
 const READY = 'Ready';
-
-const conditionSchema = z.strictObject({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: z.string(),
-  observedGeneration: z.number().exactOptional(),
-});
 
 /**
  * @param now milliseconds since the epoch

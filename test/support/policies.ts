@@ -2,7 +2,11 @@
 import type { AbacPolicy } from '../../src/api/abac-v1beta1.ts';
 import { grantableRules } from '../../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { CrossTenantPolicy, TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
+import type {
+  CrossTenantPolicy,
+  CrossTenantRule,
+  TenantAdministration,
+} from '../../src/api/tenancy-v1alpha1.ts';
 import { parseAbacFile } from '../../src/config/abac-file.ts';
 import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
 import { createPolicyResolver, type PolicySettings, type WrittenPolicies } from '../../src/policy/resolve.ts';
@@ -57,7 +61,7 @@ export function abacPolicies(...specs: readonly AbacSpec[]): readonly AbacPolicy
   return policies;
 }
 
-export const POD_READER: PolicyRule = {
+export const POD_READER: CrossTenantRule = {
   apiGroups: [''],
   resources: ['pods', 'pods/log'],
   verbs: ['get', 'list', 'watch'],

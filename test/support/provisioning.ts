@@ -1,12 +1,11 @@
 /**
  * Small Keystones and what they come to, for tests of provisioning.
  */
+import { bindingsSchema } from '../../src/api/config-bindings-v1alpha1.ts';
 import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-state.ts';
 import { makePlan } from '../../src/bindings/make-plan.ts';
 import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/ports.ts';
-import { fileField } from '../../src/config/fields.ts';
-import { bindingsSchema } from '../../src/config/schema-bindings.ts';
 import { applyPlan } from '../../src/reconcile/apply.ts';
 import type { Plan } from '../../src/reconcile/plan.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
@@ -38,7 +37,7 @@ export function asUsers(
 
 /** What is configured under `bindings`, with its defaults. */
 export function bindingRules(configured: object = {}): BindingsConfiguration {
-  return bindingsSchema(fileField((name) => name)).parse(configured);
+  return bindingsSchema.parse(configured);
 }
 
 export function factsOf(mode: Mode): TenancyFacts {

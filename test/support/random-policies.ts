@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { CLUSTER_ROLES } from '../../src/api/cluster-roles.ts';
 import type { AdministrationConfiguration } from '../../src/api/config-access-v1alpha1.ts';
 import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { CrossTenantPolicy, TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
+import type {
+  CrossTenantPolicy,
+  CrossTenantRule,
+  TenantAdministration,
+} from '../../src/api/tenancy-v1alpha1.ts';
 import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
 import {
   abacLine,
@@ -74,7 +78,7 @@ export const grantable: fc.Arbitrary<readonly PolicyRule[]> = fc.constantFrom<re
   ],
 );
 
-const rule: fc.Arbitrary<PolicyRule> = fc
+const rule: fc.Arbitrary<CrossTenantRule> = fc
   .tuple(
     some(mostly(VERBS, ODD_VERBS)),
     fc.constantFrom(...RESOURCES),

@@ -7,14 +7,15 @@ import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../.
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import {
+  type LoadedAdmission,
   type LoadedConfiguration,
   type LoadResult,
   type LoadSources,
+  loadAdmission,
   loadConfiguration,
   systemSources,
   type Watched,
 } from '../../config/load.ts';
-import { type LoadedAdmission, loadAdmission } from '../../config/load-admission.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';

@@ -9,7 +9,7 @@ import type {
   PolicyEntry,
   ResourcePermission,
 } from '../../api/keystone-auth.ts';
-import { readJSON } from '../documents.ts';
+import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 
 /** Each problem names its path in the document. */
@@ -76,10 +76,16 @@ const entry = z
     }),
   );
 
+/** A policy of thousands of entries has less. */
+const LIMITS = { depth: 16, nodes: 1_000_000 };
+
 export function readPolicy(content: string): ParseResult<KeystonePolicy> {
-  const document = readJSON(content);
-  if (!document.ok) return document;
-  return checked(z.array(entry), document.data);
+  try {
+    return checked(z.array(entry), parseStrictJSON(Buffer.from(content), LIMITS));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { ok: false, problems: [`is no usable JSON: ${error.message}`] };
+  }
 }
 
 /** @returns the value, or every problem with its path */

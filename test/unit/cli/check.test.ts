@@ -86,6 +86,11 @@ const VALID_FIELDS = EVERY_CLASS.replace('ftp:', 'https:')
   .replace('{ certFile: tls.crt }\n', '{ certFile: tls.crt, keyFile: tls.key }\n')
   .replace('{ issuer: "https://b.example"', '{ name: globex, issuer: "https://b.example"');
 
+const VALID_SECTIONS = VALID_FIELDS.replace(
+  '{ name: acme, issuer: "https://c',
+  '{ name: other, issuer: "https://c',
+);
+
 for (const { what, text, other, problems } of [
   {
     what: 'all invalid fields of the configuration are reported in one run',
@@ -100,21 +105,28 @@ for (const { what, text, other, problems } of [
     ],
   },
   {
-    what: 'then those of the AuthenticationConfiguration',
+    what: 'then what does not go together within a section',
     text: VALID_FIELDS,
     other: AUTHENTICATION,
-    problems: [/^authentication\.yaml: jwt\[0\]\.issuer\.size \(line 4\): /m],
+    problems: [/^portal\.oidc\[2\]\.name \(line 20\): .*found acme again/m],
+  },
+  {
+    what: 'then those of the AuthenticationConfiguration',
+    text: VALID_SECTIONS,
+    other: AUTHENTICATION,
+    problems: [
+      /^authentication\.yaml: jwt\[0\]\.issuer\.size \(line 4\): /m,
+      /^authentication\.yaml: jwt\[0\]\.claimMappings\.uid\.expression /m,
+    ],
   },
   {
     what: 'then what does not go together, and what is wrong with the files',
-    text: VALID_FIELDS,
-    other: AUTHENTICATION.replace(', size: large', ''),
+    text: VALID_SECTIONS,
+    other: AUTHENTICATION.replace(', size: large', '').replace('claims.sub +', 'claims.sub'),
     problems: [
-      /^authentication\.yaml: jwt\[0\]\.claimMappings\.uid\.expression /m,
       /^portal\.publicURL \(line 14\): expected another host name/m,
       /^portal\.oidc\[1\]\.issuer \(line 19\): expected the URL of an issuer/m,
       /^portal\.oidc\[2\]\.issuer \(line 20\): expected the URL of an issuer/m,
-      /^portal\.oidc\[2\]\.name \(line 20\): .*found acme again/m,
       /^upstream\.credential\.tokenFile \(line 4\): .*no such file/m,
       /^cache\.redis\.url\.fromEnv \(line 12\): .*NO_SUCH_VARIABLE_HERE/m,
       /^cache\.sealingKeys\[0\]\.fromFile \(line 12\): expected 32 bytes/m,

@@ -223,14 +223,14 @@ jwt:
   t.ok(impersonated(objects).includes('userextras/example.com/team'));
   t.match(await run('rbac', '--config', join(folder, 'lone.yaml')), {
     code: 1,
-    stderr: /^stonegate manifests: cannot read .*x\.yaml/,
+    stderr: /^authentication\.configurationFile \(line 8\): expected a file that can be read/,
   });
 });
 
 t.test('a configuration that is not there is a 1', async (t) => {
   t.match(await run('rbac', '--config', '/none/such.yaml'), {
     code: 1,
-    stderr: /^stonegate manifests: cannot read \/none\/such\.yaml: no such file\n$/,
+    stderr: 'the configuration: cannot be read from /none/such.yaml: no such file\n',
   });
 });
 

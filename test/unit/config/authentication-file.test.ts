@@ -1,6 +1,7 @@
 import t from 'tap';
 import { parse, stringify } from 'yaml';
-import { parseConfiguration, parseWithAuthenticationFile } from '../../../src/config/parse.ts';
+import { readConfiguration } from '../../../src/config/load.ts';
+import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 
 const A = 'https://a.example';
@@ -138,21 +139,26 @@ t.test('a prefix that begins with "-" is none of ours to read otherwise', async 
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'sub', prefix: '-' });
 });
 
-t.test('the token file is read only if the configuration names it', async (t) => {
+t.test('before other files exist, only the AuthenticationConfiguration is read', async (t) => {
   const asked: string[] = [];
+  const readWith = (configuration: string) =>
+    readConfiguration(
+      '/conf/stonegate.yaml',
+      {
+        env: {},
+        async readFile(name) {
+          asked.push(name);
+          return Buffer.from(name.endsWith('stonegate.yaml') ? configuration : file([issuer(A)]));
+        },
+      },
+      parseConfiguration,
+    );
   const text = stringify({ ...parse(MINIMAL), authentication: { configurationFile: 'x.yaml', ...ofA } });
-  const result = await parseWithAuthenticationFile(text, '/conf', async (name) => {
-    asked.push(name);
-    return Buffer.from(file([issuer(A)]));
-  });
-  t.same(asked, ['/conf/x.yaml']);
-  t.same(result.problems, []);
-  t.equal(result.configuration?.authentication.jwt.length, 1);
-  await parseWithAuthenticationFile(MINIMAL, '/conf', async (name) => {
-    asked.push(name);
-    return undefined;
-  });
-  t.equal(asked.length, 1);
+  const { configuration, problems } = await readWith(text);
+  t.same(problems, []);
+  t.equal(configuration?.authentication.jwt.length, 1);
+  await readWith(MINIMAL);
+  t.same(asked, ['/conf/stonegate.yaml', '/conf/x.yaml', '/conf/stonegate.yaml']);
 });
 
 const MINIMAL = stringify({
@@ -214,7 +220,7 @@ t.test('refused, with the file and the path:', async (t) => {
     [
       'several audiences without a policy',
       { own: ofA, text: file([issuer(A, { issuer: { url: A, audiences: ['a', 'b'] } })]) },
-      'auth.yaml: jwt[0].issuer.audienceMatchPolicy: expected "MatchAny", since there is more than one audience',
+      'auth.yaml: jwt[0].issuer.audienceMatchPolicy: is required: expected "MatchAny", since there is more than one audience',
     ],
     [
       'an audience twice',
@@ -292,7 +298,7 @@ t.test('refused, with the file and the path:', async (t) => {
           },
         ),
       },
-      'auth.yaml: jwt[0].claimValidationRules[1].claim: expected each claim once, found "a" again',
+      'auth.yaml: jwt[0].claimValidationRules[1].claim: expected each claim once, found a again',
     ],
     [
       'an extra key of Kubernetes',

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { systemSources } from '../../../src/config/load.ts';
-import { loadAdmission } from '../../../src/config/load-admission.ts';
+import { loadAdmission, systemSources } from '../../../src/config/load.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 async function load(t: Test, sections: string, files: Readonly<Record<string, string>> = {}) {

@@ -574,7 +574,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       jwt('https://a.example', 'a:', '{ value: a }'),
       jwt('https://A.example/', 'b:', '{ value: b }'),
     ),
-    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found https://A.example/ again',
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found https://a.example again',
   ],
   [
     'a broken CA in the text',

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap';
-import { systemSources } from '../../../src/config/load.ts';
-import { loadAdmission } from '../../../src/config/load-admission.ts';
+import { loadAdmission, systemSources } from '../../../src/config/load.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { createAuthority } from '../../support/tls/authority.ts';

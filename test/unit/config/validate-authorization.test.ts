@@ -98,9 +98,9 @@ t.test('an administration is checked when the configuration is loaded', async (t
     [{ domain: 'partners' }, /^domain .*expected a Keystone domain that has a tenant/],
     [{ domain: 'system' }, /^domain .*expected a Keystone domain that has a tenant/],
     [{ groups: [] }, /^groups .*expected a list that is not empty/],
-    [{ groups: ['system:masters'] }, /^groups\[0\] .*found one under system:/],
-    [{ groups: ['stonegate:guest'] }, /^groups\[0\] .*found one under stonegate:/],
-    [{ groups: ['*'] }, /^groups\[0\] .*found one under \*/],
+    [{ groups: ['system:masters'] }, /^groups\[0\] .*found "system:masters", which begins with system:/],
+    [{ groups: ['stonegate:guest'] }, /^groups\[0\] .*which begins with stonegate:/],
+    [{ groups: ['*'] }, /^groups\[0\] .*which begins with \*/],
     [{ clusterRole: 'stonegate:policy:abac:x' }, /^clusterRole .*expected one of stonegate:read, /],
     [{ clusterRole: 'stonegate:basic-user' }, /^clusterRole .*expected one of stonegate:read, /],
     [{ reason: '' }, /^reason /],
@@ -120,7 +120,7 @@ t.test('names of administrations are unique', async (t) => {
     reason: 'r',
   };
   t.match(problemsOf(JSON.stringify({ administrations: [administration, administration] })), [
-    /^authorization\.administrations\[1\]\.name .*expected another name: a is taken/,
+    /^authorization\.administrations\[1\]\.name .*expected each name once, found a again/,
   ]);
 });
 

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
-import { referencesOf } from '../../../src/config/references.ts';
 
 const ISSUER = 'https://login.acme.example';
 const PORTAL = {
@@ -51,12 +50,11 @@ t.test('a small portal gets its defaults', async (t) => {
 });
 
 t.test('its files and secrets are read and watched like all others', async (t) => {
-  const { configuration } = parse({
+  const { references } = parse({
     kubernetes: { ...PORTAL.kubernetes, caFile: 'ca.crt' },
     oidc: [{ ...OIDC, clientSecret: { fromEnv: 'SECRET' } }],
   });
-  const paths =
-    configuration === undefined ? [] : referencesOf(configuration).map(({ path }) => path.join('.'));
+  const paths = references.map(({ path }) => path.join('.'));
   for (const path of ['tls.certFile', 'tls.keyFile', 'kubernetes.caFile', 'oidc.0.clientSecret.fromEnv'])
     t.ok(paths.includes(`portal.${path}`), path);
 });

@@ -55,32 +55,22 @@ for (const key of [
 }
 
 t.test('what is no list in JSON is one problem', async (t) => {
-  t.same(problemsOf('[{'), ['is no JSON']);
+  t.same(problemsOf('[{'), ['is no usable JSON: it is not JSON']);
   t.match(problemsOf({}), [/expected a list/]);
 });
 
-t.test('a key written twice is a problem with its place, wherever it stands', async (t) => {
+t.test('a key written twice is a problem, wherever it stands', async (t) => {
   const users = '"users": {"roles": ["member"], "projects": ["web"]}';
   const permissions = '"resource_permissions": {"default/pods": ["get"]}';
-  for (const [document, problem] of [
-    [`[{}, {${users}, ${permissions}, ${users}}]`, '[1].users: is written twice'],
-    [
-      `[{${users}, ${permissions}, "resource\\u005fpermissions": {}}]`,
-      '[0].resource_permissions: is written twice',
-    ],
-    ['[{"users": {"roles": ["a"], "roles" : ["b"]}}]', '[0].users.roles: is written twice'],
-    [
-      '[{"resource_permissions": {"default/pods": ["get"], "default/pods": ["*"]}}]',
-      '[0].resource_permissions["default/pods"]: is written twice',
-    ],
-    ['[{"match": [{}, {"type": "a", "type": "b"}]}]', '[0].match[1].type: is written twice'],
-    [`[{"__proto__": {"users": null}, ${permissions}}]`, '[0].__proto__: may not be a key'],
-    [
-      '[{"nonresource_permissions": {"__proto__": ["get"]}}]',
-      '[0].nonresource_permissions.__proto__: may not be a key',
-    ],
-  ] as const)
-    t.same(problemsOf(document), [problem], document);
+  for (const document of [
+    `[{}, {${users}, ${permissions}, ${users}}]`,
+    `[{${users}, ${permissions}, "resource\\u005fpermissions": {}}]`,
+    '[{"users": {"roles": ["a"], "roles" : ["b"]}}]',
+    '[{"resource_permissions": {"default/pods": ["get"], "default/pods": ["*"]}}]',
+    '[{"match": [{}, {"type": "a", "type": "b"}]}]',
+  ])
+    t.same(problemsOf(document), ['is no usable JSON: a key occurs twice in one object'], document);
+  t.match(problemsOf(`[{"__proto__": {"users": null}, ${permissions}}]`), [/__proto__/]);
   t.same(
     problemsOf('[{"resource_permissions": {"Default/Pods": ["*"], "default/pods": ["get"]}}]'),
     [

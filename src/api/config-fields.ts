@@ -1,12 +1,14 @@
 /**
- * Field types of the configuration's schema, file names and secret sources included. Every `error` text
- * continues "expected …".
+ * Field types of the configuration's schema. Every `error` text continues "expected …".
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (RFC 1123 labels)
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import type { SecretSource } from '../api/config-v1alpha1.ts';
 import { parseDuration } from '../lib/kubernetes-time.ts';
+
+/** What a schema yields; a configuration is never changed. */
+export type Output<S extends z.ZodType> = Immutable<z.output<S>>;
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
 const DURATION = 'a duration such as 60s, 1m30s or 250ms';
 
@@ -20,6 +22,13 @@ export const duration = z
 export const period = duration.refine((milliseconds) => milliseconds > 0, {
   error: 'a duration longer than zero',
 });
+
+/** RFC 3339, in milliseconds since the epoch. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'a time in RFC 3339, such as 2027-03-31T00:00:00Z' })
+  .transform((given) => Date.parse(given));
+
+export const count = z.int().min(1);
 
 /** Text without control characters and without surrounding blanks. */
 export const text = z
@@ -87,14 +96,8 @@ export const cidr = z.string().refine(
 
 export const rate = z.strictObject({
   perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained rate per second.'),
-  burst: z.int().min(1).describe('Requests allowed at once.'),
+  burst: count.describe('Requests allowed at once.'),
 });
-
-const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
-
-const environmentVariable = z
-  .string({ error: ENVIRONMENT_VARIABLE })
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, { error: ENVIRONMENT_VARIABLE });
 
 interface URLRules {
   /** The purpose of the URL, with an example. */
@@ -129,72 +132,51 @@ function isLoopback(hostname: string): boolean {
 }
 
 /**
- * An issue for a mapping that has none of its allowed forms. It lists the keys found, so that the missing
- * one shows.
+ * Of a refinement whose message is not about the value that was found.
  *
- * @param forms such as `{ value } or { claim, map }`
- * @param given the mapping found; all its keys are known, so none of them can be a misplaced secret
- * @returns a zod issue; `params.found` follows the word "found" in the message
+ * @param message follows the field's path
+ * @param path of the field at which it is reported
  */
-export function formIssue(forms: string, given: object) {
-  const keys = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
-  const found = keys.length === 0 ? 'an empty mapping' : `{ ${keys.join(', ')} }`;
-  return { code: 'custom' as const, message: forms, params: { found } };
+export function sentence(message: string, ...path: readonly string[]) {
+  return { error: message, path: [...path], params: { isSentence: true } };
 }
-
-/** A file name. `resolve` makes it absolute, relative to the folder of the configuration file. */
-export function fileField(resolve: (name: string) => string) {
-  return z
-    .string()
-    .min(1, { error: "a file's name" })
-    .refine((name) => !/\p{Cc}/u.test(name), { error: "a file's name, not its contents" })
-    .transform(resolve);
-}
-
-export type FileField = ReturnType<typeof fileField>;
-
-const EXPECTED = 'exactly one of { fromFile: … } and { fromEnv: … }';
 
 /**
- * A secret is never in the configuration file itself, because such files end up in version control and
- * tickets.
+ * A refinement that says what is wrong with a text.
+ *
+ * @param message continues "expected"
+ * @param problemOf continues "which"; undefined if the text is good
  */
-export function secretSource(file: FileField) {
-  return z
-    .strictObject(
-      {
-        fromFile: file.exactOptional().describe('A file that contains it; a final line break is ignored.'),
-        fromEnv: environmentVariable.exactOptional().describe('An environment variable that contains it.'),
-      },
-      { error: (issue) => (issue.code === 'invalid_type' ? EXPECTED : undefined) },
-    )
-    .transform(({ fromFile, fromEnv }, context): SecretSource => {
-      if (fromFile !== undefined && fromEnv === undefined) return { fromFile };
-      if (fromEnv !== undefined && fromFile === undefined) return { fromEnv };
-      context.addIssue({ code: 'custom', message: EXPECTED });
-      return z.NEVER;
-    });
+export function checked(message: string, problemOf: (value: string) => string | undefined) {
+  return (value: string, context: z.core.$RefinementCtx<string>) => {
+    const problem = problemOf(value);
+    if (problem === undefined) return;
+    const params = { found: `${JSON.stringify(value)}, which ${problem}` };
+    context.addIssue({ code: 'custom', message, params });
+  };
 }
 
-/** Stonegate's credential for the API server. */
-export function upstreamCredential(file: FileField) {
-  return z
-    .strictObject({
-      tokenFile: file.exactOptional().describe('A bearer token.'),
-      certFile: file.exactOptional().describe('A client certificate, PEM; with `keyFile`.'),
-      keyFile: file.exactOptional().describe('Its private key, PEM.'),
-    })
-    .transform(({ tokenFile, certFile, keyFile }, context) => {
-      if (tokenFile !== undefined && certFile === undefined && keyFile === undefined) return { tokenFile };
-      if (tokenFile === undefined && certFile !== undefined && keyFile !== undefined) {
-        return { certFile, keyFile };
-      }
-      context.addIssue({ code: 'custom', message: 'either tokenFile, or certFile and keyFile' });
-      return z.NEVER;
-    });
+/**
+ * A refinement that refuses a list of which two items have the same key.
+ *
+ * @param message continues "expected"
+ * @param keyOf what must differ; undefined for an item that has no key
+ * @param path of the key within an item
+ */
+export function unique<T>(
+  message: string,
+  keyOf: (item: T) => string | undefined,
+  ...path: readonly string[]
+) {
+  return (items: readonly T[], context: z.core.$RefinementCtx<readonly T[]>) => {
+    const keys = items.map(keyOf);
+    for (const [at, key] of keys.entries())
+      if (key !== undefined && keys.indexOf(key) < at)
+        context.addIssue({
+          code: 'custom',
+          message,
+          path: [at, ...path],
+          params: { found: `${key} again` },
+        });
+  };
 }
-
-/** RFC 3339, in milliseconds since the epoch. */
-export const instant = z.iso
-  .datetime({ offset: true, error: 'a time in RFC 3339, such as 2027-03-31T00:00:00Z' })
-  .transform((given) => Date.parse(given));
