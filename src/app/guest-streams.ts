@@ -6,23 +6,9 @@ import type { Policies } from '../policy/ports.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 
-class Subscription {
-  readonly #policies: Policies;
-  readonly #streams: StreamRegistry;
-  #end: () => void = () => {};
-
-  constructor(policies: Policies, streams: StreamRegistry) {
-    this.#policies = policies;
-    this.#streams = streams;
-  }
-
-  start(): void {
-    this.#end = this.#policies.onChange(() => this.#streams.onPoliciesChange());
-  }
-
-  stop(): void {
-    this.#end();
-  }
+interface Subscription {
+  start(): void;
+  stop(): void;
 }
 
 const SUBSCRIPTION = new ComponentType<Subscription>('policies of streams', {
@@ -31,6 +17,16 @@ const SUBSCRIPTION = new ComponentType<Subscription>('policies of streams', {
 });
 
 /** As long as the configuration is in force. */
-export function followPolicies(build: Build, policies: Policies, streams: StreamRegistry): void {
-  build.generation.component(SUBSCRIPTION, { create: () => new Subscription(policies, streams) });
+export function followPolicies({ generation }: Build, policies: Policies, streams: StreamRegistry): void {
+  generation.component(SUBSCRIPTION, {
+    create() {
+      let end = () => {};
+      return {
+        start() {
+          end = policies.onChange(() => streams.onPoliciesChange());
+        },
+        stop: () => end(),
+      };
+    },
+  });
 }

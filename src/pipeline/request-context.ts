@@ -15,6 +15,7 @@ import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
 import type { Crossing } from './crossing.ts';
 import type { Exchange, ObservedRequest, Outcome } from './ports.ts';
+import type { RouteKind } from './route-kind.ts';
 
 export interface Received {
   readonly exchange: Exchange;
@@ -65,6 +66,8 @@ export interface Authorized extends Scoped {
 
 export interface Routed extends Authorized {
   readonly route: Route | OwnAPIRoute;
+  /** Decides which handler responds. */
+  readonly kind: RouteKind;
 }
 
 export interface Outgoing extends Routed {
@@ -94,6 +97,7 @@ export class RequestContext implements Received, ObservedRequest {
   stream?: OpenStream;
   authorized?: true;
   route?: Route | OwnAPIRoute;
+  kind?: RouteKind;
   upstreamHeaders?: HeaderList;
   impersonationSent?: boolean;
   outcome?: Outcome;
@@ -180,9 +184,14 @@ export function setStream(scoped: Scoped, stream: OpenStream): void {
   context.stream = stream;
 }
 
-export function setRoute(authorized: Authorized, route: Route | OwnAPIRoute): asserts authorized is Routed {
+export function setRoute(
+  authorized: Authorized,
+  route: Route | OwnAPIRoute,
+  kind: RouteKind,
+): asserts authorized is Routed {
   const context: RequestContext = authorized;
   context.route = route;
+  context.kind = kind;
 }
 
 export function setUpstreamHeaders(routed: Routed, headers: HeaderList): asserts routed is Outgoing {

@@ -3,25 +3,23 @@
  * a narrower one. `serve-request.ts` runs them to serve a request, `explain-request.ts` to explain one;
  * neither decides anything itself.
  */
-import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { AnonymousAccess } from '../authentication/anonymous.ts';
-import { type Authenticator, runAuthenticators } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { type Credential, credentialOf } from '../authentication/credential.ts';
 import { actingTenant } from '../authorization/acting-tenant.ts';
-import { type Authorizer, runAuthorizers } from '../authorization/authorizer.ts';
-import type { RequestProvisioning } from '../bindings/on-request.ts';
+import { runAuthorizers } from '../authorization/authorizer.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import type { Policies } from '../policy/ports.ts';
 import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { addressesOther, crossingOf, guestOf, guestRules } from './crossing.ts';
+import type { Extensions } from './feature.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
@@ -50,27 +48,21 @@ import {
   setUpstreamHeaders,
   setUser,
 } from './request-context.ts';
+import { routeKind } from './route-kind.ts';
 
 /** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
-export interface Stages {
+export interface Stages extends Extensions {
   readonly clock: Clock;
   readonly random: Random;
   readonly trustedProxies: TrustedProxies;
-  readonly authenticators: readonly Authenticator[];
   readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
   /** Stonegate's own API: the resources that are configured. */
   readonly ownAPI: OwnAPI;
   /** Absent if no roles are looked up. */
   readonly roles?: RoleLookup;
-  /** Absent if nothing is provisioned on request. */
-  readonly provisioning?: RequestProvisioning;
-  /** Who may enter other tenants; absent: no user. */
-  readonly policies?: Policies;
   readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant' | 'constrained'>;
   readonly upstreamRights: UpstreamRights;
-  readonly authorizers: readonly Authorizer[];
-  readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: string) => void;
   /** The API server's limit for all request headers together, in bytes. */
@@ -137,14 +129,14 @@ function scoped(
   authenticated: Authenticated,
   identity: Identity,
   tenant: TenantName,
-  { mode, policies, clock, upstreamRights: { withheld } }: Stages,
+  { mode, tenantEntry, clock, upstreamRights: { withheld } }: Stages,
 ): Scoped {
   const named = mode.userOf(identity, tenant);
   // With a client's own token, the API server itself knows the extras.
   const user = authenticated.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
   setUser(authenticated, named, user);
   if (authenticated.info.addressed === undefined) return authenticated;
-  const options = { mode, now: clock.now(), ...(policies && { policies }) };
+  const options = { mode, now: clock.now(), ...(tenantEntry && { policies: tenantEntry }) };
   const crossing = crossingOf(authenticated, tenant, user, options);
   if (crossing !== undefined) setCrossing(authenticated, crossing, guestOf(crossing, mode));
   return authenticated;
@@ -181,9 +173,9 @@ export function roleScopeOf(
  */
 export function provision(
   { identity, exchange, crossing }: Scoped,
-  { provisioning }: Stages,
+  { provisioner }: Stages,
 ): Promise<void> | undefined {
-  return crossing === undefined ? provisioning?.ensure(identity, exchange.signal) : undefined;
+  return crossing === undefined ? provisioner?.ensure(identity, exchange.signal) : undefined;
 }
 
 /** @throws StatusError as `resolveImpersonatedUser` does; ImpersonationForbidden for a guest */
@@ -255,7 +247,7 @@ export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Route
   const asUser = route.kind === 'forward' || route.kind === 'self-review';
   if (asUser && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
     throw forbidden('PathForbidden', info, user.username, tenant);
-  setRoute(authorized, route);
+  setRoute(authorized, route, routeKind(authorized, route, mode));
   return authorized;
 }
 

@@ -44,7 +44,8 @@ import type { WarningsOn } from './warnings.ts';
 import { watchedStages } from './watched-stages.ts';
 
 export interface ExplainOptions {
-  readonly stages: Stages;
+  /** Called when a request is explained: explanations are a feature of these stages themselves. */
+  readonly stages: () => Stages;
   /** Asks the API server's RBAC, which has the last word. */
   readonly reviewer: AccessReviewer;
   /** Why RBAC decides so; absent without the RBAC index. */
@@ -57,12 +58,12 @@ export interface ExplainOptions {
 export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { stages } = options;
   return async (spec, asker) => {
+    const stages = options.stages();
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const context = receive(describedExchange(spec, asker), stages);
-    const walked = await walk(context, { ...options, stages: watchedStages(stages, trail) }, trail);
+    const walked = await walk(context, watchedStages(stages, trail), options, trail);
     const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
     if (outgoing !== undefined)
       await askRBAC(outgoing, stages.mode, options.reviewer, trail, options.reasonOf);
@@ -95,7 +96,8 @@ interface Walked {
 /** @returns undefined if a stage refuses; the trail records the refusal */
 async function walk(
   received: Received,
-  { stages, filteredReason }: ExplainOptions,
+  stages: Stages,
+  { filteredReason }: ExplainOptions,
   trail: Trail,
 ): Promise<Walked | undefined> {
   try {

@@ -7,13 +7,16 @@ import { digitsIn } from '../../access/lists/shown-revision.ts';
 import { NamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
 import { EXPIRED_EVENT } from '../response/expired-event.ts';
 import { recheckPeriodically } from '../response/recheck.ts';
+import type { ResponseStream, StreamedResponse } from '../response/response-stream.ts';
 import { type FilteredNamespacesOptions, type NamespacesRequest, viewOf } from './request.ts';
 
 /** @throws StatusError RequestMalformed, NotAcceptable */
-export function watchVisible(request: NamespacesRequest, options: FilteredNamespacesOptions): StreamedAnswer {
+export function watchVisible(
+  request: NamespacesRequest,
+  options: FilteredNamespacesOptions,
+): StreamedResponse {
   const { outgoing, info, tenant, selection } = request;
   const { sendInitialEvents = false, allowWatchBookmarks, timeoutSeconds } = request.options;
   const { access, memory, lifetimes, clock } = options;
@@ -62,7 +65,7 @@ export function watchVisible(request: NamespacesRequest, options: FilteredNamesp
 }
 
 /** So that the client can go on from what it has. */
-function finish(stream: AnswerStream, view: VisibleNamespaces, watch: NamespaceWatch): void {
+function finish(stream: ResponseStream, view: VisibleNamespaces, watch: NamespaceWatch): void {
   view.decide();
   stream.write(watch.lastBookmark());
   stream.end();

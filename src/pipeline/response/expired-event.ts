@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#410-gone-responses
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { StreamedAnswer } from './answer-stream.ts';
+import type { StreamedResponse } from './response-stream.ts';
 
 const status = {
   kind: 'Status',
@@ -19,7 +19,7 @@ const status = {
 export const EXPIRED_EVENT = `${JSON.stringify({ type: 'ERROR', object: status })}\n`;
 
 /** A watch that consists of it. */
-export const EXPIRED_WATCH: StreamedAnswer = {
+export const EXPIRED_WATCH: StreamedResponse = {
   status: 200,
   headers: [
     ['Content-Type', JSON_TYPE],

@@ -15,7 +15,7 @@ t.test('a filtered response has a header, and its audit event an annotation', as
     body: Buffer.from('x'),
   });
   const exchange = fakeExchange({ target: '/api/v1/namespaces', headers: TOKEN });
-  const pipeline = fakePipeline({ answerers: [{ answer: async () => response }] });
+  const pipeline = fakePipeline({ handlers: { namespaces: async () => response } });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');
   const complete = pipeline.events.find(({ stage }) => stage === 'complete');
@@ -32,7 +32,7 @@ t.test('a filtered stream has both too', async (t) => {
     },
   });
   const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1', headers: TOKEN });
-  const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
+  const pipeline = fakePipeline({ handlers: { namespaces: async () => answer } });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');
   const complete = pipeline.events.find(({ stage }) => stage === 'complete');
