@@ -25,7 +25,7 @@ import type { Feature } from '../pipeline/feature.ts';
 import { createExplanationHandler } from '../pipeline/own-api/handle-explanation.ts';
 import { createOwnDiscoveryHandlers } from '../pipeline/own-api/handle-own-discovery.ts';
 import { handleSelfIdentity } from '../pipeline/own-api/handle-self-identity.ts';
-import type { OwnBodyOptions } from '../pipeline/own-api/own-api-body.ts';
+import type { OwnBodyOptions } from '../pipeline/own-api/own-body.ts';
 import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
 import type { ReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { createFilteredReview } from '../pipeline/self-review/filtered-self-review.ts';

@@ -7,9 +7,9 @@ import type { AccessRulesReview } from '../../api/access-rules-v1alpha1.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { createdResponse, type OwnBodyOptions } from './own-api-body.ts';
+import { createdResponse, type OwnBodyOptions } from './own-body.ts';
 import type { FindReviewedSubject } from './reviewed-subject.ts';
-import { readRulesReview } from './rules-review-body.ts';
+import { readRulesReview } from './rules-request.ts';
 
 export interface RulesReviewOptions extends OwnBodyOptions {
   readonly documents: RulesDocuments;
@@ -24,7 +24,7 @@ export function createRulesReviewHandler({
   ...reading
 }: RulesReviewOptions): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
-    const { selection, subject: asked } = await readRulesReview(outgoing, reading);
+    const { selection, subject: asked } = await readRulesReview(outgoing.exchange, reading);
     const { username, uid, subject, expiresAt } = await findSubject(asked, outgoing);
     const { signal } = outgoing.exchange;
     const { status } = await documents.documentOf({ subject, selection, expiresAt, signal });

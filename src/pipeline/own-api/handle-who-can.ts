@@ -2,13 +2,12 @@
  * Responds to ResourceAccessReviews and LocalResourceAccessReviews: who can do something. That the user may
  * create one has been reviewed (`authorization/own-api-rights.ts`).
  */
+import { z } from 'zod';
 import type { Viewer } from '../../access/subject-owner.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from '../../access/who-can.ts';
-import { malformed } from '../../admission/body-fields.ts';
 import type { WhoCanKind, WhoCanReview, WhoCanSpec } from '../../api/who-can-v1alpha1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { escapeNamePart } from '../../tenancy/user-name.ts';
@@ -16,7 +15,7 @@ import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 import { routeAs } from '../route-kind.ts';
-import { createdResponse, type OwnBodyOptions, optionalString, readOwnSpec } from './own-api-body.ts';
+import { createdResponse, type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from './own-body.ts';
 
 export interface WhoCanHandlerOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
@@ -30,8 +29,8 @@ export function createWhoCanHandler(
 ): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
     const { namespace } = routeAs(outgoing, 'own-api');
-    const own = { kind, what: 'a review', fields: FIELDS, namespace };
-    const spec = readSpec(await readOwnSpec(outgoing, own, options), kind, namespace);
+    const given = await readOwnSpec(outgoing.exchange, KINDS[kind], options, namespace);
+    const spec = namespace === '' ? given : inNamespace(given, namespace, kind);
     const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
     const review: WhoCanReview = {
       kind,
@@ -44,32 +43,35 @@ export function createWhoCanHandler(
   };
 }
 
-const TEXTS = ['verb', 'apiGroup', 'resource', 'subresource', 'name', 'namespace', 'path'] as const;
-const FIELDS = [...TEXTS, 'people'];
-/** Of Kubernetes' names; a path may be longer. */
-const LONGEST = 1_024;
-
-/** @throws StatusError BodyMalformed, ReviewInvalid */
-function readSpec(fields: JSONObject, kind: WhoCanKind, namespace: string): WhoCanSpec {
-  const texts = Object.fromEntries(
-    TEXTS.flatMap((name) => {
-      const text = optionalString(fields, name);
-      if (text === undefined) return [];
-      if (text.length > LONGEST) throw malformed(`spec.${name} is too long`);
-      return [[name, text]];
-    }),
+/** Kubernetes' names are shorter; a path may be longer. */
+const text = z.string().max(1_024);
+const FIELDS = {
+  verb: text.min(1),
+  apiGroup: text.exactOptional(),
+  subresource: text.exactOptional(),
+  name: text.exactOptional(),
+  namespace: text.exactOptional(),
+  people: z.boolean().exactOptional(),
+};
+const RESOURCE_OR_PATH = z
+  .strictObject({ ...FIELDS, resource: text.exactOptional(), path: text.startsWith('/').exactOptional() })
+  .refine(
+    ({ resource = '', path }) => (resource === '') !== (path === undefined),
+    'it names either a resource or a path',
   );
-  const { people = false } = fields;
-  if (typeof people !== 'boolean') throw malformed('spec.people is no boolean');
-  const { verb = '', resource = '', path } = texts;
-  if (verb === '') throw malformed('spec.verb is missing');
-  if ((resource === '') === (path === undefined)) throw malformed('spec names either a resource or a path');
-  if (path !== undefined && !path.startsWith('/')) throw malformed('spec.path is no path');
-  const local = kind === 'LocalResourceAccessReview';
-  if (local && path !== undefined)
-    throw malformed('a LocalResourceAccessReview is about resources in its own namespace');
-  if (local && (texts.namespace ?? namespace) !== namespace) throw otherNamespace(kind);
-  return { ...texts, verb, ...(local && { namespace }), ...(people && { people }) };
+const KINDS: Readonly<Record<WhoCanKind, OwnKind<WhoCanSpec>>> = {
+  ResourceAccessReview: ownKind('ResourceAccessReview', 'a review', RESOURCE_OR_PATH),
+  LocalResourceAccessReview: ownKind(
+    'LocalResourceAccessReview',
+    'a review',
+    z.strictObject({ ...FIELDS, resource: text.min(1) }),
+  ),
+};
+
+/** @throws StatusError ReviewInvalid */
+function inNamespace(spec: WhoCanSpec, namespace: string, kind: WhoCanKind): WhoCanSpec {
+  if ((spec.namespace ?? namespace) !== namespace) throw otherNamespace(kind);
+  return { ...spec, namespace };
 }
 
 /** As the API server refuses a LocalSubjectAccessReview; the value is the client's and is not repeated. */
