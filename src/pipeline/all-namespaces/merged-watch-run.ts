@@ -21,7 +21,7 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
-import { EXPIRED_EVENT } from '../response/expired-event.ts';
+import { EXPIRED_EVENT } from '../response/own-responses.ts';
 import { recheckPeriodically } from '../response/recheck.ts';
 import type { ResponseStream } from '../response/response-stream.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';

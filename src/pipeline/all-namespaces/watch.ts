@@ -9,7 +9,7 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
-import { relayedResponse } from '../response/relayed-response.ts';
+import { relayedResponse } from '../response/own-responses.ts';
 import type { StreamedResponse } from '../response/response-stream.ts';
 import { MergedWatchRun, type MergedWatchRunOptions } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';

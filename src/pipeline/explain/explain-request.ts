@@ -5,12 +5,13 @@
  */
 import { PassThrough, Readable } from 'node:stream';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
-import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { type AccessReviewer, resourceAttributesOf } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
 import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing, Received } from '../request-context.ts';
+import { listRequest } from '../route-kind.ts';
 import type { FilteredReason } from '../self-review/filtered-self-review.ts';
 import {
   actAs,
@@ -159,13 +160,9 @@ async function filteredWords(
   outgoing: Outgoing,
   filteredReason: FilteredReason | undefined,
 ): Promise<string | undefined> {
-  const { info, route, exchange, crossing } = outgoing;
-  // Nothing is filtered for guests.
-  if (crossing !== undefined) return undefined;
-  if (filteredReason === undefined || !info.isResourceRequest || route.kind !== 'forward') return undefined;
-  if (exchange.method !== 'GET' || exchange.upgrade !== undefined) return undefined;
-  const { verb, apiGroup: group, apiVersion: version, resource, subresource, namespace, name } = info;
-  const attributes = { verb, group, version, resource, subresource, namespace, name };
+  const { kind } = outgoing;
+  if (filteredReason === undefined || (kind !== 'namespaces' && kind !== 'all-namespaces')) return undefined;
+  const attributes = resourceAttributesOf(listRequest(outgoing), undefined);
   const reason = await filteredReason(outgoing, attributes);
   if (reason instanceof StatusError) throw reason;
   return reason && `Stonegate answers: ${reason}`;

@@ -6,8 +6,7 @@ import { responseForm } from '../../access/lists/response-form.ts';
 import { digitsIn } from '../../access/lists/shown-revision.ts';
 import { NamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
-import { EXPIRED_EVENT } from '../response/expired-event.ts';
+import { EXPIRED_EVENT, JSON_HEADERS } from '../response/own-responses.ts';
 import { recheckPeriodically } from '../response/recheck.ts';
 import type { ResponseStream, StreamedResponse } from '../response/response-stream.ts';
 import { type FilteredNamespacesOptions, type NamespacesRequest, viewOf } from './request.ts';
@@ -23,10 +22,7 @@ export function watchVisible(
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   return {
     status: 200,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-cache, private'],
-    ],
+    headers: JSON_HEADERS,
     start(stream) {
       const view = viewOf(request, options);
       const start = startOf(request, view);

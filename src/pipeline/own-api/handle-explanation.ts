@@ -7,7 +7,8 @@ import type { ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { Explain } from '../explain/explain-request.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { createdResponse, type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from './own-body.ts';
+import { jsonResponse } from '../response/own-responses.ts';
+import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from './own-body.ts';
 
 const text = z.string();
 const EXPLANATION: OwnKind<ExplanationRequest['spec']> = ownKind(
@@ -31,6 +32,6 @@ export function createExplanationHandler(
   return async ({ exchange, sourceIPs }) => {
     const spec = await readOwnSpec(exchange, EXPLANATION, reading);
     const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
-    return createdResponse(await explain(spec, asker));
+    return jsonResponse(201, await explain(spec, asker));
   };
 }

@@ -7,7 +7,8 @@ import type { AccessRulesReview } from '../../api/access-rules-v1alpha1.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
-import { createdResponse, type OwnBodyOptions } from './own-body.ts';
+import { jsonResponse } from '../response/own-responses.ts';
+import type { OwnBodyOptions } from './own-body.ts';
 import type { FindReviewedSubject } from './reviewed-subject.ts';
 import { readRulesReview } from './rules-request.ts';
 
@@ -35,6 +36,6 @@ export function createRulesReviewHandler({
       spec: selection,
       status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
     };
-    return responseMemory.charged(outgoing.tenant, createdResponse(review));
+    return responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
   };
 }

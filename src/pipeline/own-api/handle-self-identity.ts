@@ -6,15 +6,10 @@ import { timestamp } from '../../lib/kubernetes-time.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Scoped } from '../request-context.ts';
+import { jsonResponse } from '../response/own-responses.ts';
 
-export const handleSelfIdentity: RouteHandler<UpstreamResponse> = async (outgoing) => ({
-  status: 200,
-  headers: [
-    ['Content-Type', 'application/json'],
-    ['Cache-Control', 'no-cache, private'],
-  ],
-  body: Buffer.from(`${JSON.stringify(selfIdentityOf(outgoing))}\n`),
-});
+export const handleSelfIdentity: RouteHandler<UpstreamResponse> = async (outgoing) =>
+  jsonResponse(200, selfIdentityOf(outgoing));
 
 /** The same for a user who is known by other means than a request. */
 export function selfIdentityOf({

@@ -14,8 +14,9 @@ import { escapeNamePart } from '../../tenancy/user-name.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
+import { jsonResponse } from '../response/own-responses.ts';
 import { routeAs } from '../route-kind.ts';
-import { createdResponse, type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from './own-body.ts';
+import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from './own-body.ts';
 
 export interface WhoCanHandlerOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
@@ -39,7 +40,7 @@ export function createWhoCanHandler(
       spec,
       status,
     };
-    return options.responseMemory.charged(outgoing.tenant, createdResponse(review));
+    return options.responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
   };
 }
 

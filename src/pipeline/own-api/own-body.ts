@@ -7,7 +7,7 @@ import { malformed } from '../../admission/body-fields.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Exchange, UpstreamResponse } from '../ports.ts';
+import type { Exchange } from '../ports.ts';
 import { bodyType } from '../request/body-type.ts';
 import { parseBody } from '../request/inspected-format.ts';
 import { type BodyLimits, readBody } from '../request/read-body.ts';
@@ -70,16 +70,4 @@ export function problemOf({ issues: [issue] }: Pick<z.ZodError, 'issues'>): stri
   return issue?.code === 'unrecognized_keys'
     ? `${field} has an unknown field`
     : `${field}: ${issue?.message}`;
-}
-
-/** 201, as for an object that is created. */
-export function createdResponse(object: object): UpstreamResponse {
-  return {
-    status: 201,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-    ],
-    body: Buffer.from(`${JSON.stringify(object)}\n`),
-  };
 }

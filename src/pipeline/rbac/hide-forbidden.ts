@@ -8,10 +8,11 @@ import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { goQuoted } from '../../lib/go-quoted.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
+import type { RBACUser } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { ResponseHook } from '../feature.ts';
 import type { RelayResult, Replacement } from '../ports.ts';
+import { resourceQuestion } from './rbac-reasons.ts';
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
 
@@ -29,12 +30,7 @@ export function createForbiddenHook(
     const home = reviewTenant(tenant) ?? '';
     const { username, groups } = user;
     const who: RBACUser = { tenant: home, username, groups, home: tenant };
-    const { verb, apiGroup, resource, subresource, namespace, name } = info;
-    const inTenant = info.tenant === '' ? home : info.tenant;
-    const question: ResourceQuestion = {
-      ...{ verb, apiGroup, resource, subresource, namespace, name },
-      tenant: inTenant,
-    };
+    const question = resourceQuestion(info, home);
     let reason: string | undefined;
     return {
       onForbidden(body) {

@@ -17,9 +17,10 @@ import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
+import { jsonResponse } from '../response/own-responses.ts';
 import { routeAs } from '../route-kind.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec } from './review-body.ts';
-import { answerSubject, apiVersionOf, created } from './review-response.ts';
+import { answerSubject, apiVersionOf } from './review-response.ts';
 
 export interface GuestReviewOptions {
   readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources'>;
@@ -49,7 +50,7 @@ async function answerAccess(
   const spec =
     'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;
   const { unknownFields: _, ...status } = await statusOf(asked, outgoing, crossing, options);
-  return created({
+  return jsonResponse(201, {
     kind: 'SelfSubjectAccessReview',
     apiVersion: apiVersionOf(outgoing),
     metadata: {},

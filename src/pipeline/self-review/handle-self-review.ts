@@ -18,13 +18,12 @@ import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import type { RequestAs } from '../rbac/access-subject.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import type { Outgoing } from '../request-context.ts';
-import { asFiltered } from '../response/filtered-response.ts';
-import { relayedResponse } from '../response/relayed-response.ts';
+import { asFiltered, jsonResponse, relayedResponse } from '../response/own-responses.ts';
 import { routeAs } from '../route-kind.ts';
 import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import { answerSubject, apiVersionOf, created } from './review-response.ts';
+import { answerSubject, apiVersionOf } from './review-response.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
@@ -88,9 +87,9 @@ async function answerAccess(
     metadata: {},
     spec,
   };
-  const answerWith = (status: SubjectAccessReviewStatus) => created({ ...review, status });
+  const answerWith = (status: SubjectAccessReviewStatus) => jsonResponse(201, { ...review, status });
   if (namesAnother(asked, outgoing, mode))
-    return created({ ...review, spec: asked, status: { allowed: false, denied: true } });
+    return jsonResponse(201, { ...review, spec: asked, status: { allowed: false, denied: true } });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const response = await askAsUser(outgoing, route, review, fetcher);
@@ -112,7 +111,7 @@ async function answerFiltered(
   const reason = await filteredReview(outgoing, asked.resourceAttributes);
   if (reason === undefined) return undefined;
   return asFiltered(
-    created({
+    jsonResponse(201, {
       kind: 'SelfSubjectAccessReview',
       apiVersion: apiVersionOf(outgoing),
       metadata: {},
@@ -163,10 +162,10 @@ async function answerRules(
   const response = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
   if (response.status === 403) {
     const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
-    return created({ ...review, spec: {}, status: withGrantedRules(rules) });
+    return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rules) });
   }
   if (response.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(response);
-  return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(response)) });
+  return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rulesIn(response)) });
 }
 
 const UNKNOWN_RULES: RulesStatus = {

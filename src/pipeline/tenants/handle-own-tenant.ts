@@ -22,7 +22,7 @@ import type { Route } from '../../tenancy/tenancy-mode.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
-import { asFiltered } from '../response/filtered-response.ts';
+import { asFiltered, JSON_HEADERS } from '../response/own-responses.ts';
 import { routeAs } from '../route-kind.ts';
 
 export interface OwnTenantOptions {
@@ -54,10 +54,7 @@ async function handle(
   const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
   return asFiltered({
     status: 200,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-cache, private'],
-    ],
+    headers: JSON_HEADERS,
     body: Buffer.from(`${JSON.stringify(document, null, indent)}\n`),
   });
 }

@@ -1,7 +1,7 @@
 /** A response that holds less than the API server has says so, to the client and in the audit log. */
 import t from 'tap';
 import { headerValue } from '../../../../src/lib/header-list.ts';
-import { asFiltered } from '../../../../src/pipeline/response/filtered-response.ts';
+import { asFiltered } from '../../../../src/pipeline/response/own-responses.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
