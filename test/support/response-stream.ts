@@ -5,10 +5,6 @@ export interface ReadStream {
   readonly text: string;
   readonly lines: readonly string[];
   readonly ended: boolean;
-  /** What the stream was failed with. */
-  readonly error: unknown;
-  /** What the answer says that it holds for the client. */
-  readonly held: number;
   /** As if the client read no longer: what is written then is still part of `text`. */
   pause(): void;
   resume(): void;
@@ -17,16 +13,11 @@ export interface ReadStream {
   leave(): void;
 }
 
-/** @param room for what the answer holds; beyond it the client is disconnected */
 export function readStream(
   { start }: Pick<StreamedResponse, 'start'>,
-  {
-    room = Number.POSITIVE_INFINITY,
-    reads = true,
-  }: { readonly room?: number; readonly reads?: boolean } = {},
+  { reads = true }: { readonly reads?: boolean } = {},
 ): ReadStream {
-  let error: unknown;
-  const state = { text: '', ended: false, held: 0, reads, writable: true };
+  const state = { text: '', ended: false, reads, writable: true };
   let drained: (() => void)[] = [];
   let stop = () => {};
   function finish(): void {
@@ -56,17 +47,7 @@ export function readStream(
       if (state.writable) queueMicrotask(callback);
       else drained.push(callback);
     },
-    holds(bytes) {
-      if (state.ended) return false;
-      state.held = bytes;
-      if (bytes > room) finish();
-      return !state.ended;
-    },
     end: finish,
-    fail(cause) {
-      error = cause;
-      finish();
-    },
   };
   stop = start(stream);
   if (state.ended) stop();
@@ -79,12 +60,6 @@ export function readStream(
     },
     get ended() {
       return state.ended;
-    },
-    get error() {
-      return error;
-    },
-    get held() {
-      return state.held;
     },
     pause() {
       state.reads = false;

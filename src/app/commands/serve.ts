@@ -3,27 +3,17 @@
  * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
-import {
-  type LoadedConfiguration,
-  loadConfiguration,
-  systemSources,
-  type Watched,
-} from '../../config/load.ts';
-import { formatProblem } from '../../config/problem.ts';
+import { type CommandIO, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
+import { type LoadedConfiguration, loadConfiguration, systemSources } from '../../config/load.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
-import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
-import { createAdminListener } from '../../server/admin.ts';
-import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { type App, createApp } from '../app.ts';
 import { countBuffersWithHeap } from '../garbage-collection.ts';
-import { startFailure } from '../start-failure.ts';
-import { exitAtOnce, StartLimit } from '../start-limit.ts';
 import { serveAdmission } from './serve-admission.ts';
+import { runWithAdmin, type Started, startProcess, untilStopped } from './start-process.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
@@ -40,15 +30,8 @@ the rest of that. SIGHUP reads everything anew, opens the audit log anew and emp
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
 
-type Logger = ReturnType<typeof createLogger>;
-
-interface Started {
-  readonly file: string;
-  readonly loaded: LoadedConfiguration;
-  readonly watched: Watched;
+interface Serving extends Started<LoadedConfiguration> {
   readonly keep: boolean;
-  readonly logger: Logger;
-  readonly limit: StartLimit;
 }
 
 /**
@@ -69,61 +52,23 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
       if (file === undefined) throw new UsageError('--config FILE is required');
       if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
       if (only !== undefined) return serveAdmission(file, io);
-      const logger = createLogger('info');
-      const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
-      limit.begin(`reading ${file} and the files it names`);
-      const result = await loadConfiguration(file, systemSources);
-      if (!result.ok) {
-        for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-        return EXIT.failed;
-      }
-      const { loaded, watched } = result;
-      logger.setLevel(loaded.configuration.log.level);
-      const started = { file, loaded, watched, logger, limit, keep: keep === true };
-      try {
-        await run(started);
-        return EXIT.fine;
-      } catch (error) {
-        limit.end();
-        const reason = startFailure(error, loaded.configuration);
-        if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
-        else logger.error({}, `Stonegate could not be started: ${reason}`);
-        return EXIT.failed;
-      }
+      return startProcess(file, 'the files it names', io, loadConfiguration, (started) =>
+        run({ ...started, keep: keep === true }),
+      );
     },
   );
 }
 
-function run(started: Started): Promise<void> {
+function run(started: Serving): Promise<void> {
   countBuffersWithHeap();
   if (cluster.isWorker) return runAsWorker(started);
   const { workers } = started.loaded.configuration.server;
-  return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
+  return workerCount(workers) === 1
+    ? runWithAdmin(started, () => startApp(started), addressesOf)
+    : runAsPrimary(started, workers);
 }
 
-async function runAlone(started: Started): Promise<void> {
-  const { loaded, logger, limit } = started;
-  const { bind } = loaded.configuration.admin;
-  let app: App | undefined;
-  // The first step, as with workers: if its address is taken, no component has started or logged anything.
-  limit.begin(`listening at admin.bind ${bind}`);
-  const admin = await createAdminListener({
-    bind,
-    readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
-    metrics: async () => app?.metrics.text() ?? '',
-    random: systemRandom,
-    logger,
-  });
-  try {
-    app = await startApp(started);
-    logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
-    await untilStopped(app, logger);
-  } finally {
-    await admin.close();
-  }
-}
-
-async function runAsWorker(started: Started): Promise<void> {
+async function runAsWorker(started: Serving): Promise<void> {
   const { loaded, logger } = started;
   try {
     const app = await startApp(started);
@@ -137,22 +82,17 @@ async function runAsWorker(started: Started): Promise<void> {
   }
 }
 
-async function startApp({ limit, ...started }: Started): Promise<App> {
+async function startApp({ limit, ...started }: Serving): Promise<App> {
   const app = await createApp({ ...started, sources: systemSources, onStep: (step) => limit.begin(step) });
   limit.end();
   return app;
 }
 
-function addressesOf({ address, portalAddress, webhookAddress, admissionAddress }: App): object {
-  return {
-    address,
-    ...(portalAddress && { portal: portalAddress }),
-    ...(webhookAddress && { webhook: webhookAddress }),
-    ...(admissionAddress && { admission: admissionAddress }),
-  };
+function addressesOf({ addresses: { api: address, ...others } }: App): object {
+  return { address, ...others };
 }
 
-async function runAsPrimary({ loaded, logger, limit }: Started, workers: number | 'auto'): Promise<void> {
+async function runAsPrimary({ loaded, logger, limit }: Serving, workers: number | 'auto'): Promise<void> {
   // From here on each worker has its own.
   limit.end();
   const { admin, server } = loaded.configuration;
@@ -171,15 +111,4 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
   });
   logger.info({ admin: primary.admin, port: primary.port, workers: workerCount(workers) }, 'serving');
   await primary.stopped;
-}
-
-/** Ends on the first stop signal. SIGINT ends a drain that SIGTERM has begun, but not the grace period. */
-async function untilStopped(app: App, logger: Logger): Promise<void> {
-  process.on('SIGHUP', () => {
-    logger.info({}, 'SIGHUP: reloading');
-    void app.reload();
-  });
-  await new Promise<void>((resolve) =>
-    onStopSignal(process, (signal) => resolve(app.close(signal === 'SIGTERM'))),
-  );
 }

@@ -18,17 +18,8 @@ export interface ResponseStream {
   write(text: string | Buffer): void;
   /** Calls back once, when the client has taken everything; perhaps never, if the stream ends. */
   onDrain(callback: () => void): void;
-  /**
-   * What is held for the client in other places, until the next call or the end of the stream. Without room
-   * the client is disconnected.
-   *
-   * @returns false if the stream has ended
-   */
-  holds(bytes: number): boolean;
   /** Ends the response cleanly, so that a client watches on. */
   end(): void;
-  /** Breaks the response off after an unexpected error, which is logged. */
-  fail(error: unknown): void;
 }
 
 export interface StreamedResponse {
@@ -50,7 +41,7 @@ const PIECE = 64 * 1024;
 
 /**
  * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
- * the server stops. Rejects with what `start` throws and what `fail` is called with.
+ * the server stops. Rejects with what `start` throws.
  */
 export function writeStream(
   outgoing: Outgoing,
@@ -76,8 +67,6 @@ class WrittenStream implements ResponseStream {
   #isOver = false;
   /** Bytes written since the client had taken everything. */
   #waiting = 0;
-  /** Bytes in other places. */
-  #held = 0;
   #drained: (() => void)[] = [];
   #stop = () => {};
 
@@ -101,7 +90,10 @@ class WrittenStream implements ResponseStream {
       if (this.#isOver) stop();
       else this.#stop = stop;
     } catch (error) {
-      this.fail(error);
+      this.#isOver = true;
+      // What reports the error destroys the response.
+      this.#over.reject(error);
+      this.#close();
     }
     if (this.#ends.some(({ cancelled }) => cancelled)) this.#onCancel();
     return this.#over.promise;
@@ -139,23 +131,8 @@ class WrittenStream implements ResponseStream {
     else this.#drained.push(callback);
   }
 
-  holds(bytes: number): boolean {
-    if (this.#isOver) return false;
-    this.#held = bytes;
-    this.#account();
-    return !this.#isOver;
-  }
-
   end(): void {
     this.#finish(false);
-  }
-
-  /** The response is destroyed by what reports the error. */
-  fail(error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#over.reject(error);
-    this.#close();
   }
 
   readonly #onCancel = (): void => {
@@ -172,8 +149,7 @@ class WrittenStream implements ResponseStream {
   }
 
   #account(): void {
-    const bytes = this.#held + Math.max(0, this.#waiting - FREE_BYTES);
-    if (!this.#reservation.resize(bytes)) this.#finish(true);
+    if (!this.#reservation.resize(Math.max(0, this.#waiting - FREE_BYTES))) this.#finish(true);
   }
 
   #finish(aborted: boolean): void {
