@@ -9,11 +9,12 @@ import {
 } from '../../access/rules/rules-document.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
-import { type HeaderList, headerValues } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import { requireJSON } from '../request/accepted-types.ts';
+import { knowsTag } from '../response/own-responses.ts';
 import { readRulesRequest } from './rules-request.ts';
 
 export interface AccessRulesOptions {
@@ -48,8 +49,7 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
     ['Vary', 'Authorization'],
     ...warningOf(document),
   ];
-  if (isKnown(headerValues(requested, 'if-none-match'), tag))
-    return { status: 304, headers, body: Buffer.alloc(0) };
+  if (knowsTag(requested, tag)) return { status: 304, headers, body: Buffer.alloc(0) };
   return {
     status: 200,
     headers: [['Content-Type', JSON_TYPE], ...headers],
@@ -61,12 +61,4 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
 function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
   if (incompleteReason === undefined) return [];
   return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
-}
-
-/** Weak comparison. RFC 9110 §13.1.2. */
-function isKnown(values: readonly string[], tag: string): boolean {
-  return values
-    .flatMap((value) => value.split(','))
-    .map((value) => value.trim().replace(/^W\//, ''))
-    .some((value) => value === tag || value === '*');
 }

@@ -2,7 +2,7 @@
  * The forms that responses of handlers have in common.
  */
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import { type HeaderField, type HeaderList, headerValues } from '../../lib/header-list.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { StreamedResponse } from './response-stream.ts';
 
@@ -13,6 +13,14 @@ export const JSON_HEADERS: readonly HeaderField[] = [
 
 export function jsonResponse(status: number, object: object): UpstreamResponse {
   return { status, headers: JSON_HEADERS, body: Buffer.from(`${JSON.stringify(object)}\n`) };
+}
+
+/** Whether the client has the response with this tag already. RFC 9110 §13.1.2, weak comparison. */
+export function knowsTag(requested: HeaderList, tag: string): boolean {
+  return headerValues(requested, 'if-none-match')
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim().replace(/^W\//, ''))
+    .some((value) => value === tag || value === '*');
 }
 
 const expired = {

@@ -119,7 +119,7 @@ for (const version of ['v2', 'v2beta1']) {
       },
     );
     t.equal(header('content-type'), type);
-    t.match(header('etag'), /^"ABC\.[0-9a-f]{32}"$/);
+    t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'of the list with the group');
     t.equal(header('vary'), 'Accept');
     const { items } = JSON.parse(response.text);
     t.equal(items.length, 2);
@@ -139,37 +139,6 @@ for (const version of ['v2', 'v2beta1']) {
       asked[0]?.headers.some(([name, value]) => name === 'Accept' && value.includes('APIGroupDiscoveryList')),
     );
     t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
-  });
-
-  t.test(`aggregated discovery ${version} without change is the API server’s 304`, async (t) => {
-    const fields: HeaderList = [
-      ['Content-Type', type],
-      ['ETag', '"ABC"'],
-    ];
-    const tag =
-      (await ask('/apis', [['Accept', AGGREGATED]], { body: list, headers: fields })).header('etag') ?? '';
-    const again = await ask(
-      '/apis',
-      [
-        ['Accept', AGGREGATED],
-        ['If-None-Match', tag],
-      ],
-      {
-        status: 304,
-        headers: [['ETag', '"ABC"']],
-      },
-    );
-    t.ok(again.asked[0]?.headers.some(([name, value]) => name === 'If-None-Match' && value === '"ABC"'));
-    t.equal(again.response.status, 304);
-    t.equal(again.header('etag'), tag);
-    const other = await ask(
-      '/apis',
-      [['If-None-Match', tag]],
-      { body: list, headers: fields },
-      { index: false },
-    );
-    t.equal(other.response.status, 200, 'with other resources it is another document');
-    t.notOk(other.asked[0]?.headers.some(([name]) => name === 'If-None-Match'));
   });
 }
 
