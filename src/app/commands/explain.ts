@@ -86,31 +86,40 @@ async function explainWith(
 
 /** The explanation warns of an index that is not complete then. */
 function untilSynced({ index }: AccessIndex, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.after(INDEX_TIMEOUT, finish);
-    const unsubscribe = index.subscribe({ progressed: finish });
-    function finish(): void {
-      timer.cancel();
-      unsubscribe();
-      resolve();
-    }
-    if (index.isSynced) finish();
-  });
+  return untilTrue(
+    () => index.isSynced,
+    (progressed) => index.subscribe({ progressed }),
+    clock,
+  );
 }
 
 /** Whether policies of some form are not known shows in the lines that are logged then. */
 function untilCurrent(updates: PolicyUpdates, clock: Clock): Promise<void> {
+  return untilTrue(
+    () => isCurrent(updates),
+    (changed) => updates.onChange(changed),
+    clock,
+  );
+}
+
+/** Resolves after a time also if it does not become true. @param subscribe returns what ends it */
+function untilTrue(
+  isTrue: () => boolean,
+  subscribe: (look: () => void) => () => void,
+  clock: Clock,
+): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(INDEX_TIMEOUT, finish);
-    const unsubscribe = updates.onChange(() => {
-      if (isCurrent(updates)) finish();
-    });
+    const unsubscribe = subscribe(look);
     function finish(): void {
       timer.cancel();
       unsubscribe();
       resolve();
     }
-    if (isCurrent(updates)) finish();
+    function look(): void {
+      if (isTrue()) finish();
+    }
+    look();
   });
 }
 

@@ -4,6 +4,7 @@
  * requires the right to make this very request while impersonating.
  * https://kep.k8s.io/5284; k8s.io/apiserver, pkg/endpoints/filters/impersonation
  */
+import { LRUCache } from 'lru-cache';
 import type { RequestInfo } from '../../api/request-info.ts';
 import type { ImpersonationTarget } from '../../tenancy/impersonation-target.ts';
 import type { ImpersonationRequest } from './impersonation-request.ts';
@@ -158,20 +159,16 @@ const MAX_CALLERS = 10_000;
  * the API server does. The order changes the number of reviews and the error, never the decision.
  */
 export class LastModes {
-  readonly #modes = new Map<string, ImpersonationMode>();
+  readonly #modes = new LRUCache<string, ImpersonationMode>({ max: MAX_CALLERS });
 
   /** @returns the same modes, the one that last succeeded for this caller first */
   order(caller: string, modes: readonly ImpersonationMode[]): readonly ImpersonationMode[] {
     const last = this.#modes.get(caller);
-    if (last === undefined || !modes.includes(last) || modes[0] === last) return modes;
+    if (last === undefined || !modes.includes(last)) return modes;
     return [last, ...modes.filter((mode) => mode !== last)];
   }
 
   succeeded(caller: string, mode: ImpersonationMode): void {
-    // Inserted again, the entry becomes the youngest.
-    this.#modes.delete(caller);
     this.#modes.set(caller, mode);
-    const [eldest] = this.#modes.keys();
-    if (this.#modes.size > MAX_CALLERS && eldest !== undefined) this.#modes.delete(eldest);
   }
 }

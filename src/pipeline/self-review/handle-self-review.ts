@@ -5,12 +5,15 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 
+import { z } from 'zod';
 import type { RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../api/authorization-v1.ts';
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
 import { accountOf } from '../../authorization/acting-tenant.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { parseJSON } from '../../lib/parse-json.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { RouteHandler } from '../feature.ts';
@@ -176,38 +179,18 @@ const UNKNOWN_RULES: RulesStatus = {
     'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants',
 };
 
+const RULES_REVIEW = z.object({ status: z.custom<RulesStatus>(isRulesStatus) });
+
 /** @throws StatusError UpstreamUnavailable for a response that is no review */
 function rulesIn({ body }: UpstreamResponse): RulesStatus {
-  const { status } = parsedReview(body);
-  if (!isRulesStatus(status))
-    throw new StatusError(
-      'UpstreamUnavailable',
-      'the API server answered a rules review with something else',
-    );
-  return status;
+  const review = parseJSON(body.toString('utf8'), RULES_REVIEW);
+  if (review !== undefined) return review.status;
+  throw new StatusError('UpstreamUnavailable', 'the API server answered a rules review with something else');
 }
 
-function parsedReview(body: Buffer): { readonly status?: unknown } {
-  try {
-    const review: unknown = JSON.parse(body.toString('utf8'));
-    return typeof review === 'object' && review !== null ? review : {};
-  } catch (cause) {
-    throw new StatusError(
-      'UpstreamUnavailable',
-      'the API server answered a rules review with something else',
-      { cause },
-    );
-  }
-}
-
-function isRulesStatus(status: unknown): status is RulesStatus {
+function isRulesStatus(status: unknown): boolean {
   return (
-    typeof status === 'object' &&
-    status !== null &&
-    'resourceRules' in status &&
-    Array.isArray(status.resourceRules) &&
-    'nonResourceRules' in status &&
-    Array.isArray(status.nonResourceRules)
+    isJSONObject(status) && Array.isArray(status.resourceRules) && Array.isArray(status.nonResourceRules)
   );
 }
 
