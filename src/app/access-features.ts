@@ -30,7 +30,7 @@ import type { AccessSource } from '../portal/ports.ts';
 import { ownUserName } from '../upstream/credential.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
-import type { Parts } from './features.ts';
+import type { Parts } from './feature-parts.ts';
 import { createKeystone } from './keystone.ts';
 import { fingerprintOfIndex } from './rbac-index.ts';
 import { ownCredential } from './upstream.ts';

@@ -7,7 +7,6 @@ import { createDefinitionScope } from '../admission/definition-scope.ts';
 import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
-import type { Authenticator } from '../authentication/authenticator.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { actingTenant } from '../authorization/acting-tenant.ts';
 import { createConnectCreate } from '../authorization/connect-create.ts';
@@ -15,50 +14,22 @@ import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
 import { createSharedResources } from '../authorization/shared-resources.ts';
 import { createTenantBoundary } from '../authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
-import type { RequestProvisioning } from '../bindings/on-request.ts';
-import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
-import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { Clock } from '../lib/clock.ts';
 import { createDiscoveryHandler } from '../pipeline/discovery/handle-discovery.ts';
 import type { Explain } from '../pipeline/explain/explain-request.ts';
 import type { Feature } from '../pipeline/feature.ts';
 import { createExplanationHandler } from '../pipeline/own-api/handle-explanation.ts';
 import { createOwnDiscoveryHandlers } from '../pipeline/own-api/handle-own-discovery.ts';
 import { handleSelfIdentity } from '../pipeline/own-api/handle-self-identity.ts';
-import type { OwnBodyOptions } from '../pipeline/own-api/own-body.ts';
-import type { AccessSubjects } from '../pipeline/rbac/access-subject.ts';
-import type { ReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
 import { createFilteredReview } from '../pipeline/self-review/filtered-self-review.ts';
 import { createGuestReviewHandler } from '../pipeline/self-review/handle-guest-review.ts';
 import { createSelfReviewHandler } from '../pipeline/self-review/handle-self-review.ts';
 import { createOwnTenantHandler } from '../pipeline/tenants/handle-own-tenant.ts';
 import type { Policies } from '../policy/ports.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
-import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Upstream } from '../upstream/upstream.ts';
 import type { AccessFeatures } from './access-features.ts';
 import type { Build } from './build.ts';
-import type { Discovery } from './discovery.ts';
-
-/** What features are built with. */
-export interface Parts {
-  readonly clock: Clock;
-  readonly mode: TenancyMode;
-  readonly ownAPI: OwnAPI;
-  readonly upstream: Upstream;
-  readonly reviewer: AccessReviewer;
-  readonly authenticators: readonly Authenticator[];
-  readonly subjects: AccessSubjects;
-  readonly discovery: Discovery;
-  readonly reasonOf: ReasonOf | undefined;
-  readonly policies: Policies | undefined;
-  readonly provisioning: RequestProvisioning | undefined;
-  readonly streams: StreamRegistry;
-  readonly responseMemory: ResponseMemory;
-  /** For bodies that clients post to Stonegate's own API. */
-  readonly ownBodies: OwnBodyOptions;
-}
+import type { Parts } from './feature-parts.ts';
 
 /** @param access undefined without the RBAC index */
 export function createFeatures(

@@ -47,7 +47,7 @@ export interface ForwardFirst {
 /** @returns undefined, at once, if the response does not matter to the feature: nearly always */
 export type ResponseHook<H extends RequestHook = RequestHook> = (outgoing: Outgoing) => H | undefined;
 
-/** What a feature does with the API server's response to one request. No two features have the same member. */
+/** What a feature does with the API server's response. No two features have the same member. */
 export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCreated'> {
   /** Called once, when the response head is sent to the client. */
   readonly onHead?: (status: number) => void;

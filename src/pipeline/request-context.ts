@@ -118,7 +118,7 @@ export class RequestContext implements Received, ObservedRequest {
   }
 }
 
-/** Records what a stage has established on the request's own object, which it returns under a narrower type. */
+/** Records what a stage has established on the request's own object, and returns it as a narrower type. */
 export function establish<C extends Received, F extends Partial<RequestContext>>(
   received: C,
   fields: F,

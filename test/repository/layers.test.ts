@@ -56,7 +56,7 @@ const FREE = ['app', ''];
 /** Package → where alone it is imported, as a folder or a file. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
-  'lru-cache': ['access/', 'cache/', 'clients/', 'flowcontrol/'],
+  'lru-cache': ['access/', 'cache/', 'clients/', 'flowcontrol/', 'pipeline/'],
   jose: ['authentication/'],
   '@node-rs/bcrypt': ['authentication/password.ts'],
   'csv-parse': ['config/static-users.ts'],
