@@ -47,7 +47,7 @@ export function createWhoCanHandler(
 /** Kubernetes' names are shorter; a path may be longer. */
 const text = z.string().max(1_024);
 const FIELDS = {
-  verb: text.min(1),
+  verb: text.min(1, 'it is empty'),
   apiGroup: text.exactOptional(),
   subresource: text.exactOptional(),
   name: text.exactOptional(),
@@ -65,7 +65,7 @@ const KINDS: Readonly<Record<WhoCanKind, OwnKind<WhoCanSpec>>> = {
   LocalResourceAccessReview: ownKind(
     'LocalResourceAccessReview',
     'a review',
-    z.strictObject({ ...FIELDS, resource: text.min(1) }),
+    z.strictObject({ ...FIELDS, resource: text.min(1, 'it is empty') }),
   ),
 };
 

@@ -10,7 +10,7 @@ import { type OwnBodyOptions, ownKind, problemOf, readOwnSpec } from './own-body
 
 const LONGEST = 253;
 const text = z.string().max(LONGEST);
-const name = text.min(1);
+const name = text.min(1, 'it is empty');
 const SELECTION = {
   verb: name.default('*'),
   // The core group's name is empty.
@@ -72,12 +72,12 @@ const REVIEW = ownKind(
   z.union(
     [
       z
-        .strictObject({ ...SELECTION, token: z.string().min(1) })
+        .strictObject({ ...SELECTION, token: z.string().min(1, 'it is empty') })
         .transform(({ token, ...selection }): RulesReviewBody => ({ selection, subject: { token } })),
       z
         .strictObject({
           ...SELECTION,
-          user: z.string().min(1),
+          user: z.string().min(1, 'it is empty'),
           groups: texts.default([]),
           uid: z.string().optional(),
           extra: z.record(z.string(), texts).optional(),
