@@ -28,7 +28,7 @@ import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { RuntimeDependencies } from './build.ts';
 import { Generations } from './generation.ts';
-import { createListeners, type Listeners } from './listeners.ts';
+import { type Addresses, createListeners, type Listeners } from './listeners.ts';
 import { createPortalState } from './portal.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
@@ -46,13 +46,9 @@ export interface AppOptions {
 }
 
 export interface App {
+  /** Of the API. */
   readonly address: AddressInfo;
-  /** Undefined without a portal. */
-  readonly portalAddress: AddressInfo | undefined;
-  /** Undefined without a webhook. */
-  readonly webhookAddress: AddressInfo | undefined;
-  /** Undefined without an admission webhook. */
-  readonly admissionAddress: AddressInfo | undefined;
+  readonly addresses: Addresses;
   readonly metrics: Metrics;
   /** How many generations and components are not disposed. */
   readonly counts: Generations<Serving>['counts'];
@@ -104,10 +100,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger,
   });
   return {
-    address: listeners.api,
-    portalAddress: listeners.portal,
-    webhookAddress: listeners.webhook,
-    admissionAddress: listeners.admission,
+    address: listeners.addresses.api,
+    addresses: listeners.addresses,
     metrics,
     get counts() {
       return generations.counts;

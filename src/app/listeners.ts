@@ -15,14 +15,16 @@ import { ADMISSION_LISTENER, admissionTLS } from './admission.ts';
 import type { RuntimeDependencies } from './build.ts';
 import type { Serving } from './serving.ts';
 
+/** In the order in which they are opened. */
+const LISTENERS = ['api', 'portal', 'webhook', 'admission'] as const satisfies readonly ListenerName[];
+
+export type Addresses = { readonly api: AddressInfo } & {
+  readonly [K in Exclude<ListenerName, 'api'>]?: AddressInfo;
+};
+
 export interface Listeners {
-  readonly api: AddressInfo;
-  /** Undefined if the process was started without a portal. */
-  readonly portal: AddressInfo | undefined;
-  /** Undefined if the process was started without a webhook. */
-  readonly webhook: AddressInfo | undefined;
-  /** Undefined if the process was started without an admission webhook. */
-  readonly admission: AddressInfo | undefined;
+  /** Only of the listeners with which the process was started. */
+  readonly addresses: Addresses;
   /**
    * Prepares the certificates of a configuration.
    *
@@ -65,42 +67,44 @@ export async function createListeners(
 
 async function openAll(
   opened: OpenListeners,
-  { server, portal, webhook, admission }: StonegateConfiguration,
+  configuration: StonegateConfiguration,
   serving: () => Serving,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
-  onStep(`listening at server.bind ${server.bind}`);
-  const api = await opened.open('api', server, apiTLS, (exchange) => serving().serve(exchange));
-  onStep('listening at portal.bind');
-  const portalListener =
-    portal &&
-    (await opened.open('portal', { bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
-      (serving().portal ?? notConfigured('portal'))(exchange),
-    ));
-  onStep('listening at webhook.bind');
-  const webhookListener =
-    webhook &&
-    (await opened.open('webhook', { bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
-      (serving().webhook ?? notConfigured('webhook'))(exchange),
-    ));
-  onStep('listening at admission.bind');
-  const admissionListener =
-    admission &&
-    (await opened.open(
-      'admission',
-      { bind: admission.bind, ...ADMISSION_LISTENER },
-      admissionTLS,
-      async (exchange) => (serving().admission ?? notConfigured('admission webhook'))(exchange),
-    ));
+  const addresses: { [K in ListenerName]?: AddressInfo } = {};
+  for (const name of LISTENERS) {
+    const options = optionsOf(name, configuration);
+    if (options === undefined) continue;
+    onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${options.bind}`);
+    const serve = (exchange: Exchange) => serving()[name]?.(exchange) ?? notConfigured(name);
+    const { address } = await opened.open(name, options, TLS[name], serve);
+    addresses[name] = address;
+  }
+  const { api, ...others } = addresses;
+  if (api === undefined) throw new Error('the API has no listener');
   return {
-    api: api.address,
-    portal: portalListener?.address,
-    webhook: webhookListener?.address,
-    admission: admissionListener?.address,
+    addresses: { api, ...others },
     prepareTLS: (next) => opened.prepareTLS(next),
     drain: () => opened.drain(),
     close: (grace) => opened.close(grace),
   };
+}
+
+/** @returns undefined if the listener is not configured */
+function optionsOf(
+  name: ListenerName,
+  { server, portal, webhook, admission }: StonegateConfiguration,
+): OpenOptions | undefined {
+  switch (name) {
+    case 'api':
+      return { bind: server.bind, http2: server.http2 };
+    case 'portal':
+      return portal && { bind: portal.bind, http2: false };
+    case 'webhook':
+      return webhook && { bind: webhook.bind, http2: server.http2 };
+    case 'admission':
+      return admission && { bind: admission.bind, ...ADMISSION_LISTENER };
+  }
 }
 
 type OpenOptions = Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>;
@@ -150,8 +154,8 @@ class OpenListeners {
   }
 }
 
-function notConfigured(name: string): never {
-  throw new StatusError('NotFound', `the ${name} is not configured any more`);
+function notConfigured(name: string): Promise<never> {
+  return Promise.reject(new StatusError('NotFound', `the ${name} is not configured any more`));
 }
 
 function apiTLS({ configuration, file }: LoadedConfiguration): TLSMaterial {
@@ -172,3 +176,10 @@ function webhookTLS({ configuration: { webhook }, file }: LoadedConfiguration): 
   const { certFile, keyFile, clientCAFile } = webhook.tls;
   return { cert: file(certFile), key: file(keyFile), clientCA: file(clientCAFile) };
 }
+
+const TLS: Readonly<Record<ListenerName, TLSOf>> = {
+  api: apiTLS,
+  portal: portalTLS,
+  webhook: webhookTLS,
+  admission: admissionTLS,
+};

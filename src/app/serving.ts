@@ -43,7 +43,7 @@ export interface ServingProcess {
 }
 
 export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permits' | 'clear'>, InForce {
-  readonly serve: Serve;
+  readonly api: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
   /** Undefined if the configuration has no webhook. */
@@ -73,7 +73,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const admission = createConfiguredAdmission(build, createOwnUpstream(build));
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
-    serve: pipeline.serve,
+    api: pipeline.serve,
     recheck: pipeline.recheck,
     permits: pipeline.permits,
     clear: pipeline.clear,

@@ -11,10 +11,6 @@ const IN_FORCE = new ComponentType<AbortController>('own watches', {
 });
 
 /** One for each generation: call it once. */
-export function createWatchLifetimes({ generation, runtime }: Build): WatchLifetimes {
-  return watchLifetimesOf(generation, runtime);
-}
-
 export function watchLifetimesOf(
   generation: GenerationBuilder,
   runtime: Pick<Build['runtime'], 'clock' | 'random'>,

@@ -9,6 +9,7 @@ import type {
   SubjectAccessReviewStatus,
 } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
 import type { Account, Sender } from '../api/upstream-request.ts';
 import { accountOf, actingTenant, type TenantOfRequest } from './acting-tenant.ts';
 
@@ -16,6 +17,20 @@ import { accountOf, actingTenant, type TenantOfRequest } from './acting-tenant.t
 export type AccessAttributes =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes?: NonResourceAttributes };
+
+type ResourceInfo = Pick<
+  ResourceRequest,
+  'verb' | 'apiGroup' | 'apiVersion' | 'namespace' | 'resource' | 'subresource' | 'name'
+>;
+
+/** @param tenant in which the right must count; undefined: in none */
+export function resourceAttributesOf(
+  { verb, apiGroup: group, apiVersion: version, namespace, resource, subresource, name }: ResourceInfo,
+  tenant: TenantName | undefined,
+): ResourceAttributes {
+  const attributes = { verb, group, version, namespace, resource, subresource, name };
+  return tenant === undefined ? attributes : { ...attributes, tenant };
+}
 
 export interface ReviewedStatus extends SubjectAccessReviewStatus {
   /**

@@ -1,16 +1,15 @@
 /**
- * The last stage: Stonegate answers a request itself, opens a tunnel for it, or forwards it. A body that an
- * admission plugin has to see is read before it is forwarded.
+ * The last stage: a feature's handler responds to the request, a tunnel is opened for it, or it is forwarded.
+ * A body for which there are rules is read before it is forwarded.
  */
-import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
-import { accountOf, actingTenant } from '../authorization/acting-tenant.ts';
+import { accountOf } from '../authorization/acting-tenant.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
-import { discoveryChange } from '../tenancy/discovery-paths.ts';
+import type { ForwardFirst, Handled, OwnResponse, RequestHook } from './feature.ts';
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
 import type {
   Forwarder,
@@ -21,62 +20,27 @@ import type {
   ResponseWriter,
   Tunneller,
   UpstreamRequest,
-  UpstreamResponse,
 } from './ports.ts';
-import type { ForbiddenHiding, ForbiddenHook } from './rbac/hide-forbidden.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
-import { type StreamedAnswer, writeStream } from './response/answer-stream.ts';
+import { writeStream } from './response/response-stream.ts';
 import { writeResponse } from './response/write-response.ts';
+import { noHandler } from './route-kind.ts';
 import type { Stages } from './stages.ts';
-
-type Answer = UpstreamResponse | StreamedAnswer | undefined;
-
-/** The request is forwarded; only a 403 of the API server is replaced. */
-export interface ForwardFirst {
-  /** @returns undefined for the 403 after all */
-  insteadOfForbidden(): Promise<Answer>;
-}
-
-export type Answered = Answer | ForwardFirst;
-
-/** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
-export interface Answerer<A = Answered> {
-  /** Absent if guests of other tenants are not answered: most answers show what only a tenant's users see. */
-  readonly servesGuests?: true;
-  /**
-   * @returns undefined, at once, if the request is not of this kind: nearly every request. A promise of
-   *   undefined if that is known only later.
-   */
-  answer(outgoing: Outgoing): Promise<A> | undefined;
-}
-
-/** Reads what requests have created. */
-export interface CreationHooks {
-  /** @returns as `onCreated` of `UpstreamRequest`; undefined, at once, if nothing is to be read */
-  creationHook(outgoing: Outgoing): UpstreamRequest['onCreated'];
-}
 
 /** What a request needs: the stages, the observers, and the last stage's three ways. */
 export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
-  readonly answerers: readonly Answerer[];
   readonly bodies: BodyInspection;
-  /** Absent unless `authorization.hideForbidden` is on. */
-  readonly hiding?: ForbiddenHiding;
-  /** Absent unless lists of namespaces are filtered. */
-  readonly creations?: CreationHooks;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others need little of the pipeline any more. */
   readonly undecided: InFlightCounter;
-  /** Of the process: it outlives a reload. */
+  /** Shared by all requests of the process; survives a reload. */
   readonly streams: StreamRegistry;
-  /** For what answerers return; of the process. */
+  /** For the responses of handlers. Shared by all requests of the process. */
   readonly responseMemory: ResponseMemory;
-  /** Called when a request has changed a tenant's discovery; every tenant's if it is undefined. */
-  readonly discoveryChanged: (owner: TenantName | undefined) => void;
   readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
 }
 
@@ -92,7 +56,33 @@ export function deliver(
   undecided: InFlight,
   hooks?: RelayHooks,
 ): Promise<RelayResult> {
-  return answer(outgoing, pipeline, undecided, hooks) ?? forward(outgoing, pipeline, undecided, hooks);
+  const handler = pipeline.handlers[outgoing.kind];
+  if (handler === undefined) return forward(outgoing, pipeline, undecided, hooks);
+  return handler(outgoing).then((handled) => write(outgoing, handled, pipeline, undecided, hooks));
+}
+
+function write(
+  outgoing: Outgoing,
+  handled: Handled,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): RelayResult | Promise<RelayResult> {
+  if (handled === undefined) return forward(outgoing, pipeline, undecided, hooks);
+  if ('insteadOfForbidden' in handled) return forwardFirst(outgoing, pipeline, undecided, hooks, handled);
+  return writeOwn(outgoing, handled, pipeline, undecided, hooks);
+}
+
+function writeOwn(
+  outgoing: Outgoing,
+  response: OwnResponse,
+  { responseMemory }: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): RelayResult | Promise<RelayResult> {
+  if ('body' in response) return writeResponse(outgoing, response, responseMemory);
+  undecided.release();
+  return writeStream(outgoing, response, responseMemory, hooks);
 }
 
 function forward(
@@ -106,52 +96,12 @@ function forward(
   return sendInspected(inspection, outgoing, pipeline, undecided, hooks);
 }
 
-/** @param from the first answerer that has not been asked */
-function answer(
-  outgoing: Outgoing,
-  pipeline: Pipeline,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-  from = 0,
-): Promise<RelayResult> | undefined {
-  const { answerers, responseMemory } = pipeline;
-  for (let at = from; at < answerers.length; at += 1) {
-    const answerer = answerers[at];
-    if (outgoing.crossing !== undefined && answerer?.servesGuests !== true) continue;
-    const answered = answerer?.answer(outgoing);
-    if (answered === undefined) continue;
-    return answered.then((response) => {
-      if (response === undefined)
-        return (
-          answer(outgoing, pipeline, undecided, hooks, at + 1) ??
-          forward(outgoing, pipeline, undecided, hooks)
-        );
-      if ('insteadOfForbidden' in response)
-        return forwardFirst(outgoing, pipeline, undecided, hooks, response);
-      return write(outgoing, response, responseMemory, undecided, hooks);
-    });
-  }
-  return undefined;
-}
-
-function write(
-  outgoing: Outgoing,
-  response: UpstreamResponse | StreamedAnswer,
-  memory: ResponseMemory,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-): RelayResult | Promise<RelayResult> {
-  if ('body' in response) return writeResponse(outgoing, response, memory);
-  undecided.release();
-  return writeStream(outgoing, response, memory, hooks);
-}
-
 /** It needs what decided the request until the API server's response has begun. */
 async function forwardFirst(
   outgoing: Outgoing,
   pipeline: Pipeline,
   undecided: InFlight,
-  hooks: RelayHooks = NO_HOOKS,
+  hooks: RelayHooks | undefined,
   { insteadOfForbidden }: ForwardFirst,
 ): Promise<RelayResult> {
   let isForbidden = false;
@@ -161,15 +111,15 @@ async function forwardFirst(
   };
   const onHead = (status: number) => {
     undecided.release();
-    hooks.onHead(status);
+    hooks?.onHead(status);
   };
-  const request = { ...upstreamRequest(outgoing, pipeline, undefined, undefined), onForbidden };
+  const request = upstreamRequest(outgoing, pipeline, undefined, { onForbidden });
   setImpersonationSent(outgoing);
   const relayed = await pipeline.forwarder.forward(request, outgoing.exchange, { onHead });
   if (!isForbidden) return relayed;
   const response = await insteadOfForbidden();
   if (response === undefined) return send(outgoing, pipeline, undecided, hooks);
-  return write(outgoing, response, pipeline.responseMemory, undecided, hooks);
+  return writeOwn(outgoing, response, pipeline, undecided, hooks);
 }
 
 async function sendInspected(
@@ -190,52 +140,51 @@ async function sendInspected(
 /**
  * Forwards the request, or opens a tunnel for it.
  *
+ * @param hooks of a stream: the features' `onHead` is not called for streams, which change nothing
  * @param inspected what is sent in place of the client's body
  */
 function send(
   outgoing: Outgoing,
   pipeline: Pipeline,
   undecided: InFlight,
-  hooks: RelayHooks = hooksOf(outgoing, pipeline),
+  hooks: RelayHooks | undefined,
   inspected?: Inspected,
 ): Promise<RelayResult> {
   const { exchange } = outgoing;
-  const forbidden = outgoing.crossing === undefined ? pipeline.hiding?.hookFor(outgoing) : undefined;
-  const request = upstreamRequest(outgoing, pipeline, inspected, forbidden);
+  const hook = requestHook(outgoing, pipeline);
+  const request = upstreamRequest(outgoing, pipeline, inspected, hook);
+  const { onHead, completed } = hook;
+  const relayHooks = hooks ?? (onHead === undefined ? NO_HOOKS : { onHead });
   setImpersonationSent(outgoing);
   const result =
     exchange.upgrade === undefined
-      ? pipeline.forwarder.forward(request, exchange, hooks)
-      : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
+      ? pipeline.forwarder.forward(request, exchange, relayHooks)
+      : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, relayHooks);
   undecided.release();
-  return forbidden === undefined ? result : result.then((relayed) => forbidden.completed(relayed));
+  return completed === undefined ? result : result.then(completed);
 }
 
-/** Only of a stream is it reported that its response has begun. */
 const NO_HOOKS: RelayHooks = { onHead() {} };
+const NO_HOOK: RequestHook = {};
 
-function hooksOf(outgoing: Outgoing, { mode, discoveryChanged }: Pipeline): RelayHooks {
-  const change = discoveryChange(outgoing.info, actingTenant(outgoing), mode);
-  if (change === undefined) return NO_HOOKS;
-  return {
-    onHead(status) {
-      // A server that failed may still have written.
-      if (status < 300 || status >= 500) discoveryChanged(change.owner);
-    },
-  };
+function requestHook(outgoing: Outgoing, { responseHooks }: Pipeline): RequestHook {
+  let hook = NO_HOOK;
+  for (const hookFor of responseHooks) {
+    const another = hookFor(outgoing);
+    if (another !== undefined) hook = hook === NO_HOOK ? another : { ...hook, ...another };
+  }
+  return hook;
 }
 
 function upstreamRequest(
   outgoing: Outgoing,
-  { mode, creations }: Pipeline,
+  { mode }: Pipeline,
   inspected: Inspected | undefined,
-  forbidden: ForbiddenHook | undefined,
+  { onForbidden, onCreated }: RequestHook,
 ): UpstreamRequest {
-  const { exchange, route, info, sender, upstreamHeaders, stream, crossing } = outgoing;
-  if (route.kind !== 'forward')
-    throw new StatusError('InvariantBroken', 'Internal error occurred: no answerer for the request');
+  const { exchange, route, info, sender, upstreamHeaders, stream } = outgoing;
+  if (route.kind !== 'forward') throw noHandler();
   const { longRunning } = info;
-  const onCreated = crossing === undefined ? creations?.creationHook(outgoing) : undefined;
   return {
     account: accountOf(outgoing),
     sender,
@@ -249,7 +198,7 @@ function upstreamRequest(
     dropsBookmarks: isFilteredWatch(info, mode),
     servedByAPIServer: isServedByAPIServer(info),
     ...(inspected && { body: inspected.body }),
-    ...(forbidden && { onForbidden: (body) => forbidden.onForbidden(body) }),
+    ...(onForbidden && { onForbidden }),
     ...(onCreated && { onCreated }),
     ...(info.addressed && { locationPrefix: info.addressed.prefix }),
   };

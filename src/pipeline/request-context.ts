@@ -15,6 +15,7 @@ import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
 import type { Crossing } from './crossing.ts';
 import type { Exchange, ObservedRequest, Outcome } from './ports.ts';
+import type { RouteKind } from './route-kind.ts';
 
 export interface Received {
   readonly exchange: Exchange;
@@ -65,6 +66,8 @@ export interface Authorized extends Scoped {
 
 export interface Routed extends Authorized {
   readonly route: Route | OwnAPIRoute;
+  /** Decides which handler responds. */
+  readonly kind: RouteKind;
 }
 
 export interface Outgoing extends Routed {
@@ -94,6 +97,7 @@ export class RequestContext implements Received, ObservedRequest {
   stream?: OpenStream;
   authorized?: true;
   route?: Route | OwnAPIRoute;
+  kind?: RouteKind;
   upstreamHeaders?: HeaderList;
   impersonationSent?: boolean;
   outcome?: Outcome;
@@ -114,84 +118,15 @@ export class RequestContext implements Received, ObservedRequest {
   }
 }
 
-export function setRequestInfo(received: Received, info: RequestInfo): asserts received is Identified {
-  const context: RequestContext = received;
-  context.info = info;
-}
-
-export function setIdentity(
-  identified: Identified,
-  identity: Identity,
-  credential: Credential | undefined,
-  sender: Sender,
-): asserts identified is Authenticated {
-  const context: RequestContext = identified;
-  context.identity = identity;
-  if (credential !== undefined) context.credential = credential;
-  context.sender = sender;
-}
-
-/** The tenant is recorded also if the request is refused before its user is known. */
-export function setTenant(authenticated: Authenticated, tenant: TenantName): void {
-  const context: RequestContext = authenticated;
-  context.proven = authenticated.identity;
-  context.tenant = tenant;
-}
-
-/** @param identity the proven one with the roles that count for this request */
-export function setRoles(authenticated: Authenticated, identity: Identity): void {
-  const context: RequestContext = authenticated;
-  context.identity = identity;
-}
-
-/**
- * To be called after `setTenant`.
- *
- * @param named the user of the credential
- * @param user the same without the extras that Stonegate may not impersonate
- */
-export function setUser(
-  authenticated: Authenticated,
-  named: UserInfo,
-  user: UserInfo,
-): asserts authenticated is Scoped {
-  const context: RequestContext = authenticated;
-  context.named = named;
-  context.user = user;
-}
-
-/** From here on `user` is the guest. */
-export function setCrossing(scoped: Scoped, crossing: Crossing, guest: UserInfo): void {
-  const context: RequestContext = scoped;
-  context.crossing = crossing;
-  context.impersonator = scoped.user;
-  context.user = guest;
-}
-
-/** From here on `user` is the impersonated user. */
-export function setImpersonatedUser(scoped: Scoped, user: UserInfo): void {
-  const context: RequestContext = scoped;
-  context.impersonator = scoped.user;
-  context.user = user;
-}
-
-export function setStream(scoped: Scoped, stream: OpenStream): void {
-  const context: RequestContext = scoped;
-  context.stream = stream;
-}
-
-export function setRoute(authorized: Authorized, route: Route | OwnAPIRoute): asserts authorized is Routed {
-  const context: RequestContext = authorized;
-  context.route = route;
-}
-
-export function setUpstreamHeaders(routed: Routed, headers: HeaderList): asserts routed is Outgoing {
-  const context: RequestContext = routed;
-  context.upstreamHeaders = headers;
+/** Records what a stage has established on the request's own object, and returns it as a narrower type. */
+export function establish<C extends Received, F extends Partial<RequestContext>>(
+  received: C,
+  fields: F,
+): C & F {
+  return Object.assign(received, fields);
 }
 
 /** For the audit log: the API server is asked as the user by Stonegate, or with the client's own token. */
 export function setImpersonationSent(outgoing: Outgoing): void {
-  const context: RequestContext = outgoing;
-  context.impersonationSent = outgoing.sender.kind === 'stonegate';
+  establish(outgoing, { impersonationSent: outgoing.sender.kind === 'stonegate' });
 }

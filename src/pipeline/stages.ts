@@ -3,25 +3,23 @@
  * a narrower one. `serve-request.ts` runs them to serve a request, `explain-request.ts` to explain one;
  * neither decides anything itself.
  */
-import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { AnonymousAccess } from '../authentication/anonymous.ts';
-import { type Authenticator, runAuthenticators } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { type Credential, credentialOf } from '../authentication/credential.ts';
 import { actingTenant } from '../authorization/acting-tenant.ts';
-import { type Authorizer, runAuthorizers } from '../authorization/authorizer.ts';
-import type { RequestProvisioning } from '../bindings/on-request.ts';
+import { runAuthorizers } from '../authorization/authorizer.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import type { Policies } from '../policy/ports.ts';
 import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { addressesOther, crossingOf, guestOf, guestRules } from './crossing.ts';
+import type { Extensions } from './feature.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
@@ -34,43 +32,29 @@ import { readRequestInfo } from './request/request-info.ts';
 import {
   type Authenticated,
   type Authorized,
+  establish,
   type Identified,
   type Outgoing,
   type Received,
   RequestContext,
   type Routed,
   type Scoped,
-  setCrossing,
-  setIdentity,
-  setImpersonatedUser,
-  setRequestInfo,
-  setRoles,
-  setRoute,
-  setTenant,
-  setUpstreamHeaders,
-  setUser,
 } from './request-context.ts';
+import { routeKind } from './route-kind.ts';
 
 /** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
-export interface Stages {
+export interface Stages extends Extensions {
   readonly clock: Clock;
   readonly random: Random;
   readonly trustedProxies: TrustedProxies;
-  readonly authenticators: readonly Authenticator[];
   readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
   /** Stonegate's own API: the resources that are configured. */
   readonly ownAPI: OwnAPI;
   /** Absent if no roles are looked up. */
   readonly roles?: RoleLookup;
-  /** Absent if nothing is provisioned on request. */
-  readonly provisioning?: RequestProvisioning;
-  /** Who may enter other tenants; absent: no user. */
-  readonly policies?: Policies;
   readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant' | 'constrained'>;
   readonly upstreamRights: UpstreamRights;
-  readonly authorizers: readonly Authorizer[];
-  readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: string) => void;
   /** The API server's limit for all request headers together, in bytes. */
@@ -85,8 +69,7 @@ export function receive(exchange: Exchange, { clock, random, trustedProxies }: S
 /** @throws StatusError RequestMalformed */
 export function parseRequestInfo(received: Received, { mode }: Stages): Identified {
   const { method, target } = received.exchange;
-  setRequestInfo(received, readRequestInfo(method, target, mode));
-  return received;
+  return establish(received, { info: readRequestInfo(method, target, mode) });
 }
 
 /** @throws StatusError as `credentialOf`, `runAuthenticators` and the authenticators do */
@@ -108,8 +91,8 @@ function authenticated(
   identity: Identity,
   credential: Credential | undefined,
 ): Authenticated {
-  setIdentity(identified, identity, credential, senderOf(identity, credential));
-  return identified;
+  const sender = senderOf(identity, credential);
+  return establish(identified, { identity, sender, ...(credential && { credential }) });
 }
 
 /**
@@ -123,31 +106,29 @@ export function resolveTenant(authenticated: Authenticated, stages: Stages): Pro
   const { identity, info } = authenticated;
   const { mode, roles } = stages;
   const tenant = mode.tenantOf(identity);
-  setTenant(authenticated, tenant);
-  if (roles === undefined || identity.assignmentsOf === undefined)
-    return scoped(authenticated, identity, tenant, stages);
-  return roles.inScope(identity, roleScopeOf(info, identity, tenant, mode)).then((withRoles) => {
-    setRoles(authenticated, withRoles);
-    return scoped(authenticated, withRoles, tenant, stages);
-  });
+  // The tenant is recorded also if the request is refused before its user is known.
+  const inTenant = establish(authenticated, { proven: identity, tenant });
+  if (roles === undefined || identity.assignmentsOf === undefined) return scoped(inTenant, stages);
+  return roles
+    .inScope(identity, roleScopeOf(info, identity, tenant, mode))
+    .then((withRoles) => scoped(establish(inTenant, { identity: withRoles }), stages));
 }
 
-/** @param identity with the roles that count for this request */
+/** @param inTenant its identity has the roles that count for this request */
 function scoped(
-  authenticated: Authenticated,
-  identity: Identity,
-  tenant: TenantName,
-  { mode, policies, clock, upstreamRights: { withheld } }: Stages,
+  inTenant: Authenticated & Pick<Scoped, 'proven' | 'tenant'>,
+  { mode, tenantEntry, clock, upstreamRights: { withheld } }: Stages,
 ): Scoped {
+  const { identity, tenant } = inTenant;
   const named = mode.userOf(identity, tenant);
   // With a client's own token, the API server itself knows the extras.
-  const user = authenticated.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
-  setUser(authenticated, named, user);
-  if (authenticated.info.addressed === undefined) return authenticated;
-  const options = { mode, now: clock.now(), ...(policies && { policies }) };
-  const crossing = crossingOf(authenticated, tenant, user, options);
-  if (crossing !== undefined) setCrossing(authenticated, crossing, guestOf(crossing, mode));
-  return authenticated;
+  const user = inTenant.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
+  const known = establish(inTenant, { named, user });
+  if (known.info.addressed === undefined) return known;
+  const options = { mode, now: clock.now(), ...(tenantEntry && { policies: tenantEntry }) };
+  const crossing = crossingOf(known, tenant, user, options);
+  if (crossing === undefined) return known;
+  return establish(known, { crossing, impersonator: user, user: guestOf(crossing, mode) });
 }
 
 /**
@@ -181,9 +162,9 @@ export function roleScopeOf(
  */
 export function provision(
   { identity, exchange, crossing }: Scoped,
-  { provisioning }: Stages,
+  { provisioner }: Stages,
 ): Promise<void> | undefined {
-  return crossing === undefined ? provisioning?.ensure(identity, exchange.signal) : undefined;
+  return crossing === undefined ? provisioner?.ensure(identity, exchange.signal) : undefined;
 }
 
 /** @throws StatusError as `resolveImpersonatedUser` does; ImpersonationForbidden for a guest */
@@ -204,8 +185,7 @@ async function actAsRequested(
   const { constrained } = upstreamRights;
   const options = { ...impersonation, mode, limitTenant, constrained };
   const user = await resolveImpersonatedUser(scoped, options);
-  if (user !== undefined) setImpersonatedUser(scoped, user);
-  return scoped;
+  return user === undefined ? scoped : establish(scoped, { impersonator: scoped.user, user });
 }
 
 /**
@@ -219,13 +199,7 @@ export function authorize(scoped: Scoped, { authorizers }: Stages): Promise<Auth
 }
 
 function authorized(scoped: Scoped): Authorized {
-  setAuthorized(scoped);
-  return scoped;
-}
-
-function setAuthorized(scoped: Scoped): asserts scoped is Authorized {
-  const context: RequestContext = scoped;
-  context.authorized = true;
+  return establish(scoped, { authorized: true });
 }
 
 /** @throws StatusError as the admission plugins do */
@@ -255,8 +229,7 @@ export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Route
   const asUser = route.kind === 'forward' || route.kind === 'self-review';
   if (asUser && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
     throw forbidden('PathForbidden', info, user.username, tenant);
-  setRoute(authorized, route);
-  return authorized;
+  return establish(authorized, { route, kind: routeKind(authorized, route, mode) });
 }
 
 /** @throws StatusError ImpersonationForbidden, NotAcceptable, IdentityTooLarge, InvariantBroken */
@@ -270,11 +243,9 @@ export function impersonate(
   const cleaned =
     routed.route.kind === 'forward' ? withAcceptedTypes(fromClient, routed.info, mode) : fromClient;
   const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
-  setUpstreamHeaders(
-    routed,
+  const upstreamHeaders =
     routed.sender.kind === 'client'
       ? passThrough(cleaned, options)
-      : withImpersonationHeaders(cleaned, routed.user, options),
-  );
-  return routed;
+      : withImpersonationHeaders(cleaned, routed.user, options);
+  return establish(routed, { upstreamHeaders });
 }

@@ -4,7 +4,7 @@
  */
 
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { selfIdentityOf } from '../pipeline/own-api/answer-self-identity.ts';
+import { selfIdentityOf } from '../pipeline/own-api/handle-self-identity.ts';
 import type { IdentitySource, ProjectName, Session } from './ports.ts';
 
 export interface Account {

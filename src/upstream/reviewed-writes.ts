@@ -29,7 +29,7 @@ export interface ReviewedWritesOptions {
   readonly pathOf: (method: string, target: string) => string | undefined;
 }
 
-/** The account's writes for one URL. A write has a permit of both semaphores until the API server responds. */
+/** An account's writes for one URL. Each has a permit of both semaphores until the API server responds. */
 export interface ReviewedWrite {
   /** The few writes of the tenant that take turns with those of other tenants; the others wait here. */
   tenant(): Semaphore;

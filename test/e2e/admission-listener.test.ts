@@ -18,7 +18,7 @@ async function start(t: Test, admission: object = {}) {
 }
 
 function client(t: Test, { app, authority }: RunningStonegate, certificate?: KeyPair) {
-  const port = app.admissionAddress?.port;
+  const port = app.addresses.admission?.port;
   if (port === undefined) throw new TypeError('there is no admission listener');
   const { ask, close } = createHttpsClient({ port, ca: authority.cert, certificate });
   t.teardown(close);

@@ -125,7 +125,7 @@ async function setUp(t: Test) {
     tenant: 'acme',
   });
   t.teardown(() => stonegate.close());
-  const ports = [app.address.port, portal.port, app.webhookAddress?.port ?? 0];
+  const ports = [app.address.port, portal.port, app.addresses.webhook?.port ?? 0];
 
   async function hook(client: KeyPair): Promise<unknown> {
     const own = createWebhookClient({ port: ports[2] ?? 0, ca: authority.cert, own: client });

@@ -61,7 +61,7 @@ t.test('a sign-in at a slow Keystone during a reload succeeds', async (t) => {
 t.test('without a portal there is no listener for one', async (t) => {
   const stonegate = await startStonegate({ folder: t.testdir() });
   t.teardown(() => stonegate.close());
-  t.equal(stonegate.app.portalAddress, undefined);
+  t.equal(stonegate.app.addresses.portal, undefined);
 });
 
 t.test(

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
-import type { Answerer } from '../../src/pipeline/delivery.ts';
+import type { RouteHandlers } from '../../src/pipeline/feature.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { allNamespacesSite, podReader } from '../support/all-namespaces.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,9 +15,9 @@ import { clusterRole, clusterRoleBinding, namespace, user } from '../support/rba
 
 const MIB = 1_024 * 1_024;
 
-async function serve(t: Test, answerer: Answerer, perKey: number) {
+async function serve(t: Test, handlers: RouteHandlers, perKey: number) {
   const responseMemory = new ResponseMemory({ total: 10 * perKey, perKey });
-  const pipeline = fakePipeline({ answerers: [answerer], responseMemory });
+  const pipeline = fakePipeline({ handlers, responseMemory });
   const server = await startExchangeServer((exchange) => void serveRequest(exchange, pipeline));
   t.teardown(() => server.close());
   async function connect(path: string): Promise<net.Socket> {
@@ -41,7 +41,7 @@ t.test('a watch of namespaces: what waits is bounded, and released with the clie
     clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]),
     ...namespaces,
   ]);
-  const { connect, responseMemory, streams } = await serve(t, site.answerer, MIB);
+  const { connect, responseMemory, streams } = await serve(t, { namespaces: site.filtered.handle }, MIB);
   const slow = await connect('/api/v1/namespaces?watch=1');
   const other = await connect('/api/v1/namespaces?watch=1&resourceVersion=0');
   other.resume();
@@ -64,7 +64,7 @@ t.test('a watch of namespaces: what waits is bounded, and released with the clie
 t.test('a watch of all namespaces: the API server is not read on, until the client is gone', async (t) => {
   const watches = createWatches();
   const site = allNamespacesSite({ objects: podReader(['a', 'b']), changes: { streamer: watches.streamer } });
-  const { connect, responseMemory, streams } = await serve(t, site.answerer, MIB);
+  const { connect, responseMemory, streams } = await serve(t, { 'all-namespaces': site.handle }, MIB);
   const slow = await connect('/api/v1/pods?watch=1&resourceVersion=0');
   await eventually(() => watches.opened.length === 2);
   const line = `{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"},"x":"${'x'.repeat(100_000)}"}}\n`;

@@ -50,7 +50,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   });
   t.teardown(() => stonegate.close());
   const client = createWebhookClient({
-    port: stonegate.app.webhookAddress?.port ?? 0,
+    port: stonegate.app.addresses.webhook?.port ?? 0,
     ca: stonegate.authority.cert,
     own: await authority.client('kube-apiserver'),
   });

@@ -6,8 +6,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { readRulesRequest } from '../../src/pipeline/own-api/rules-request.ts';
-import { readRulesReview } from '../../src/pipeline/own-api/rules-review-body.ts';
+import { readRulesRequest, readRulesReview } from '../../src/pipeline/own-api/rules-request.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 
 const LIMITS = { bodyBytes: 10_000, bodyTimeout: 10_000 };
@@ -54,7 +53,7 @@ t.test('any body is understood, or refused without a word of the token', async (
     fc.asyncProperty(body, async (text) => {
       const exchange = fakeExchange({ method: 'POST', body: text });
       try {
-        const { subject } = await readRulesReview({ exchange }, { limits: LIMITS, clock: systemClock });
+        const { subject } = await readRulesReview(exchange, { limits: LIMITS, clock: systemClock });
         if ('token' in subject ? subject.token === '' : subject.username === '')
           throw new Error('no subject');
       } catch (error) {

@@ -12,11 +12,11 @@ import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
-import { createDiscoveryAnswerer } from '../../src/pipeline/discovery/answer-discovery.ts';
+import { createDiscoveryHandler } from '../../src/pipeline/discovery/handle-discovery.ts';
 import type { Exchange } from '../../src/pipeline/ports.ts';
-import { createSelfReviewAnswerer } from '../../src/pipeline/self-review/answer-self-review.ts';
+import { createSelfReviewHandler } from '../../src/pipeline/self-review/handle-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
-import { createOwnTenantAnswerer } from '../../src/pipeline/tenants/answer-own-tenant.ts';
+import { createOwnTenantHandler } from '../../src/pipeline/tenants/handle-own-tenant.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -73,17 +73,17 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
-    answerers: [
-      createDiscoveryAnswerer(documents),
-      createOwnTenantAnswerer({ fetcher, cache, clock }),
-      createSelfReviewAnswerer({
+    handlers: {
+      discovery: createDiscoveryHandler(documents),
+      'own-tenant': createOwnTenantHandler({ fetcher, cache, clock }),
+      'self-review': createSelfReviewHandler({
         fetcher,
         reviewer,
         mode,
         clock,
         limits: { bodyBytes: 1 << 16, bodyTimeout: 1 },
       }),
-    ],
+    },
   });
   await serveRequest(exchange, pipeline);
   return fetcher.asked

@@ -12,7 +12,7 @@ import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import type { UpstreamRequest } from '../../src/pipeline/ports.ts';
-import { createSelfReviewAnswerer } from '../../src/pipeline/self-review/answer-self-review.ts';
+import { createSelfReviewHandler } from '../../src/pipeline/self-review/handle-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { upgradeFields } from '../../src/upstream/header-rules.ts';
@@ -45,7 +45,7 @@ async function sentWithToken(exchange: Parameters<typeof serveRequest>[0]): Prom
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
-    answerers: [createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits })],
+    handlers: { 'self-review': createSelfReviewHandler({ fetcher, reviewer, mode, clock, limits }) },
   });
   await serveRequest(exchange, pipeline);
   const all: Asked[] = [...pipeline.sent, ...pipeline.tunnelled, ...fetcher.asked];

@@ -59,9 +59,9 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
   'docs/who-can.md': ['people'],
-  'test/unit/pipeline/own-api/answer-who-can.test.ts': ['people'],
+  'test/unit/pipeline/own-api/handle-who-can.test.ts': ['people'],
   'src/tenancy/own-openapi.ts': ['people'],
-  'src/pipeline/own-api/answer-who-can.ts': ['people'],
+  'src/pipeline/own-api/handle-who-can.ts': ['people'],
   'src/cli/who-can.ts': ['people'],
   'test/e2e/who-can-real-keystone.test.ts': ['people'],
   'test/unit/clients/keystone-names.test.ts': ['people'],

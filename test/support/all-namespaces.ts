@@ -9,8 +9,8 @@ import { firstParameter } from '../../src/lib/query.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import {
   type AllNamespacesOptions,
-  createAllNamespacesAnswerer,
-} from '../../src/pipeline/all-namespaces/answer-all-namespaces.ts';
+  createMergedNamespaces,
+} from '../../src/pipeline/all-namespaces/handle-all-namespaces.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
@@ -122,7 +122,7 @@ export function allNamespacesSite({
     return { status: 200, headers: [], body: listBody(contents, part, '500') };
   }
 
-  const answerer = createAllNamespacesAnswerer(options);
+  const { handle, wouldMerge } = createMergedNamespaces(options);
   return {
     ...index,
     options,
@@ -135,10 +135,11 @@ export function allNamespacesSite({
     outgoing: (target: string, accept = 'application/json') =>
       outgoingOf(mode, identity, { target, headers: [['Accept', accept]] }),
     async get(target = '/api/v1/pods', accept?: string): Promise<UpstreamResponse | undefined> {
-      const answered = await answerer.answer(this.outgoing(target, accept));
+      const answered = await handle(this.outgoing(target, accept));
       if (answered !== undefined && !('body' in answered)) throw new Error('no response');
       return answered;
     },
-    answerer,
+    handle,
+    wouldMerge,
   };
 }

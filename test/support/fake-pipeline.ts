@@ -104,7 +104,9 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     admission: [],
     limitTenant() {},
     maxHeaderBytes: 1 << 20,
-    answerers: [],
+    handlers: {},
+    bodyRules: [],
+    responseHooks: [],
     bodies: { inspect: () => undefined },
     forwarder: {
       async forward(request, exchange, hooks) {
@@ -129,7 +131,6 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
       telemetry: noTelemetry,
     }),
     responseMemory: new ResponseMemory(),
-    discoveryChanged() {},
     writeStatus,
     ...changes,
   };

@@ -13,11 +13,11 @@ import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
 import { unauthorized } from '../../src/errors/status-error.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import { createDiscoveryAnswerer } from '../../src/pipeline/discovery/answer-discovery.ts';
+import { createDiscoveryHandler } from '../../src/pipeline/discovery/handle-discovery.ts';
 import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import { selfIdentityAnswerer } from '../../src/pipeline/own-api/answer-self-identity.ts';
+import { handleSelfIdentity } from '../../src/pipeline/own-api/handle-self-identity.ts';
 import type { Upgrade } from '../../src/pipeline/ports.ts';
-import { createGuestReviewAnswerer } from '../../src/pipeline/self-review/answer-guest-review.ts';
+import { createGuestReviewHandler } from '../../src/pipeline/self-review/handle-guest-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createPoliciesInForce } from '../../src/policy/policies-in-force.ts';
 import type { Policy } from '../../src/policy/policy.ts';
@@ -89,7 +89,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
   const base = fakePipeline();
   const pipeline = fakePipeline({
     mode,
-    ...(policies !== 'none' && { policies: inForce }),
+    ...(policies !== 'none' && { tenantEntry: inForce }),
     authenticators: [
       {
         name: 'tokens',
@@ -107,24 +107,30 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
       createOwnAPIRights({ ...mode, reviewer }),
     ],
     impersonation: { reviewer, extraKeys: new Set(), lastModes: new LastModes() },
-    provisioning: {
+    provisioner: {
       async ensure(identity) {
         provisioned.push(identity.authenticator);
       },
       async close() {},
     },
     limitTenant: (tenant) => limited.push(tenant),
-    answerers: [
-      createDiscoveryAnswerer({
+    handlers: {
+      discovery: createDiscoveryHandler({
         async get(tenant, route, _accept, _signal, account) {
           fetched.push({ tenant, account, path: route.path });
           return { status: 200, headers: [], body: Buffer.from('{}') };
         },
         resource: async () => undefined,
       }),
-      selfIdentityAnswerer,
-      createGuestReviewAnswerer({ mode, policies: inForce, reviewer, clock: base.clock, limits }),
-    ],
+      selfidentity: handleSelfIdentity,
+      'guest-review': createGuestReviewHandler({
+        mode,
+        policies: inForce,
+        reviewer,
+        clock: base.clock,
+        limits,
+      }),
+    },
   });
 
   async function ask(

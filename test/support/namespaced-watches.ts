@@ -1,9 +1,9 @@
 /** Watches of single namespaces at an API server, and a client that reads a merged one. */
 import { PassThrough } from 'node:stream';
 import type { UpstreamStreamer } from '../../src/pipeline/ports.ts';
-import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
-import { type ReadStream, readStream } from './answer-stream.ts';
+import type { StreamedResponse } from '../../src/pipeline/response/response-stream.ts';
 import { eventually } from './eventually.ts';
+import { type ReadStream, readStream } from './response-stream.ts';
 
 export interface OpenWatch {
   readonly namespace: string;
@@ -89,7 +89,7 @@ export interface WatchClient {
 }
 
 export function readWatch(
-  answer: Pick<StreamedAnswer, 'start'>,
+  answer: Pick<StreamedResponse, 'start'>,
   options?: Parameters<typeof readStream>[1],
 ): WatchClient {
   const stream = readStream(answer, options);

@@ -9,18 +9,21 @@ import { toStatus } from '../../src/errors/to-status.ts';
 import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createNamespacesAnswerer } from '../../src/pipeline/namespaces/answer-namespaces.ts';
+import {
+  createFilteredNamespaces,
+  type FilteredNamespaces,
+} from '../../src/pipeline/namespaces/handle-namespaces.ts';
 import type { FilteredNamespacesOptions, NamespacesMemory } from '../../src/pipeline/namespaces/request.ts';
 import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
-import type { StreamedAnswer } from '../../src/pipeline/response/answer-stream.ts';
+import type { StreamedResponse } from '../../src/pipeline/response/response-stream.ts';
 import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
-import { type ReadStream, readStream } from './answer-stream.ts';
 import { keystoneIdentity } from './identities.ts';
 import { outgoingOf } from './outgoing.ts';
+import { type ReadStream, readStream } from './response-stream.ts';
 
 const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 
@@ -65,7 +68,7 @@ export interface NamespacesSite extends AccessIndexSite {
     headers?: HeaderList,
     reading?: Parameters<typeof readStream>[1],
   ): Promise<NamespacesWatch>;
-  readonly answerer: ReturnType<typeof createNamespacesAnswerer>;
+  readonly filtered: FilteredNamespaces;
 }
 
 export interface NamespacesSiteOptions extends Partial<FilteredNamespacesOptions> {
@@ -93,7 +96,7 @@ export function namespacesSiteOf(
   { tenancy = sharedMode, ...options }: NamespacesSiteOptions = {},
 ): NamespacesSite {
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
-  const answerer = createNamespacesAnswerer({
+  const filtered = createFilteredNamespaces({
     access: site.access,
     memory: namespacesMemory(site),
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
@@ -117,11 +120,12 @@ export function namespacesSiteOf(
     });
   const ask = async (user: string | Identity, query: string, headers: HeaderList) => {
     const target = query.startsWith('/') ? query : `/api/v1/namespaces${query === '' ? '' : `?${query}`}`;
-    return answerer.answer(outgoing(user, target, headers));
+    const request = outgoing(user, target, headers);
+    return request.kind === 'namespaces' ? filtered.handle(request) : undefined;
   };
   return {
     ...site,
-    answerer,
+    filtered,
     outgoing,
     async get(user, query = '', headers = []) {
       try {
@@ -144,7 +148,7 @@ export function namespacesSiteOf(
 }
 
 function openWatch(
-  answer: Pick<StreamedAnswer, 'start'>,
+  answer: Pick<StreamedResponse, 'start'>,
   options?: Parameters<typeof readStream>[1],
 ): NamespacesWatch {
   const stream = readStream(answer, options);

@@ -7,6 +7,7 @@ import { senderOf } from '../../src/pipeline/pass-through.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
+import { routeKind } from '../../src/pipeline/route-kind.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 
@@ -21,6 +22,7 @@ export function outgoingOf(
   const info = readRequestInfo(exchange.method, exchange.target, mode);
   const tenant = mode.tenantOf(identity);
   const user = mode.userOf(identity, tenant);
+  const route = mode.route(info, exchange.method, tenant, user);
   return {
     exchange,
     auditID: 'audit-1',
@@ -34,7 +36,8 @@ export function outgoingOf(
     named: user,
     user,
     authorized: true,
-    route: mode.route(info, exchange.method, tenant, user),
+    route,
+    kind: routeKind({ info, exchange, tenant }, route, mode),
     upstreamHeaders:
       identity.subject.kind === 'upstream'
         ? [...exchange.headers]

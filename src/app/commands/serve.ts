@@ -183,13 +183,8 @@ function createWholeApp({ limit, ...starting }: StartingAll): Promise<App> {
   return createApp({ ...starting, sources: systemSources, onStep: (step) => limit.begin(step) });
 }
 
-function addressesOf({ address, portalAddress, webhookAddress, admissionAddress }: App): object {
-  return {
-    address,
-    ...(portalAddress && { portal: portalAddress }),
-    ...(webhookAddress && { webhook: webhookAddress }),
-    ...(admissionAddress && { admission: admissionAddress }),
-  };
+function addressesOf({ addresses: { api: address, ...others } }: App): object {
+  return { address, ...others };
 }
 
 async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: number | 'auto'): Promise<void> {

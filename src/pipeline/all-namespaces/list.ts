@@ -20,13 +20,12 @@ import {
 } from '../../access/lists/continue-token.ts';
 import { digitsIn, withDigits } from '../../access/lists/shown-revision.ts';
 import { MAX_MERGED_LIST } from '../../api/memory-bounds.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type ByteBudget, type Reservation, TooLarge } from '../../lib/byte-budget.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
-import { relayedResponse } from '../response/relayed-response.ts';
+import { JSON_HEADERS, relayedResponse } from '../response/own-responses.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
 import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 
@@ -61,13 +60,9 @@ export async function mergedList(
     const resourceVersion = withDigits(page.revision ?? first.revision, digits);
     const metadata = { resourceVersion, ...more };
     const body = mergeParts([first, ...others], metadata);
-    const headers = [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-cache, private'],
-    ] as const;
     return {
       status: 200,
-      headers: [...headers, ...leftOut(page.forbidden, info)],
+      headers: [...JSON_HEADERS, ...leftOut(page.forbidden, info)],
       body,
       release: lists.detach(),
     };

@@ -21,9 +21,9 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { UpstreamStream } from '../ports.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
-import type { AnswerStream } from '../response/answer-stream.ts';
-import { EXPIRED_EVENT } from '../response/expired-event.ts';
+import { EXPIRED_EVENT } from '../response/own-responses.ts';
 import { recheckPeriodically } from '../response/recheck.ts';
+import type { ResponseStream } from '../response/response-stream.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
 import type { AllNamespacesRequest } from './request.ts';
 
@@ -56,7 +56,7 @@ export class MergedWatchRun implements AccessFollower {
   readonly namespacesOf: string;
   readonly #options: MergedWatchRunOptions;
   readonly #merged: MergedWatch;
-  #stream: AnswerStream | undefined;
+  #stream: ResponseStream | undefined;
   #ends: (() => void)[] = [];
   #expiry: Timer | undefined;
   #isUndecided = true;
@@ -78,7 +78,7 @@ export class MergedWatchRun implements AccessFollower {
     });
   }
 
-  start(stream: AnswerStream): void {
+  start(stream: ResponseStream): void {
     const { request, subject, access, lifetimes, changes, parts } = this.#options;
     this.#stream = stream;
     const end = () => this.#finish();

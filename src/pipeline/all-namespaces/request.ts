@@ -26,25 +26,6 @@ export interface AllNamespacesRequest {
   readonly revision: string;
 }
 
-/**
- * Whether the path has the form of a list or watch of all namespaces; so has one of a cluster-scoped
- * resource.
- */
-export function isAllNamespaces({ info, route, exchange }: Outgoing): boolean {
-  return (
-    info.isResourceRequest &&
-    info.namespace === '' &&
-    (info.verb === 'list' || info.verb === 'watch') &&
-    info.name === '' &&
-    info.subresource === '' &&
-    info.resource !== '' &&
-    !(info.resource === 'namespaces' && info.apiGroup === '') &&
-    route.kind === 'forward' &&
-    exchange.method === 'GET' &&
-    exchange.upgrade === undefined
-  );
-}
-
 /** A GET of one namespace, complete for `UpstreamFetcher` and `UpstreamStreamer`. */
 export interface NamespaceRequest {
   readonly account: Account;

@@ -9,8 +9,8 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../ports.ts';
-import type { StreamedAnswer } from '../response/answer-stream.ts';
-import { relayedResponse } from '../response/relayed-response.ts';
+import { relayedResponse } from '../response/own-responses.ts';
+import type { StreamedResponse } from '../response/response-stream.ts';
 import { MergedWatchRun, type MergedWatchRunOptions } from './merged-watch-run.ts';
 import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
 import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
@@ -38,7 +38,7 @@ const MAX_REFUSAL_BYTES = 256 * 1024;
 export async function mergedWatch(
   request: AllNamespacesRequest,
   options: MergedWatchOptions,
-): Promise<StreamedAnswer | UpstreamResponse | undefined> {
+): Promise<StreamedResponse | UpstreamResponse | undefined> {
   const { outgoing, info, permitted } = request;
   if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
   const ending = new AbortController();

@@ -9,12 +9,12 @@ import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import type { Account } from '../../api/upstream-request.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
 import { firstParameter } from '../../lib/query.ts';
 import { isHealth } from '../../tenancy/discovery-paths.ts';
 import { withOwnAPIGroup } from '../../tenancy/own-discovery.ts';
 import {
   type ResourceDescription,
-  type ResourceNames,
   readGroup,
   readGroupList,
   readResourceList,
@@ -88,7 +88,9 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
 class CachedDocuments implements DiscoveryDocuments {
   readonly #options: DiscoveryDocumentsOptions;
   readonly #shared: SharedDiscovery;
-  readonly #described = new WeakMap<UpstreamResponse, ResourceNames>();
+  readonly #resourcesOf = memoizeByReference((response: UpstreamResponse) =>
+    documentOf(response, readResourceList),
+  );
   /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
   readonly #incomplete = new WeakSet<UpstreamResponse>();
 
@@ -207,9 +209,7 @@ class CachedDocuments implements DiscoveryDocuments {
     }
     if (response.status === 404) return undefined;
     if (response.status !== 200) throw unreadable(`its status was ${response.status}`);
-    const known = this.#described.get(response) ?? documentOf(response, readResourceList);
-    this.#described.set(response, known);
-    return known.resources.find((resource) => resource.name === name);
+    return this.#resourcesOf(response).resources.find((resource) => resource.name === name);
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
 import { type ResourceNames, readResourceList } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
@@ -57,7 +58,9 @@ interface Reading<T> {
 
 class CachedSystemDiscovery implements SystemDiscovery {
   readonly #options: SystemDiscoveryOptions;
-  readonly #parsed = new WeakMap<UpstreamResponse, unknown>();
+  readonly #parsed = memoizeByReference(({ body }: UpstreamResponse): unknown =>
+    JSON.parse(body.toString('utf8')),
+  );
   readonly #unreadable: ExpiringCache<true>;
   #quietUntil = 0;
 
@@ -90,9 +93,7 @@ class CachedSystemDiscovery implements SystemDiscovery {
       const response = await this.#fetch(target, accept, signal);
       if (response.status === 404 && absent !== undefined) return absent;
       if (response.status !== 200) throw new Error(`its status was ${response.status}`);
-      const known = this.#parsed.get(response) ?? JSON.parse(response.body.toString('utf8'));
-      this.#parsed.set(response, known);
-      const document = parse(known);
+      const document = parse(this.#parsed(response));
       if (document === undefined) throw new Error('it is of another kind');
       return document;
     } catch (error) {

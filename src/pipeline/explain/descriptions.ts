@@ -13,6 +13,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { isLastInstant, timestamp } from '../../lib/kubernetes-time.ts';
 import { policyName } from '../../policy/policy.ts';
+import type { SelfReview } from '../../tenancy/tenancy-mode.ts';
 import type { Crossing } from '../crossing.ts';
 import type { ObservedRequest } from '../ports.ts';
 import type { Outgoing, Scoped } from '../request-context.ts';
@@ -146,52 +147,38 @@ export function rewriteWords(route: Route, rawPath: string): string {
 
 /** What the identity is put on. */
 export function sentWords({ route, upstreamHeaders }: Outgoing): string {
-  switch (route.kind) {
-    case 'forward':
-      return `${upstreamHeaders.length} header fields would be sent, the identity among them`;
-    case 'self-review':
-      return goesAsUser(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
-    case 'discovery':
-    case 'own-tenant':
-    case 'own-api':
-    case 'own-discovery':
-      return NOTHING_SENT;
-  }
+  if (!goesAsUser(route)) return 'no header field of the request would be sent on';
+  return route.kind === 'forward'
+    ? `${upstreamHeaders.length} header fields would be sent, the identity among them`
+    : 'a question to the API server would carry the identity';
 }
 
-const NOTHING_SENT = 'no header field of the request would be sent on';
+const AS_ITSELF = 'Stonegate answers with what it fetches as itself';
+const REVIEWS: Readonly<Record<SelfReview, string>> = {
+  subject: 'Stonegate answers itself who the user is; the API server is not asked',
+  access:
+    'Stonegate answers the question about oneself, after asking the API server unless it grants that to everybody',
+  rules: 'Stonegate answers the question about oneself, after asking the API server',
+};
 
 /** What the last stage would do. */
-export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
-  const how = sender.kind === 'client' ? 'with the very token of' : 'as';
+export function deliveryWords({ route, kind, exchange, user, sender }: Outgoing): string {
   switch (route.kind) {
     case 'own-api':
-      return `Stonegate answers ${route.resource} itself`;
     case 'own-discovery':
-      return "Stonegate answers its own API's discovery itself";
+      return `Stonegate answers ${kind} itself`;
     case 'discovery':
-      return route.reduce === 'none'
-        ? 'Stonegate answers with what it fetches as itself'
-        : 'Stonegate answers with what it fetches as itself, reduced to what the tenant may see';
+      return route.reduce === 'none' ? AS_ITSELF : `${AS_ITSELF}, reduced to what the tenant may see`;
     case 'own-tenant':
-      return 'Stonegate answers with what it fetches as itself, reduced to what users of the tenant may see';
+      return `${AS_ITSELF}, reduced to what users of the tenant may see`;
     case 'self-review':
-      return reviewWords(route.review);
-    case 'forward':
-      return exchange.upgrade === undefined
-        ? `forwarded to the API server ${how} ${quoted(user.username)}`
-        : `tunnelled (${exchange.upgrade.protocol}) to the API server ${how} ${quoted(user.username)}`;
-  }
-}
-
-function reviewWords(review: Extract<Route, { kind: 'self-review' }>['review']): string {
-  switch (review) {
-    case 'subject':
-      return 'Stonegate answers itself who the user is; the API server is not asked';
-    case 'access':
-      return 'Stonegate answers the question about oneself, after asking the API server unless it grants that to everybody';
-    case 'rules':
-      return 'Stonegate answers the question about oneself, after asking the API server';
+      return REVIEWS[route.review];
+    case 'forward': {
+      const how = sender.kind === 'client' ? 'with the very token of' : 'as';
+      const { upgrade } = exchange;
+      const way = upgrade === undefined ? 'forwarded' : `tunnelled (${upgrade.protocol})`;
+      return `${way} to the API server ${how} ${quoted(user.username)}`;
+    }
   }
 }
 

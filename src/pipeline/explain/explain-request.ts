@@ -5,12 +5,13 @@
  */
 import { PassThrough, Readable } from 'node:stream';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
-import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { type AccessReviewer, resourceAttributesOf } from '../../authorization/access-reviewer.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
 import type { ReasonOf } from '../rbac/rbac-reasons.ts';
 import type { Outgoing, Received } from '../request-context.ts';
+import { listRequest } from '../route-kind.ts';
 import type { FilteredReason } from '../self-review/filtered-self-review.ts';
 import {
   actAs,
@@ -44,7 +45,8 @@ import type { WarningsOn } from './warnings.ts';
 import { watchedStages } from './watched-stages.ts';
 
 export interface ExplainOptions {
-  readonly stages: Stages;
+  /** Called when a request is explained: explanations are a feature of these stages themselves. */
+  readonly stages: () => Stages;
   /** Asks the API server's RBAC, which has the last word. */
   readonly reviewer: AccessReviewer;
   /** Why RBAC decides so; absent without the RBAC index. */
@@ -57,12 +59,12 @@ export interface ExplainOptions {
 export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { stages } = options;
   return async (spec, asker) => {
+    const stages = options.stages();
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const context = receive(describedExchange(spec, asker), stages);
-    const walked = await walk(context, { ...options, stages: watchedStages(stages, trail) }, trail);
+    const walked = await walk(context, watchedStages(stages, trail), options, trail);
     const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
     if (outgoing !== undefined)
       await askRBAC(outgoing, stages.mode, options.reviewer, trail, options.reasonOf);
@@ -95,7 +97,8 @@ interface Walked {
 /** @returns undefined if a stage refuses; the trail records the refusal */
 async function walk(
   received: Received,
-  { stages, filteredReason }: ExplainOptions,
+  stages: Stages,
+  { filteredReason }: ExplainOptions,
   trail: Trail,
 ): Promise<Walked | undefined> {
   try {
@@ -157,13 +160,9 @@ async function filteredWords(
   outgoing: Outgoing,
   filteredReason: FilteredReason | undefined,
 ): Promise<string | undefined> {
-  const { info, route, exchange, crossing } = outgoing;
-  // Nothing is filtered for guests.
-  if (crossing !== undefined) return undefined;
-  if (filteredReason === undefined || !info.isResourceRequest || route.kind !== 'forward') return undefined;
-  if (exchange.method !== 'GET' || exchange.upgrade !== undefined) return undefined;
-  const { verb, apiGroup: group, apiVersion: version, resource, subresource, namespace, name } = info;
-  const attributes = { verb, group, version, resource, subresource, namespace, name };
+  const { kind } = outgoing;
+  if (filteredReason === undefined || (kind !== 'namespaces' && kind !== 'all-namespaces')) return undefined;
+  const attributes = resourceAttributesOf(listRequest(outgoing), undefined);
   const reason = await filteredReason(outgoing, attributes);
   if (reason instanceof StatusError) throw reason;
   return reason && `Stonegate answers: ${reason}`;

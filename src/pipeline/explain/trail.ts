@@ -13,6 +13,7 @@ import {
 import {
   type AccessAttributes,
   type AccessReviewer,
+  resourceAttributesOf,
   reviewOf,
   reviewSubject,
 } from '../../authorization/access-reviewer.ts';
@@ -133,14 +134,10 @@ export async function askRBAC(
 function questionOf(outgoing: Outgoing, mode: TenancyMode): AccessAttributes {
   const { info } = outgoing;
   const tenant = actingTenant(outgoing);
-  const { verb } = info;
-  if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
-  const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;
-  const attributes = { verb, group, version, namespace, resource, subresource, name };
+  if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb: info.verb } };
   // A cluster-scoped resource is in no tenant.
-  const clusterWide = !mode.isSystem(tenant) && mode.hiddenResources.has(`${group}/${resource}`);
-  const asked = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
-  return {
-    resourceAttributes: clusterWide || asked === undefined ? attributes : { ...attributes, tenant: asked },
-  };
+  const isHidden = mode.hiddenResources.has(`${info.apiGroup}/${info.resource}`);
+  const named = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
+  const place = isHidden && !mode.isSystem(tenant) ? undefined : named;
+  return { resourceAttributes: resourceAttributesOf(info, place) };
 }

@@ -1,77 +1,67 @@
 /**
  * The stages with a trail: what each authenticator, authorizer and admission plugin says is recorded.
  */
-import type { AdmissionPlugin } from '../../admission/admission.ts';
-import type { Authenticator } from '../../authentication/authenticator.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { ExplainedPart } from '../../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Stages } from '../stages.ts';
 import type { Trail } from './trail.ts';
 
+type Words = Pick<ExplainedPart, 'decision' | 'reason'>;
+
+const ACCEPTED: Words = { decision: 'accepted', reason: 'has no objection' };
+const VOUCHED: Words = { decision: 'accepted', reason: 'vouches for the credential' };
+
 export function watchedStages<S extends Stages>(stages: S, trail: Trail): S {
+  const refused = (name: string, error: unknown) => {
+    const message = error instanceof StatusError ? error.message : 'failed';
+    trail.part({ name, decision: 'refused', reason: trail.causeOf(error) || message });
+  };
+  async function watched<T>(name: string, run: () => T | Promise<T>, words: (made: T) => Words): Promise<T> {
+    try {
+      const made = await run();
+      trail.part({ name, ...words(made) });
+      return made;
+    } catch (error) {
+      refused(name, error);
+      throw error;
+    }
+  }
   return {
     ...stages,
-    authenticators: stages.authenticators.map((authenticator) => watchedAuthenticator(authenticator, trail)),
-    authorizers: stages.authorizers.map((authorizer) => watchedAuthorizer(authorizer, trail)),
-    admission: stages.admission.map((plugin) => watchedPlugin(plugin, trail)),
-  };
-}
-
-function watchedAuthenticator(authenticator: Authenticator, trail: Trail): Authenticator {
-  const { name, takes = 'others' } = authenticator;
-  return {
-    ...authenticator,
-    async authenticate(credential, context) {
-      try {
-        const identity = await authenticator.authenticate(credential, context);
-        trail.part(
-          identity === undefined
-            ? { name, decision: 'passedOn', reason: `not its kind of credential: it takes ${takes}` }
-            : { name, decision: 'accepted', reason: 'vouches for the credential' },
+    authenticators: stages.authenticators.map((one) => {
+      const { name, takes = 'others' } = one;
+      const other: Words = {
+        decision: 'passedOn',
+        reason: `not its kind of credential: it takes ${takes}`,
+      };
+      const authenticate: typeof one.authenticate = (credential, context) =>
+        watched(
+          name,
+          () => one.authenticate(credential, context),
+          (identity) => (identity === undefined ? other : VOUCHED),
         );
-        return identity;
-      } catch (error) {
-        noteRefusal(trail, name, error);
-        throw error;
-      }
-    },
+      return { ...one, authenticate };
+    }),
+    authorizers: stages.authorizers.map((one) => ({
+      ...one,
+      authorize: (attributes) =>
+        watched(
+          one.name,
+          () => one.authorize(attributes),
+          () => ACCEPTED,
+        ),
+    })),
+    admission: stages.admission.map((one) => ({
+      ...one,
+      admit(request, info) {
+        try {
+          one.admit(request, info);
+          trail.part({ name: one.name, ...ACCEPTED });
+        } catch (error) {
+          refused(one.name, error);
+          throw error;
+        }
+      },
+    })),
   };
-}
-
-function watchedAuthorizer(authorizer: Authorizer, trail: Trail): Authorizer {
-  const { name } = authorizer;
-  return {
-    ...authorizer,
-    async authorize(attributes) {
-      try {
-        await authorizer.authorize(attributes);
-        trail.part({ name, decision: 'accepted', reason: 'has no objection' });
-      } catch (error) {
-        noteRefusal(trail, name, error);
-        throw error;
-      }
-    },
-  };
-}
-
-function watchedPlugin(plugin: AdmissionPlugin, trail: Trail): AdmissionPlugin {
-  const { name } = plugin;
-  return {
-    ...plugin,
-    admit(request, info) {
-      try {
-        plugin.admit(request, info);
-        trail.part({ name, decision: 'accepted', reason: 'has no objection' });
-      } catch (error) {
-        noteRefusal(trail, name, error);
-        throw error;
-      }
-    },
-  };
-}
-
-function noteRefusal(trail: Trail, name: string, error: unknown): void {
-  const cause = trail.causeOf(error);
-  const message = error instanceof StatusError ? error.message : 'failed';
-  trail.part({ name, decision: 'refused', reason: cause === '' ? message : cause });
 }

@@ -16,7 +16,11 @@ import {
   SERVICE_ACCOUNTS_PREFIX,
 } from '../../api/reserved-names.ts';
 import type { Account } from '../../api/upstream-request.ts';
-import type { AccessAttributes, AccessReviewer } from '../../authorization/access-reviewer.ts';
+import {
+  type AccessAttributes,
+  type AccessReviewer,
+  resourceAttributesOf,
+} from '../../authorization/access-reviewer.ts';
 import type { RefusalReason } from '../../authorization/authorizer.ts';
 import { forbidden } from '../../errors/forbidden.ts';
 import { StatusError } from '../../errors/status-error.ts';
@@ -169,10 +173,7 @@ async function isAllowed(
 
 function attributesOf(right: RequiredRight, home: TenantName | undefined): AccessAttributes {
   if (!right.isResourceRequest) return { nonResourceAttributes: { path: right.rawPath, verb: right.verb } };
-  const { isResourceRequest: _resource, apiGroup: group, apiVersion: version, ...attributes } = right;
-  return {
-    resourceAttributes: { ...(home === undefined ? {} : { tenant: home }), group, version, ...attributes },
-  };
+  return { resourceAttributes: resourceAttributesOf(right, home) };
 }
 
 function userOf(request: ImpersonationRequest, target: ImpersonationTarget, caller: UserInfo): UserInfo {

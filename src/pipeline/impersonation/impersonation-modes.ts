@@ -164,7 +164,7 @@ export class LastModes {
   /** @returns the same modes, the one that last succeeded for this caller first */
   order(caller: string, modes: readonly ImpersonationMode[]): readonly ImpersonationMode[] {
     const last = this.#modes.get(caller);
-    if (last === undefined || !modes.includes(last) || modes[0] === last) return modes;
+    if (last === undefined || !modes.includes(last)) return modes;
     return [last, ...modes.filter((mode) => mode !== last)];
   }
 

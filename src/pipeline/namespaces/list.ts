@@ -13,9 +13,9 @@ import { isPretty, responseForm } from '../../access/lists/response-form.ts';
 import { digitsIn, hasDigits, withDigits } from '../../access/lists/shown-revision.ts';
 import { listText } from '../../access/namespaces/namespace-form.ts';
 import { selectPage } from '../../access/namespaces/namespace-page.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../ports.ts';
+import { JSON_HEADERS } from '../response/own-responses.ts';
 import {
   type FilteredNamespacesOptions,
   type NamespacesRequest,
@@ -56,10 +56,7 @@ export async function listVisible(
   const text = listText(page.namespaces, metadata, context);
   const response: UpstreamResponse = {
     status: 200,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-cache, private'],
-    ],
+    headers: JSON_HEADERS,
     body: Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text),
   };
   return options.responseMemory.charged(outgoing.tenant, response);

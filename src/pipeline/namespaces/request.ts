@@ -10,7 +10,6 @@ import type { VisibleNamespaces } from '../../access/namespaces/visible-namespac
 import type { VisibleNamespacesCache } from '../../access/namespaces/visible-namespaces-cache.ts';
 import type { AccessIndex } from '../../access/ports.ts';
 import type { Verifier } from '../../access/verification.ts';
-import type { ResourceRequest } from '../../api/request-info.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResponseMemory } from '../../flowcontrol/response-memory.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
@@ -19,6 +18,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { WatchLifetimes } from '../response/watch-lifetimes.ts';
+import type { ListRequest } from '../route-kind.ts';
 
 /** What is known of the users: it lives as long as the index. */
 export interface NamespacesMemory {
@@ -42,16 +42,12 @@ export interface FilteredNamespacesOptions {
 
 export interface NamespacesRequest {
   readonly outgoing: Outgoing;
-  readonly info: NamespacesInfo;
+  readonly info: ListRequest;
   readonly subject: SubjectByNamespace;
   /** Whose namespaces; empty if the API server has no tenants. */
   readonly tenant: string;
   readonly options: ListOptions;
   readonly selection: NamespaceSelection;
-}
-
-export interface NamespacesInfo extends ResourceRequest {
-  readonly verb: 'list' | 'watch';
 }
 
 /** The user's namespaces, as the index has them now. */

@@ -6,24 +6,23 @@ import { responseForm } from '../../access/lists/response-form.ts';
 import { digitsIn } from '../../access/lists/shown-revision.ts';
 import { NamespaceWatch } from '../../access/namespaces/namespace-watch.ts';
 import type { VisibleNamespaces } from '../../access/namespaces/visible-namespaces.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
-import type { AnswerStream, StreamedAnswer } from '../response/answer-stream.ts';
-import { EXPIRED_EVENT } from '../response/expired-event.ts';
+import { EXPIRED_EVENT, JSON_HEADERS } from '../response/own-responses.ts';
 import { recheckPeriodically } from '../response/recheck.ts';
+import type { ResponseStream, StreamedResponse } from '../response/response-stream.ts';
 import { type FilteredNamespacesOptions, type NamespacesRequest, viewOf } from './request.ts';
 
 /** @throws StatusError RequestMalformed, NotAcceptable */
-export function watchVisible(request: NamespacesRequest, options: FilteredNamespacesOptions): StreamedAnswer {
+export function watchVisible(
+  request: NamespacesRequest,
+  options: FilteredNamespacesOptions,
+): StreamedResponse {
   const { outgoing, info, tenant, selection } = request;
   const { sendInitialEvents = false, allowWatchBookmarks, timeoutSeconds } = request.options;
   const { access, memory, lifetimes, clock } = options;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   return {
     status: 200,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-cache, private'],
-    ],
+    headers: JSON_HEADERS,
     start(stream) {
       const view = viewOf(request, options);
       const start = startOf(request, view);
@@ -62,7 +61,7 @@ export function watchVisible(request: NamespacesRequest, options: FilteredNamesp
 }
 
 /** So that the client can go on from what it has. */
-function finish(stream: AnswerStream, view: VisibleNamespaces, watch: NamespaceWatch): void {
+function finish(stream: ResponseStream, view: VisibleNamespaces, watch: NamespaceWatch): void {
   view.decide();
   stream.write(watch.lastBookmark());
   stream.end();

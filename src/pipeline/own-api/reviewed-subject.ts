@@ -11,7 +11,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import type { AccessSubjects } from '../rbac/access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
-import type { NamedSubject, ReviewedSubject } from './rules-review-body.ts';
+import type { NamedSubject, ReviewedSubject } from './rules-request.ts';
 
 export interface FoundSubject {
   readonly username: string;

@@ -1,13 +1,27 @@
 /**
- * The query of a request for access rules, which narrows them.
+ * Reads what a client asks for with a request for access rules: which rules, and of whom.
  */
+import { z } from 'zod';
 import type { RulesSelection } from '../../api/access-rules-v1alpha1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { allParameters, parameterName } from '../../lib/query.ts';
+import type { Exchange } from '../ports.ts';
+import { type OwnBodyOptions, ownKind, problemOf, readOwnSpec } from './own-body.ts';
 
 const LONGEST = 253;
+const text = z.string().max(LONGEST);
+const name = text.min(1, 'it is empty');
+const SELECTION = {
+  verb: name.default('*'),
+  // The core group's name is empty.
+  apiGroup: text.exactOptional(),
+  resource: name.exactOptional(),
+  namespace: name.exactOptional(),
+};
+const QUERY = z.object(SELECTION);
+const NARROWING = ['verb', 'apiGroup', 'resource', 'namespace'] as const;
 const KNOWN: ReadonlySet<string | undefined> = new Set([
-  ...['verb', 'apiGroup', 'resource', 'namespace'],
+  ...NARROWING,
   // Clients send these with any request.
   ...['limit', 'resourceVersion', 'resourceVersionMatch', 'timeout', 'pretty', 'includeObject'],
 ]);
@@ -23,38 +37,63 @@ export function readRulesRequest(query: string): RulesSelection {
     .map(parameterName);
   const unknown = names.find((name) => !KNOWN.has(name));
   if (unknown !== undefined) throw malformed(`"${unknown.slice(0, LONGEST)}" is unknown`);
-  return selectionOf({
-    verb: one(query, 'verb'),
-    apiGroup: one(query, 'apiGroup'),
-    resource: one(query, 'resource'),
-    namespace: one(query, 'namespace'),
-  });
-}
-
-type Given = Readonly<Record<keyof RulesSelection, string | undefined>>;
-
-/** @throws StatusError RequestMalformed */
-export function selectionOf({ verb, apiGroup, resource, namespace }: Given): RulesSelection {
-  for (const [name, value] of Object.entries({ verb, apiGroup, resource, namespace })) {
-    if (value === undefined) continue;
-    if (value.length > LONGEST) throw malformed(`"${name}" is too long`);
-    // The core group's name is empty.
-    if (value === '' && name !== 'apiGroup') throw malformed(`"${name}" is empty`);
-  }
-  return {
-    verb: verb ?? '*',
-    ...(apiGroup !== undefined && { apiGroup }),
-    ...(resource !== undefined && { resource }),
-    ...(namespace !== undefined && { namespace }),
-  };
-}
-
-function one(query: string, name: string): string | undefined {
-  const [value, ...more] = allParameters(query, name);
-  if (more.length > 0) throw malformed(`"${name}" is given twice`);
-  return value;
+  const given = NARROWING.map((name) => [name, allParameters(query, name)] as const);
+  const twice = given.find(([, values]) => values.length > 1);
+  if (twice !== undefined) throw malformed(`"${twice[0]}" is given twice`);
+  const values = Object.fromEntries(
+    given.flatMap(([name, [value]]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const { data, error } = QUERY.safeParse(values);
+  if (data === undefined) throw malformed(problemOf(error));
+  return data;
 }
 
 function malformed(why: string): StatusError {
   return new StatusError('RequestMalformed', `the request for access rules is refused: ${why}`);
+}
+
+/** As in a SubjectAccessReview: the groups are exactly these. */
+export interface NamedSubject {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+export type ReviewedSubject = { readonly token: string } | NamedSubject;
+
+export interface RulesReviewBody {
+  readonly selection: RulesSelection;
+  readonly subject: ReviewedSubject;
+}
+
+const texts = z.array(z.string());
+const REVIEW = ownKind(
+  'AccessRulesReview',
+  'a review of access rules',
+  z.union(
+    [
+      z
+        .strictObject({ ...SELECTION, token: z.string().min(1, 'it is empty') })
+        .transform(({ token, ...selection }): RulesReviewBody => ({ selection, subject: { token } })),
+      z
+        .strictObject({
+          ...SELECTION,
+          user: z.string().min(1, 'it is empty'),
+          groups: texts.default([]),
+          uid: z.string().optional(),
+          extra: z.record(z.string(), texts).optional(),
+        })
+        .transform(
+          ({ user: username, groups, uid: _uid, extra: _extra, ...selection }): RulesReviewBody => ({
+            selection,
+            subject: { username, groups },
+          }),
+        ),
+    ],
+    'it is no selection of rules with either a token or a user',
+  ),
+);
+
+/** @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed */
+export function readRulesReview(exchange: Exchange, options: OwnBodyOptions): Promise<RulesReviewBody> {
+  return readOwnSpec(exchange, REVIEW, options);
 }

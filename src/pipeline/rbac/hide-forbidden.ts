@@ -8,59 +8,45 @@ import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { goQuoted } from '../../lib/go-quoted.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
+import type { RBACUser } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { ResponseHook } from '../feature.ts';
 import type { RelayResult, Replacement } from '../ports.ts';
-import type { Outgoing } from '../request-context.ts';
-
-/** Of one request. */
-export interface ForbiddenHook {
-  onForbidden(body: Buffer): Replacement | undefined;
-  /** With what the audit log says of a hidden object. */
-  completed(result: RelayResult): RelayResult;
-}
-
-export interface ForbiddenHiding {
-  /** @returns undefined, at once, for a request whose refusal is never hidden */
-  hookFor(outgoing: Outgoing): ForbiddenHook | undefined;
-}
+import { resourceQuestion } from './rbac-reasons.ts';
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
 
-export function createForbiddenHiding(
+export function createForbiddenHook(
   hidden: HiddenObjects,
   { reviewTenant }: Pick<TenancyMode, 'reviewTenant'>,
-): ForbiddenHiding {
-  return {
-    hookFor({ info, exchange, tenant, user }) {
-      if (!info.isResourceRequest || info.name === '' || info.longRunning !== undefined) return undefined;
-      if (!VERBS.has(info.verb) || isWorkload(info) || exchange.upgrade !== undefined) return undefined;
-      const home = reviewTenant(tenant) ?? '';
-      const { username, groups } = user;
-      const who: RBACUser = { tenant: home, username, groups, home: tenant };
-      const { verb, apiGroup, resource, subresource, namespace, name } = info;
-      const inTenant = info.tenant === '' ? home : info.tenant;
-      const question: ResourceQuestion = {
-        ...{ verb, apiGroup, resource, subresource, namespace, name },
-        tenant: inTenant,
-      };
-      let reason: string | undefined;
-      return {
-        onForbidden(body) {
-          if (!hidden.isHidden(who, question)) return undefined;
-          reason = messageOf(body);
-          return notFound(info, exchange.method, body);
-        },
-        completed: (result) =>
-          reason === undefined
-            ? result
-            : {
-                ...result,
-                message: reason,
-                annotations: { ...result.annotations, 'stonegate.dev/shown-as': 'NotFound' },
-              },
-      };
-    },
+): ResponseHook<{
+  onForbidden(body: Buffer): Replacement | undefined;
+  completed(result: RelayResult): RelayResult;
+}> {
+  return ({ info, exchange, tenant, user, crossing }) => {
+    if (!info.isResourceRequest || info.name === '' || info.longRunning !== undefined) return undefined;
+    if (crossing !== undefined || !VERBS.has(info.verb) || isWorkload(info) || exchange.upgrade !== undefined)
+      return undefined;
+    const home = reviewTenant(tenant) ?? '';
+    const { username, groups } = user;
+    const who: RBACUser = { tenant: home, username, groups, home: tenant };
+    const question = resourceQuestion(info, home);
+    let reason: string | undefined;
+    return {
+      onForbidden(body) {
+        if (!hidden.isHidden(who, question)) return undefined;
+        reason = messageOf(body);
+        return notFound(info, exchange.method, body);
+      },
+      completed: (result) =>
+        reason === undefined
+          ? result
+          : {
+              ...result,
+              message: reason,
+              annotations: { ...result.annotations, 'stonegate.dev/shown-as': 'NotFound' },
+            },
+    };
   };
 }
 

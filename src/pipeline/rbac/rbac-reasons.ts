@@ -7,7 +7,7 @@ import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Identity } from '../../api/identity.ts';
 import type { TenantOfRequest } from '../../authorization/acting-tenant.ts';
 import type { DecidedInfo } from '../../authorization/authorizer.ts';
-import type { Question } from '../../rbac/attributes.ts';
+import type { Question, ResourceQuestion } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
 export interface ReasonedRequest extends TenantOfRequest {
@@ -46,9 +46,15 @@ export function createReasonOf(
 }
 
 function questionOf(info: DecidedInfo, home: string): Question {
-  const { verb } = info;
-  if (!info.isResourceRequest) return { verb, path: info.rawPath };
-  const { apiGroup, resource, subresource, namespace, name } = info;
+  return info.isResourceRequest ? resourceQuestion(info, home) : { verb: info.verb, path: info.rawPath };
+}
+
+/** @param home the user's own tenant, empty if the API server has none */
+export function resourceQuestion(
+  info: Extract<DecidedInfo, { isResourceRequest: true }>,
+  home: string,
+): ResourceQuestion {
+  const { verb, apiGroup, resource, subresource, namespace, name } = info;
   const tenant = info.tenant === '' ? home : info.tenant;
   return { verb, apiGroup, resource, subresource, namespace, name, tenant };
 }

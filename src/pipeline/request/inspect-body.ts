@@ -18,7 +18,7 @@ import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } fro
 import { readBody } from './read-body.ts';
 
 export interface BodyInspectionOptions {
-  readonly admissions: readonly BodyAdmission[];
+  readonly rules: readonly BodyAdmission[];
   /** Whether every body in protobuf is forwarded as JSON. */
   readonly convertsProtobuf: boolean;
   /**
@@ -60,7 +60,7 @@ const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-en
 const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
 
 export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
-  const { admissions, convertsProtobuf, memory, reviewPathOf } = options;
+  const { rules, convertsProtobuf, memory, reviewPathOf } = options;
   return {
     inspect(outgoing) {
       const { exchange, info, tenant } = outgoing;
@@ -68,9 +68,7 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
         return undefined;
       // The options of a deletion concern no plugin.
       const concerned =
-        exchange.method === 'DELETE'
-          ? []
-          : admissions.filter((one) => one.concerns(info, actingTenant(outgoing)));
+        exchange.method === 'DELETE' ? [] : rules.filter((one) => one.concerns(info, actingTenant(outgoing)));
       const isConverted = convertsProtobuf && isProtobuf(exchange.headers) && !isWorkload(info);
       if (concerned.length === 0 && !isConverted)
         return reviewPathOf?.(exchange.method, info) === undefined ? undefined : readWhole(outgoing, options);

@@ -10,7 +10,7 @@ import type { OpenStream, StreamCredential } from '../../flowcontrol/open-stream
 import type { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import type { Policies } from '../../policy/ports.ts';
 import { permitOf } from '../crossing.ts';
-import { type Scoped, setStream } from '../request-context.ts';
+import { establish, type Scoped } from '../request-context.ts';
 import { roleScopeOf, type Stages } from '../stages.ts';
 
 type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess' | 'mode' | 'roles'>;
@@ -27,7 +27,7 @@ export function openStream(scoped: Scoped, streams: StreamRegistry): void {
   const kind = info.longRunning;
   const entry = crossing && { entry: crossing.entry };
   const facts = { info, kind, tenant, user, identity, credential, source, receivedAt, ...entry };
-  setStream(scoped, streams.open(facts));
+  establish(scoped, { stream: streams.open(facts) });
 }
 
 /**

@@ -39,20 +39,14 @@ export class WatchLifetimes {
     this.#options = options;
   }
 
-  /** Whether another configuration is in force: the connections of this one take no new requests. */
-  get areReplaced(): boolean {
-    return this.#options.replaced.aborted;
-  }
-
   /**
    * @param end called when the watch is to end, perhaps twice
-   * @param longest milliseconds
    * @returns to be called when the watch has ended
    */
-  begin(timeoutSeconds: number | undefined, end: () => void, longest = Number.POSITIVE_INFINITY): () => void {
+  begin(timeoutSeconds: number | undefined, end: () => void): () => void {
     const { clock, random, replaced } = this.#options;
     const endIn = (milliseconds: number) => runAt(clock, clock.now() + milliseconds, end);
-    const timers: Timer[] = [endIn(Math.min(watchLifetime(timeoutSeconds, random), longest))];
+    const timers: Timer[] = [endIn(watchLifetime(timeoutSeconds, random))];
     const onReplaced = () => timers.push(endIn(random.fraction() * SPREAD));
     replaced.addEventListener('abort', onReplaced, { once: true });
     if (replaced.aborted) onReplaced();

@@ -5,7 +5,7 @@
 import type { ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { StatusError } from '../../errors/status-error.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { NamespacesAnswerer } from '../namespaces/answer-namespaces.ts';
+import type { FilteredNamespaces } from '../namespaces/handle-namespaces.ts';
 import type { Outgoing } from '../request-context.ts';
 
 /**
@@ -20,7 +20,7 @@ export type WouldMerge = (
 export interface FilteredReasonOptions {
   readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
   /** Absent if no lists are filtered. */
-  readonly namespaces?: Pick<NamespacesAnswerer, 'wouldFilter'>;
+  readonly namespaces?: Pick<FilteredNamespaces, 'wouldFilter'>;
   readonly wouldMerge?: WouldMerge;
 }
 

@@ -5,13 +5,14 @@ import type { UserInfo } from '../../api/authentication-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { UpstreamResponse } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
+import { jsonResponse } from '../response/own-responses.ts';
 
 /**
  * The user that Stonegate would send. As in kube-apiserver, this kind alone says when it was made, to the
  * second.
  */
 export function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
-  return created({
+  return jsonResponse(201, {
     kind: 'SelfSubjectReview',
     apiVersion: apiVersionOf(outgoing),
     metadata: { creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
@@ -31,12 +32,4 @@ function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserI
 /** Of a review, as the client sent it. */
 export function apiVersionOf({ info }: Pick<Outgoing, 'info'>): string {
   return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
-}
-
-export function created(body: object): UpstreamResponse {
-  return {
-    status: 201,
-    headers: [['Content-Type', 'application/json']],
-    body: Buffer.from(`${JSON.stringify(body)}\n`),
-  };
 }

@@ -14,7 +14,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import type { AnswerStream } from '../../../src/pipeline/response/answer-stream.ts';
+import type { ResponseStream } from '../../../src/pipeline/response/response-stream.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
@@ -133,11 +133,11 @@ t.test('Stonegate’s own watches end after a reload, and retain nothing of befo
   const references: WeakRef<object>[] = [];
   const reload = () =>
     generations.replace((generation) => {
-      // What an answerer of an earlier configuration would use.
+      // What a handler of an earlier configuration would use.
       const used = { configuration: 'of this generation' };
       references.push(new WeakRef(used));
       const lifetimes = watchLifetimesOf(generation, runtime);
-      const start = (stream: AnswerStream) => {
+      const start = (stream: ResponseStream) => {
         const stop = lifetimes.begin(undefined, () => stream.end());
         return () => {
           stop();
@@ -146,7 +146,7 @@ t.test('Stonegate’s own watches end after a reload, and retain nothing of befo
       };
       return fakePipeline({
         undecided: generation.inFlight,
-        answerers: [{ answer: async () => ({ status: 200, headers: [], start }) }],
+        handlers: { forward: async () => ({ status: 200, headers: [], start }) },
       });
     });
   reload();

@@ -6,6 +6,8 @@ import { PassThrough } from 'node:stream';
 import t from 'tap';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import type { ResponseHook } from '../../../src/pipeline/feature.ts';
+import { createForbiddenHook } from '../../../src/pipeline/rbac/hide-forbidden.ts';
 import { guestPipeline, readPods } from '../../support/guests.ts';
 
 const PODS = '/tenants/globex/api/v1/namespaces/web/pods';
@@ -301,16 +303,25 @@ t.test('Location in the response gets the prefix that the client sent', async (t
 
 t.test('filtered responses and hidden refusals are not for guests', async (t) => {
   const { ask, pipeline } = guestPipeline();
-  let hidden = 0;
-  const hookFor = () => {
-    hidden += 1;
+  const hookFor = createForbiddenHook({ isHidden: () => true }, pipeline.mode);
+  const seen: unknown[] = [];
+  const hook: ResponseHook = (outgoing) => {
+    seen.push([outgoing.kind, hookFor(outgoing) !== undefined]);
     return undefined;
   };
-  Object.assign(pipeline, { hiding: { hookFor } });
+  Object.assign(pipeline, { responseHooks: [hook] });
   await ask('alice', PODS);
-  t.equal(hidden, 0);
+  await ask('alice', '/tenants/globex/api/v1/pods');
+  await ask('alice', `${PODS}/p`);
   await ask('alice', '/api/v1/pods');
-  t.equal(hidden, 1);
+  await ask('alice', '/api/v1/namespaces/web/pods/p');
+  t.same(seen, [
+    ['forward', false],
+    ['forward', false],
+    ['forward', false],
+    ['all-namespaces', false],
+    ['forward', true],
+  ]);
 });
 
 t.test('a connection into a pod needs the right to create it, of the policy and of RBAC', async (t) => {

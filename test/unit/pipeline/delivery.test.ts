@@ -58,14 +58,12 @@ function answering(bytes: number, perKey: number) {
   const state = { fails: false };
   const pipeline = fakePipeline({
     responseMemory,
-    answerers: [
-      {
-        async answer() {
-          if (state.fails) throw new Error('unexpected');
-          return { status: 200, headers: [], body: Buffer.alloc(bytes) };
-        },
+    handlers: {
+      async forward() {
+        if (state.fails) throw new Error('unexpected');
+        return { status: 200, headers: [], body: Buffer.alloc(bytes) };
       },
-    ],
+    },
   });
   async function request() {
     const exchange = fakeExchange({ headers: [['Authorization', 'Bearer token']] });
@@ -95,13 +93,16 @@ t.test('responses that Stonegate makes itself count until they are read: beyond 
   t.equal(responseMemory.reserved, 100_000);
 });
 
-t.test('what reads a created object is given to the forwarder', async (t) => {
+t.test('the hooks of several features are given to the forwarder', async (t) => {
   const onCreated = () => {};
-  const pipeline = fakePipeline({ creations: { creationHook: () => onCreated } });
+  const onForbidden = () => undefined;
+  const pipeline = fakePipeline({
+    responseHooks: [() => ({ onCreated }), () => undefined, () => ({ onForbidden })],
+  });
   const headers = [['Authorization', 'Bearer token']] as const;
   await serveRequest(fakeExchange({ headers, method: 'POST', target: '/api/v1/namespaces' }), pipeline);
   t.same(
-    pipeline.sent.map((request) => request.onCreated),
-    [onCreated],
+    pipeline.sent.map((request) => [request.onCreated, request.onForbidden]),
+    [[onCreated, onForbidden]],
   );
 });

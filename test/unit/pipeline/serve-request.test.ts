@@ -293,7 +293,7 @@ t.test('what Stonegate answers itself never reaches the API server', async (t) =
     headers: [['Content-Type', 'application/json']] as const,
     body: Buffer.from('{}'),
   };
-  const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
+  const pipeline = fakePipeline({ handlers: { forward: async () => answer } });
   const exchange = fakeExchange({ headers: bearer });
   await serveRequest(exchange, pipeline);
   t.equal(exchange.response.text, '{}');
@@ -301,7 +301,7 @@ t.test('what Stonegate answers itself never reaches the API server', async (t) =
   t.same(pipeline.sent, []);
 });
 
-t.test('a route without an answerer is not forwarded', async (t) => {
+t.test('a route without a handler is not forwarded', async (t) => {
   const pipeline = fakePipeline({
     mode: { ...openMode, route: () => ({ kind: 'discovery', path: '/api', query: '', reduce: 'none' }) },
   });
@@ -326,7 +326,7 @@ t.test('C010 an empty X-Forwarded-For does no harm', async (t) => {
 t.test('a project is provisioned before the API server authorizes a request of its users', async (t) => {
   const order: string[] = [];
   const pipeline = fakePipeline({
-    provisioning: {
+    provisioner: {
       async ensure({ uid }) {
         await new Promise((resolve) => setImmediate(resolve));
         order.push(`made for ${uid}`);

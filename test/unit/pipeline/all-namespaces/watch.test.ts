@@ -7,7 +7,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { StreamRegistry } from '../../../../src/flowcontrol/stream-registry.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
-import type { StreamedAnswer } from '../../../../src/pipeline/response/answer-stream.ts';
+import type { StreamedResponse } from '../../../../src/pipeline/response/response-stream.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
@@ -48,9 +48,9 @@ function watchSite(options: Options = {}) {
   const changes = { streamer: watches.streamer, ...(streams && { streams }) };
   const site = allNamespacesSite({ index, mode, changes });
   async function answer(target = PODS) {
-    return site.answerer.answer(site.outgoing(target));
+    return site.handle(site.outgoing(target));
   }
-  async function open(target = PODS): Promise<StreamedAnswer> {
+  async function open(target = PODS): Promise<StreamedResponse> {
     const answered = await answer(target);
     if (answered === undefined || !('start' in answered)) throw new Error('no stream');
     return answered;
@@ -96,7 +96,7 @@ t.test('each namespace of a watch counts against the streams of its user', async
   });
   const site = watchSite({ streams });
   const open = () =>
-    site.answerer.answer({ ...site.outgoing(PODS), stream: streams.open(streamFacts()) }) ??
+    site.handle({ ...site.outgoing(PODS), stream: streams.open(streamFacts()) }) ??
     Promise.reject(new Error('forwarded'));
   await open();
   await t.rejects(open(), { code: 'StreamLimitExceeded', message: /the user "alice" has 4/ });
@@ -222,7 +222,7 @@ t.test(
   async (t) => {
     const site = watchSite();
     const exchange = fakeExchange({ target: PODS });
-    await site.answerer.answer(outgoingOf(sharedMode, keystoneIdentity('alice'), exchange));
+    await site.handle(outgoingOf(sharedMode, keystoneIdentity('alice'), exchange));
     t.equal(site.opened.length, 3);
     exchange.leave();
     t.ok(site.areClosed());
@@ -438,7 +438,7 @@ t.test('the watch ends if the roles of a user, which are looked up, change', asy
     },
     changes: { streamer: watches.streamer },
   });
-  const answered = await site.answerer.answer(site.outgoing(podsOf('a', 'b')));
+  const answered = await site.handle(site.outgoing(podsOf('a', 'b')));
   if (answered === undefined || !('start' in answered)) throw new Error('no stream');
   const client = readWatch(answered);
   site.clock.advance(60_000);
@@ -509,7 +509,7 @@ t.test('if the roles cannot be looked up again', async (t) => {
       },
       changes: { streamer: watches.streamer },
     });
-    const answered = await site.answerer.answer(site.outgoing(podsOf('a')));
+    const answered = await site.handle(site.outgoing(podsOf('a')));
     if (answered === undefined || !('start' in answered)) throw new Error('no stream');
     const client = readWatch(answered);
     lookUp.fails = true;

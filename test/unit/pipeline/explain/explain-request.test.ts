@@ -27,7 +27,7 @@ async function explain(options: Options = {}) {
   const pipeline = fakePipeline(options.pipeline);
   const asked: unknown[] = [];
   const ask = createExplain({
-    stages: pipeline,
+    stages: () => pipeline,
     filteredReason: options.filteredReason,
     ...(options.warningsOn && { warningsOn: options.warningsOn }),
     reviewer: {

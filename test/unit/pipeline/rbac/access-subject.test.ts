@@ -14,14 +14,12 @@ t.test(
       authenticators: [
         { name: 'fake', authenticate: async () => ({ ...alice, assignmentsOf: 'id-of-alice' }) },
       ],
-      answerers: [
-        {
-          async answer(outgoing) {
-            seen.push(outgoing);
-            return { status: 200, headers: [], body: Buffer.alloc(0) };
-          },
+      handlers: {
+        async forward(outgoing) {
+          seen.push(outgoing);
+          return { status: 200, headers: [], body: Buffer.alloc(0) };
         },
-      ],
+      },
     });
     const headers = [
       ['Authorization', 'Bearer secret-token'],
@@ -60,14 +58,12 @@ t.test('a user whose roles are looked up has the groups of each project in its n
       { name: 'fake', authenticate: async () => ({ ...alice, assignmentsOf: 'id-of-alice' }) },
     ],
     roles: { inScope, projectNamespaces: async () => ['web'] },
-    answerers: [
-      {
-        async answer(outgoing) {
-          seen.push(outgoing);
-          return { status: 200, headers: [], body: Buffer.alloc(0) };
-        },
+    handlers: {
+      async 'all-namespaces'(outgoing) {
+        seen.push(outgoing);
+        return { status: 200, headers: [], body: Buffer.alloc(0) };
       },
-    ],
+    },
   });
   const headers = [['Authorization', 'Bearer secret-token']] as const;
   await serveRequest(fakeExchange({ headers, target: '/api/v1/pods' }), pipeline);

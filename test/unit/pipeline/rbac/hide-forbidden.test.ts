@@ -1,7 +1,7 @@
 /** Of which requests a 403 is shown as a 404, and in which words. */
 import t from 'tap';
 import type { HiddenObjects } from '../../../../src/access/hidden-objects.ts';
-import { createForbiddenHiding } from '../../../../src/pipeline/rbac/hide-forbidden.ts';
+import { createForbiddenHook } from '../../../../src/pipeline/rbac/hide-forbidden.ts';
 import type { RBACUser, ResourceQuestion } from '../../../../src/rbac/attributes.ts';
 import { openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity } from '../../../support/identities.ts';
@@ -19,9 +19,9 @@ function site(isHidden = true) {
       return isHidden;
     },
   };
-  const hiding = createForbiddenHiding(hidden, openMode);
+  const hook = createForbiddenHook(hidden, openMode);
   const hookFor = (method: string, target: string, more = {}) =>
-    hiding.hookFor(outgoingOf(openMode, claimIdentity('alice'), { method, target, ...more }));
+    hook(outgoingOf(openMode, claimIdentity('alice'), { method, target, ...more }));
   return { asked, hookFor };
 }
 

@@ -45,7 +45,7 @@ async function send(options: Options = {}) {
   const fetcher = fakeFetcher(options.upstream ?? (() => new Error('nothing is asked')));
   const pipeline = fakePipeline({
     bodies: createBodyInspection({
-      admissions: [
+      rules: [
         {
           name: 'things',
           maxBytes: 1000,

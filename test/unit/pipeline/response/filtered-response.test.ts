@@ -1,7 +1,7 @@
 /** A response that holds less than the API server has says so, to the client and in the audit log. */
 import t from 'tap';
 import { headerValue } from '../../../../src/lib/header-list.ts';
-import { asFiltered } from '../../../../src/pipeline/response/filtered-response.ts';
+import { asFiltered } from '../../../../src/pipeline/response/own-responses.ts';
 import { serveRequest } from '../../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
@@ -15,7 +15,7 @@ t.test('a filtered response has a header, and its audit event an annotation', as
     body: Buffer.from('x'),
   });
   const exchange = fakeExchange({ target: '/api/v1/namespaces', headers: TOKEN });
-  const pipeline = fakePipeline({ answerers: [{ answer: async () => response }] });
+  const pipeline = fakePipeline({ handlers: { namespaces: async () => response } });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');
   const complete = pipeline.events.find(({ stage }) => stage === 'complete');
@@ -32,7 +32,7 @@ t.test('a filtered stream has both too', async (t) => {
     },
   });
   const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1', headers: TOKEN });
-  const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
+  const pipeline = fakePipeline({ handlers: { namespaces: async () => answer } });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');
   const complete = pipeline.events.find(({ stage }) => stage === 'complete');

@@ -35,7 +35,7 @@ function reviewAt(
     extent,
     filteredReason: createFilteredReason({
       mode: createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
-      namespaces: site.answerer,
+      namespaces: site.filtered,
       async wouldMerge(_outgoing, { resource = '' }) {
         asked.push(resource);
         return true;
@@ -101,7 +101,7 @@ function tenantReview(extent: FilteredReviewOptions['extent'], showsOwnTenant = 
   const wouldMerge = async () => false;
   const review = createFilteredReview({
     extent,
-    filteredReason: createFilteredReason({ mode, namespaces: site.answerer, wouldMerge }),
+    filteredReason: createFilteredReason({ mode, namespaces: site.filtered, wouldMerge }),
   });
   return (attributes: object) => review(site.outgoing('alice', REVIEWS, [], 'POST'), attributes);
 }
@@ -139,7 +139,7 @@ t.test('a request for more namespaces than one request may have is not allowed',
     extent: 'all',
     filteredReason: createFilteredReason({
       mode: createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
-      namespaces: site.answerer,
+      namespaces: site.filtered,
       wouldMerge: async () => new StatusError('TooManyNamespaces', 'too many'),
     }),
   });

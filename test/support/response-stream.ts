@@ -1,0 +1,75 @@
+/** The client's end of a streamed answer: it reads everything, until the test says that it stops reading. */
+import type { ResponseStream, StreamedResponse } from '../../src/pipeline/response/response-stream.ts';
+
+export interface ReadStream {
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly ended: boolean;
+  /** As if the client read no longer: what is written then is still part of `text`. */
+  pause(): void;
+  resume(): void;
+  /** Reads once, and then no longer: what a client does that reads slowly. */
+  readOnce(): void;
+  leave(): void;
+}
+
+export function readStream(
+  { start }: Pick<StreamedResponse, 'start'>,
+  { reads = true }: { readonly reads?: boolean } = {},
+): ReadStream {
+  const state = { text: '', ended: false, reads, writable: true };
+  let drained: (() => void)[] = [];
+  let stop = () => {};
+  function finish(): void {
+    if (state.ended) return;
+    state.ended = true;
+    stop();
+  }
+  function drain(): void {
+    state.writable = true;
+    const callbacks = drained;
+    drained = [];
+    for (const callback of callbacks) callback();
+  }
+  const stream: ResponseStream = {
+    get closed() {
+      return state.ended;
+    },
+    get isWritable() {
+      return state.writable;
+    },
+    write(text) {
+      if (state.ended) return;
+      state.text += text.toString();
+      state.writable = state.reads;
+    },
+    onDrain(callback) {
+      if (state.writable) queueMicrotask(callback);
+      else drained.push(callback);
+    },
+    end: finish,
+  };
+  stop = start(stream);
+  if (state.ended) stop();
+  return {
+    get text() {
+      return state.text;
+    },
+    get lines() {
+      return state.text.split('\n').filter((line) => line !== '');
+    },
+    get ended() {
+      return state.ended;
+    },
+    pause() {
+      state.reads = false;
+      state.writable = false;
+    },
+    resume() {
+      state.reads = true;
+      drain();
+    },
+    readOnce: drain,
+    leave: finish,
+  };
+}

@@ -1,0 +1,342 @@
+/**
+ * A user who may not list all namespaces gets those that they may `get`; every other user gets the API
+ * server's response.
+ */
+import t from 'tap';
+import { headerValue } from '../../../../src/lib/header-list.ts';
+import { unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { namespacesSite, namespacesSiteOf } from '../../../support/namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  role,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
+const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
+const ADMIN = clusterRole('admin', [{ ...GET_NAMESPACES, verbs: ['*'] }]);
+
+const viewerIn = (place: string, ...names: string[]) =>
+  roleBinding(
+    place,
+    `view-${names.join('-')}`,
+    'ClusterRole/viewer',
+    names.map((name) => user(`acme:${name}`)),
+  );
+
+const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
+
+t.test('D001 a user sees exactly the namespaces that they may get', async (t) => {
+  const site = namespacesSite([a, b, c, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')]);
+  const reply = await site.get('alice');
+  t.same(reply?.names, ['a', 'b']);
+  t.equal(reply?.status, 200);
+  t.match(reply?.resourceVersion, new RegExp(`^${site.index.highestRevision}[0-9]{8}$`));
+  t.match(JSON.parse(reply?.text ?? ''), { kind: 'NamespaceList', apiVersion: 'v1' });
+  t.equal(headerValue(reply?.headers ?? [], 'stonegate-filtered'), 'rbac');
+  t.same((await site.get('bob'))?.names, [], 'a user without rights sees none');
+});
+
+t.test('D002 sets move between users, by name and by group, and no user keeps an old one', async (t) => {
+  const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+  const [foo, bar] = [namespace('foo'), namespace('bar')];
+  const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
+  const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
+  t.same((await site.get('alice'))?.names, ['c', 'foo']);
+  t.same((await site.get('bob'))?.names, ['c']);
+  t.same((await site.get('eve'))?.names, ['c']);
+  t.same((await site.get('frank'))?.names, ['bar', 'c']);
+  site.delete(ofAlice);
+  site.put(viewerIn('foo', 'bob'));
+  site.delete(ofFrank);
+  site.put(viewerIn('bar', 'alice'));
+  t.same((await site.get('alice'))?.names, ['bar', 'c']);
+  t.same((await site.get('bob'))?.names, ['c', 'foo']);
+  t.same((await site.get('eve'))?.names, ['c']);
+  t.same((await site.get('frank'))?.names, ['c']);
+  site.delete(employee);
+  t.same((await site.get('eve'))?.names, []);
+});
+
+t.test('D003 a user who may list all namespaces gets the API server’s own response', async (t) => {
+  const everywhere = clusterRoleBinding('admins', 'ClusterRole/admin', [user('acme:alice')]);
+  const site = namespacesSite([a, ADMIN, everywhere]);
+  t.equal(await site.get('alice'), undefined);
+  t.equal(await site.get('alice', 'watch=1'), undefined);
+  t.equal((await site.get('bob'))?.status, 200);
+});
+
+t.test('D005 a right to names shows the namespaces that exist', async (t) => {
+  const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
+  const bound = clusterRoleBinding('named', 'ClusterRole/named', [user('acme:alice')]);
+  t.same((await namespacesSite([a, b, named, bound]).get('alice'))?.names, ['a']);
+});
+
+t.test('D006 a binding in one namespace grants no other by its name', async (t) => {
+  const named = role('a', 'named', [{ ...GET_NAMESPACES, resourceNames: ['b'] }]);
+  const bound = roleBinding('a', 'named', 'Role/named', [user('acme:alice')]);
+  t.same((await namespacesSite([a, b, named, bound]).get('alice'))?.names, []);
+});
+
+t.test('D007 a namespace that is made again is not visible by bindings of the former one', async (t) => {
+  const d = namespace('d');
+  const bound = viewerIn('d', 'alice');
+  const site = namespacesSite([a, d, VIEWER, bound]);
+  t.same((await site.get('alice'))?.names, ['d']);
+  site.delete(bound);
+  site.delete(d);
+  t.same((await site.get('alice'))?.names, []);
+  site.put(namespace('d'));
+  t.same((await site.get('alice'))?.names, []);
+});
+
+t.test('D011 before the index is synced, and while it is stale, requests are forwarded', async (t) => {
+  t.equal(await namespacesSiteOf(unsyncedAccessIndex()).get('alice'), undefined);
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  t.same((await site.get('alice'))?.names, ['a']);
+  site.becomeStale();
+  t.equal(await site.get('alice'), undefined);
+});
+
+t.test('D013 a selected name is shown if it is the user’s, and no other', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name%3Da'))?.names, ['a']);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name%3Db'))?.names, []);
+  t.same((await site.get('alice', 'fieldSelector=metadata.name!%3Da'))?.names, []);
+  t.same((await site.get('alice', 'fieldSelector=status.phase%3DActive'))?.names, ['a']);
+  t.same((await site.get('alice', 'fieldSelector=status.phase%3DTerminating'))?.names, []);
+});
+
+t.test('D013 a right to list one name is the API server’s to answer', async (t) => {
+  const named = clusterRole('named', [{ ...GET_NAMESPACES, verbs: ['list'], resourceNames: ['a'] }]);
+  const site = namespacesSite([a, named, clusterRoleBinding('x', 'ClusterRole/named', [user('acme:alice')])]);
+  t.equal(await site.get('alice', 'fieldSelector=metadata.name%3Da'), undefined);
+  t.same((await site.get('alice'))?.names, []);
+});
+
+t.test('D014 labels, which tenants may write, change no user’s list', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
+  site.put({ ...b, labels: { 'stonegate.dev/tenant': 'acme', owner: 'alice' } });
+  t.same((await site.get('alice'))?.names, ['a']);
+});
+
+t.test('D015 pages hold what the user sees, none is empty, and none tells how much is hidden', async (t) => {
+  const hidden = Array.from({ length: 500 }, (_, at) => namespace(`hidden-${at}`));
+  const [first, last] = [namespace('first'), namespace('zebra')];
+  const bound = ['first', 'b', 'zebra'].map((place) => viewerIn(place, 'alice'));
+  const site = namespacesSite([...hidden, first, b, last, VIEWER, ...bound]);
+  const pages: (readonly string[])[] = [];
+  let more = '';
+  const revisions = new Set<string | undefined>();
+  do {
+    const reply = await site.get('alice', `limit=1${more === '' ? '' : `&continue=${more}`}`);
+    pages.push(reply?.names ?? []);
+    more = reply?.continue ?? '';
+    t.notMatch(reply?.text, /remainingItemCount/);
+    revisions.add(reply?.resourceVersion);
+  } while (more !== '');
+  t.same(pages, [['b'], ['first'], ['zebra']]);
+  t.equal(revisions.size, 1, 'all pages are of one revision');
+});
+
+t.test('a token that continues a list', async (t) => {
+  const bound = ['a', 'b', 'c'].map((place) => viewerIn(place, 'alice', 'bob'));
+  const objects = [a, b, c, VIEWER, ...bound];
+  const site = namespacesSite(objects);
+  const first = await site.get('alice', 'limit=1');
+  const token = first?.continue ?? '';
+
+  await t.test('is of one user, and of one selection', async (t) => {
+    const others = [
+      ['bob', `limit=1&continue=${token}`],
+      ['alice', `limit=1&labelSelector=env&continue=${token}`],
+      ['alice', `limit=1&continue=${token.slice(0, -2)}xx`],
+      ['alice', 'limit=1&continue=xyz'],
+    ] as const;
+    for (const [name, query] of others) t.equal((await site.get(name, query))?.status, 400, query);
+    const namesake = keystoneIdentity('alice', { uid: 'another' });
+    t.equal((await site.get(namesake, `limit=1&continue=${token}`))?.status, 400);
+    t.same((await site.get('alice', `limit=5&continue=${token}`))?.names, ['b', 'c']);
+  });
+
+  await t.test('goes on at another replica', async (t) => {
+    t.same((await namespacesSite(objects).get('alice', `limit=5&continue=${token}`))?.names, ['b', 'c']);
+  });
+
+  await t.test('is expired after the user’s access changed', async (t) => {
+    const changed = namespacesSite(objects);
+    const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
+    changed.delete(bound[1] ?? VIEWER);
+    const reply = await changed.get('alice', `limit=1&continue=${more}`);
+    t.equal(reply?.status, 410);
+    t.match(reply?.message, /The provided continue parameter is too old/);
+  });
+
+  await t.test('goes on if only others’ access changed', async (t) => {
+    const changed = namespacesSite(objects);
+    const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
+    changed.put(viewerIn('c', 'carol'));
+    t.same((await changed.get('alice', `limit=1&continue=${more}`))?.names, ['b']);
+  });
+});
+
+t.test('D017 a client that takes protobuf alone gets 406, one that takes JSON too gets JSON', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const protobuf = 'application/vnd.kubernetes.protobuf';
+  const refused = await site.get('alice', '', [['Accept', protobuf]]);
+  t.equal(refused?.status, 406);
+  t.match(refused?.message, /only the following media types are accepted/);
+  const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
+  t.same(both?.names, ['a']);
+});
+
+t.test('D018 a client that takes gzip gets a response that is what its headers say', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const reply = await site.get('alice', '', [['Accept-Encoding', 'gzip']]);
+  t.same(reply?.names, ['a']);
+  t.equal(headerValue(reply?.headers ?? [], 'content-encoding'), undefined);
+});
+
+t.test('revisions', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const { revision } = site.index;
+  const shown = (await site.get('alice'))?.resourceVersion;
+  t.equal((await site.get('alice', 'resourceVersion=0'))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=${shown}`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=${shown}&resourceVersionMatch=Exact`))?.status, 200);
+  t.equal((await site.get('bob', `resourceVersion=${shown}&resourceVersionMatch=Exact`))?.status, 410);
+  t.equal((await site.get('alice', `resourceVersion=${revision}`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=1&resourceVersionMatch=NotOlderThan`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=${revision}&resourceVersionMatch=Exact`))?.status, 200);
+  t.equal((await site.get('alice', `resourceVersion=1&resourceVersionMatch=Exact`))?.status, 410);
+  t.equal((await site.get('alice', 'resourceVersionMatch=Exact'))?.status, 422);
+  t.equal((await site.get('alice', 'resourceVersion=abc'))?.status, 400);
+  t.equal((await site.get('alice', 'limit=1&limit=2'))?.status, 400);
+
+  const later = site.get('alice', `resourceVersion=${revision + 5}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  let isOver = false;
+  void later.then(() => {
+    isOver = true;
+  });
+  await eventually(() => {
+    site.clock.advance(1_000);
+    return isOver;
+  });
+  const reply = await later;
+  t.equal(reply?.status, 504);
+  t.match(JSON.parse(reply?.text ?? ''), {
+    message: `Timeout: Too large resource version: ${revision + 5}, current: ${revision}`,
+    details: {
+      retryAfterSeconds: 1,
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    },
+  });
+  t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
+});
+
+t.test('each request is compared with the API server once, whatever it takes to answer it', async (t) => {
+  const samples: (readonly string[])[] = [];
+  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')], {
+    verifier: {
+      sampleNamespaces: (_subject, _question, allowed) => samples.push(allowed),
+    },
+  });
+  const first = await site.get('alice', 'limit=1');
+  t.strictSame(samples, [['a', 'b']]);
+  await site.get('alice', `limit=1&continue=${encodeURIComponent(first?.continue ?? '')}`);
+  t.equal(samples.length, 2);
+  const watch = await site.watch('alice');
+  t.teardown(() => watch.close());
+  t.equal(samples.length, 3);
+  await site.get('alice', 'limit=1&continue=forged');
+  t.equal(samples.length, 3, 'a refusal shows no decision');
+});
+
+t.test('a revision that arrives in time is waited for', async (t) => {
+  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+  const later = site.get('alice', `resourceVersion=${site.index.revision + 1}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  site.put(viewerIn('a', 'bob'));
+  site.clock.advance(100);
+  t.equal((await later)?.status, 200);
+});
+
+t.test('a user who may do one of list and watch has both filtered', async (t) => {
+  for (const verb of ['list', 'watch']) {
+    const one = clusterRole('one', [{ ...GET_NAMESPACES, verbs: [verb] }]);
+    const bound = clusterRoleBinding('one', 'ClusterRole/one', [user('acme:alice')]);
+    const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), one, bound]);
+    t.same((await site.get('alice'))?.names, ['a']);
+    t.same(await (await site.watch('alice')).read(), ['ADDED a']);
+  }
+});
+
+t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
+  const watcher = clusterRole('watcher', [{ ...GET_NAMESPACES, verbs: ['watch'] }]);
+  const bound = clusterRoleBinding('watcher', 'ClusterRole/watcher', [user('acme:bob')]);
+  const objects = [a, b, VIEWER, viewerIn('a', 'alice', 'bob'), watcher, bound];
+  const site = namespacesSite(objects, { othersMayAllow: true });
+  const answer = (name: string, query: string) =>
+    site.filtered.handle(site.outgoing(name, `/api/v1/namespaces?${query}`));
+  const list = await answer('alice', '');
+  if (list === undefined || !('insteadOfForbidden' in list)) throw new Error('not forwarded first');
+  const instead = await list.insteadOfForbidden();
+  if (instead === undefined || !('body' in instead)) throw new Error('no list');
+  const { metadata, items } = JSON.parse(String(instead.body));
+  t.equal(items.length, 1);
+  const from = `watch=1&resourceVersion=${metadata.resourceVersion}`;
+  t.ok('start' in ((await answer('alice', from)) ?? {}), 'the watch of a filtered list is filtered at once');
+  t.equal(
+    await answer('alice', `watch=1&resourceVersion=${a.revision}`),
+    undefined,
+    'that of another is not',
+  );
+  t.ok('insteadOfForbidden' in ((await answer('alice', 'watch=1')) ?? {}));
+  t.ok('start' in ((await answer('bob', 'watch=1')) ?? {}), 'a right to watch without one to list');
+});
+
+t.test('D009 a list waits for the namespace that its user has just created', async (t) => {
+  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const site = namespacesSite([a, VIEWER, everywhere]);
+  const request = site.outgoing('alice', '/api/v1/namespaces', [], 'POST');
+  t.equal(request.kind, 'forward', 'the request itself is forwarded');
+  const others = namespace('of-others');
+  const created = namespace('e');
+  site.filtered.hook(request)?.onCreated?.(Buffer.from(created.json));
+  let isListed = false;
+  const list = site.get('alice').then((reply) => {
+    isListed = true;
+    return reply;
+  });
+  t.same((await site.get('bob'))?.names, [], 'no other user waits');
+  site.index.put(others);
+  t.notOk(isListed, 'nor does a namespace of another user end it');
+  site.put(created);
+  site.clock.advance(100);
+  t.same((await list)?.names, ['a', 'e', 'of-others']);
+});
+
+t.test('the responses to other requests than those that may create a namespace are not read', async (t) => {
+  const site = namespacesSite([a]);
+  const isRead = (method: string, path: string): boolean =>
+    site.filtered.hook(site.outgoing('alice', path, [], method)) !== undefined;
+  t.ok(isRead('POST', '/api/v1/namespaces'));
+  t.ok(isRead('PATCH', '/api/v1/namespaces/e'), 'an apply');
+  for (const [method, path] of [
+    ['GET', '/api/v1/namespaces'],
+    ['PUT', '/api/v1/namespaces/e'],
+    ['DELETE', '/api/v1/namespaces/e'],
+    ['PATCH', '/api/v1/namespaces/e/status'],
+    ['POST', '/api/v1/namespaces/e/pods'],
+    ['POST', '/apis/example.com/v1/namespaces'],
+    ['POST', '/healthz'],
+  ] as const)
+    t.notOk(isRead(method, path), `${method} ${path}`);
+});
