@@ -1,12 +1,7 @@
-/**
- * Resident memory of one process after small GETs over HTTP/1.1 and then over HTTP/2, TLS on both sides, and
- * what of it V8 has reserved.
- */
+/** Resident memory of one process after small GETs over HTTP/1.1 and then over HTTP/2, TLS on both sides. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { keystoneToken } from './configuration.ts';
-import type { ServingStonegate } from './contenders/stonegate.ts';
-import { startStonegate } from './contenders/stonegate.ts';
-import { loadFor } from './generator.ts';
+import type { Contender } from './contenders/contender.ts';
 import { h2load } from './h2load.ts';
 import { SMALL } from './scenarios.ts';
 import type { Site } from './site.ts';
@@ -14,12 +9,13 @@ import { residentBytes } from './usage.ts';
 import { wrk } from './wrk.ts';
 
 export interface ResidentRow {
+  readonly contender: string;
   readonly after: string;
   readonly residentMB: number;
-  readonly heapMB: number;
 }
 
-const SECONDS = 20;
+/** Of each load: V8 has collected the old generation several times by then. */
+const REQUESTS = 100_000;
 /** For work that a process does after its last response. */
 const SETTLE_MS = 2_000;
 const LOADS = [
@@ -27,18 +23,28 @@ const LOADS = [
   { after: 'HTTP/2', load: h2load, connections: 8 },
 ] as const;
 
-/** @param main `dist/main.js` of another build */
-export async function measureResident(site: Site, main?: string): Promise<ResidentRow[]> {
-  const serving = await startStonegate({ site, upstream: 'tls', name: 'resident', ...(main && { main }) });
+/** Starts without its peers: what another process does to memory is none of its own. */
+export async function measureResident(site: Site, contender: Contender): Promise<ResidentRow[]> {
+  const serving = await contender.start({ site, upstream: 'tls', http2: true });
   try {
     await pause(SETTLE_MS);
-    const rows = [await rowOf(serving, 'start')];
+    const row = (after: string) => ({
+      contender: contender.name,
+      after,
+      residentMB: residentBytes(serving.pid) / 1e6,
+    });
+    const rows = [row('start')];
     for (const { after, load, connections } of LOADS) {
-      const { folder } = site;
-      const { port } = serving;
-      await loadFor(SECONDS, load, { path: SMALL.path, connections, tokens: [keystoneToken()], folder, port });
+      const shape = { path: SMALL.path, connections, tokens: [keystoneToken()] };
+      const generator = await load({ ...shape, folder: site.folder, port: serving.port });
+      try {
+        await untilSeen(site, (await site.counts()).requests + REQUESTS);
+        await generator.finish();
+      } finally {
+        generator.kill();
+      }
       await pause(SETTLE_MS);
-      rows.push(await rowOf(serving, after));
+      rows.push(row(after));
     }
     return rows;
   } finally {
@@ -46,8 +52,6 @@ export async function measureResident(site: Site, main?: string): Promise<Reside
   }
 }
 
-async function rowOf({ pid, adminPort }: ServingStonegate, after: string): Promise<ResidentRow> {
-  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-  const heap = Number(/^nodejs_heap_size_total_bytes (\d+)/m.exec(metrics)?.[1]);
-  return { after, residentMB: residentBytes(pid) / 1e6, heapMB: heap / 1e6 };
+async function untilSeen(site: Site, requests: number): Promise<void> {
+  while ((await site.counts()).requests < requests) await pause(100);
 }

@@ -20,7 +20,7 @@ import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { type App, createApp } from '../app.ts';
-import { countBuffersWithHeap } from '../garbage-collection.ts';
+import { limitGarbage } from '../garbage-collection.ts';
 import { startFailure } from '../start-failure.ts';
 import { exitAtOnce, StartLimit } from '../start-limit.ts';
 import { serveAdmission } from './serve-admission.ts';
@@ -95,7 +95,7 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
 }
 
 function run(started: Started): Promise<void> {
-  countBuffersWithHeap();
+  limitGarbage();
   if (cluster.isWorker) return runAsWorker(started);
   const { workers } = started.loaded.configuration.server;
   return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
