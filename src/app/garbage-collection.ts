@@ -1,6 +1,6 @@
 /**
- * Sets how the garbage collector of a serving process counts memory, however the process was started. What only
- * V8's command line can set, the size of the young generation, is in the Dockerfile and in `npm run stonegate`.
+ * Sets when V8 collects garbage in a serving process, however the process was started. V8 accepts the size of
+ * the young generation on its command line only: it is in the Dockerfile and in `npm run stonegate`.
  */
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
@@ -9,9 +9,8 @@ import { setFlagsFromString } from 'node:v8';
 const SINCE = 13;
 
 /**
- * Percent by which the old generation may grow before it is collected again. By default it grows to four times
- * what was in use, because Node's HTTP/2 leaves garbage there faster than V8 collects it for free: V8 never
- * returns those pages to the system.
+ * Percent by which the old generation may grow before it is collected again. By default it grows to four
+ * times what was in use under a load over HTTP/2, and V8 does not return the emptied pages to the system.
  */
 const GROWTH = 50;
 

@@ -124,7 +124,7 @@ function lists(index: RBACIndex) {
   };
 }
 
-/** What a client costs that lists again after 410, since its rights have changed, and may see every namespace. */
+/** The cost of a client that lists again after 410, and may see every namespace by its new rights. */
 function relist(index: RBACIndex) {
   const value = auditorsBinding(index.revision + 1);
   index.put(reader.read('clusterrolebindings', { value, text: () => JSON.stringify(value) }));

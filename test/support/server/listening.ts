@@ -74,8 +74,8 @@ export async function startListener(
 }
 
 /**
- * Sends the bytes on a new connection, and again on another one if a busy machine took longer for the handshake
- * or for the head than the listener allows: Node measures both by its own clock.
+ * Sends the bytes on a new connection, and again on another one if a busy machine took longer for the
+ * handshake or for the head than the listener allows: Node measures both by its own clock.
  *
  * @param begun resolves when the listener serves the request
  * @returns `answers` has everything that the listener sends on this connection
