@@ -99,6 +99,21 @@ export function bindingEvent(place: number, uid: string, revision: number): obje
   };
 }
 
+/** May see everything once `auditorsBinding` is there. */
+export const AUDITOR: RBACUser = {
+  tenant: '',
+  username: 'acme:auditor',
+  groups: ['system:authenticated', 'auditors'],
+};
+
+export function auditorsBinding(revision: number): object {
+  return {
+    metadata: { name: 'auditors', uid: uid(revision), resourceVersion: String(revision) },
+    roleRef: roleRef(0),
+    subjects: [group('auditors')],
+  };
+}
+
 function roleRef(at: number) {
   return { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `role-${at}` };
 }

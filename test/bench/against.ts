@@ -5,6 +5,7 @@ import type { Contender } from './contenders/contender.ts';
 import { startStonegate, stonegate } from './contenders/stonegate.ts';
 import { play, ROUND_SECONDS } from './play.ts';
 import { print, throughputTable } from './report.ts';
+import { measureResident, type ResidentRow } from './resident.ts';
 import type { Row } from './rows.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
@@ -12,7 +13,7 @@ import { spreadOf } from './statistics.ts';
 import { measureWatches, TRANSPORTS, type WatchRow } from './watches.ts';
 
 const THROUGHPUT = ['get', 'tls', 'http2', 'list'];
-export const AGAINST: readonly string[] = [...THROUGHPUT, 'watches'];
+export const AGAINST: readonly string[] = [...THROUGHPUT, 'resident', 'watches'];
 
 /** Two processes of one build differ by up to a tenth, each as long as it lives. So several are compared. */
 const STARTS = 7;
@@ -43,6 +44,7 @@ export async function playAgainst(
   const figures: Record<string, unknown> = {};
   for (const scenario of SCENARIOS.filter(({ name }) => THROUGHPUT.includes(name) && names.includes(name)))
     figures[scenario.name] = await playStarts(site, scenario, other);
+  if (names.includes('resident')) figures.resident = await playResident(site, other);
   if (names.includes('watches')) figures.watches = await playWatches(site, other);
   return figures;
 }
@@ -68,6 +70,11 @@ async function playStarts(site: Site, scenario: Scenario, other: Contender): Pro
 function shown(values: readonly number[]): string {
   const { min, median, max } = spreadOf(values);
   return [min, median, max].map((value) => value.toFixed(3)).join(' / ');
+}
+
+async function playResident(site: Site, other: Contender): Promise<readonly ResidentRow[]> {
+  const rows = [...(await measureResident(site, stonegate)), ...(await measureResident(site, other))];
+  return print('Resident memory after loads', rows, ['contender', 'after', 'residentMB']);
 }
 
 async function playWatches(site: Site, other: Contender): Promise<readonly WatchRow[]> {

@@ -18,13 +18,13 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
 
   --quick                      the 2 kB GET beside the bare pass-through and nothing else, in a minute
   --at-least RATIO             with --quick: exit with 1 where the worse ratio to the pass-through is below it at three attempts
-  --against FOLDER             beside another checkout with node_modules and dist, in turn: get, tls, http2, list, watches
+  --against FOLDER             beside another checkout with node_modules and dist, in turn: get, tls, http2, list, resident, watches
   --scenario NAME              only this one; may be repeated
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
 
 Scenarios: get, tls, http2, list, create, log, redis, workers, offered, watches, first-sight,
-life, exec, access, and only by name: growth, growth-watches, profile, profile-list, index-ready,
+life, resident, exec, access, and only by name: growth, growth-watches, profile, profile-list, index-ready,
 rules-reviews (needs kube-apiserver, as the tests do).
 `;
 

@@ -2,6 +2,7 @@
 import { accessVerdicts, measureAccess } from './access.ts';
 import { caddy } from './contenders/caddy.ts';
 import type { Contender } from './contenders/contender.ts';
+import { stonegate } from './contenders/stonegate.ts';
 import { measureExec } from './exec.ts';
 import { measureFirstSight } from './first-sight.ts';
 import { measureGrowth } from './growth.ts';
@@ -12,6 +13,7 @@ import { measureOffered } from './offered.ts';
 import { play, ROUND_SECONDS } from './play.ts';
 import { measureProfile } from './profile.ts';
 import { growthTable, print, throughputTable } from './report.ts';
+import { measureResident } from './resident.ts';
 import type { Row } from './rows.ts';
 import { measureRulesReviews } from './rules-reviews.ts';
 import { GET, SCENARIOS, type Scenario } from './scenarios.ts';
@@ -86,6 +88,15 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
         const measured = await measureLife(site);
         return say(describe('Start and idleness', measured), lifeVerdicts(measured));
       },
+    ],
+    [
+      'resident',
+      async (site) =>
+        print('Resident memory after loads', await measureResident(site, stonegate), [
+          'contender',
+          'after',
+          'residentMB',
+        ]),
     ],
     [
       'exec',

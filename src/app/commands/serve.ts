@@ -26,7 +26,7 @@ import { servePrimary } from '../../server/worker-channel.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { createAdmissionApp } from '../admission-app.ts';
 import { type App, createApp } from '../app.ts';
-import { countBuffersWithHeap } from '../garbage-collection.ts';
+import { limitGarbage } from '../garbage-collection.ts';
 import { startFailure } from '../start-failure.ts';
 import { exitAtOnce, StartLimit } from '../start-limit.ts';
 
@@ -130,7 +130,7 @@ interface StartingAll extends Starting<LoadedConfiguration> {
 }
 
 function serveAll(starting: StartingAll): Promise<void> {
-  countBuffersWithHeap();
+  limitGarbage();
   if (cluster.isWorker) return runAsWorker(starting);
   const { workers } = starting.loaded.configuration.server;
   if (workerCount(workers) > 1) return runAsPrimary(starting, workers);

@@ -13,6 +13,8 @@ import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { keysOfUser } from '../../../src/rbac/subject-key.ts';
 import { whoCan } from '../../../src/rbac/who-can.ts';
 import {
+  AUDITOR,
+  auditorsBinding,
   bindingEvent,
   createLists,
   type ListTexts,
@@ -122,6 +124,23 @@ function lists(index: RBACIndex) {
   };
 }
 
+/** The cost of a client that lists again after 410, and may see every namespace by its new rights. */
+function relist(index: RBACIndex) {
+  const value = auditorsBinding(index.revision + 1);
+  index.put(reader.read('clusterrolebindings', { value, text: () => JSON.stringify(value) }));
+  const list = () => {
+    const view = new VisibleNamespaces(index, uniformSubject(AUDITOR), '');
+    return { view, page: selectPage(view.sorted, EVERYTHING, '', 0) };
+  };
+  const { view } = list();
+  const items = view.sorted.map(({ json }) => JSON.parse(json));
+  const measured = compare(
+    () => Buffer.from(listText(list().page.namespaces, { resourceVersion: '1' }, CONTEXT)),
+    () => Buffer.from(JSON.stringify({ kind: 'NamespaceList', apiVersion: 'v1', metadata: {}, items })),
+  );
+  return { namespaces: items.length, ...measured };
+}
+
 function whoCanDelete(index: RBACIndex) {
   const question = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
   const objects = index.objectsOf('');
@@ -197,6 +216,7 @@ const figures = {
     },
   ),
   lists: lists(index),
+  relist: relist(index),
   whoCan: whoCanDelete(index),
   events: await replay(index),
 };

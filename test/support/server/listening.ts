@@ -73,6 +73,28 @@ export async function startListener(
   };
 }
 
+/**
+ * Sends the bytes on a new connection, and again on another one if a busy machine took longer for the
+ * handshake or for the head than the listener allows: Node measures both by its own clock.
+ *
+ * @param begun resolves when the listener serves the request
+ * @returns `answers` has everything that the listener sends on this connection
+ */
+export async function socketInTime<T>(
+  { socket: connect }: Listening,
+  bytes: string,
+  begun: Promise<T>,
+): Promise<{ readonly socket: TLSSocket; readonly begun: T; readonly answers: Promise<string> }> {
+  for (;;) {
+    const socket = await connect().catch(() => undefined);
+    if (socket === undefined) continue;
+    const answers = readAll(socket);
+    socket.write(bytes);
+    const value = await Promise.race([begun, answers.then(() => undefined)]);
+    if (value !== undefined) return { socket, begun: value, answers };
+  }
+}
+
 export async function echoTarget({ response, target }: Exchange): Promise<void> {
   response.writeHead(200, [['Content-Type', 'text/plain']]);
   response.end(target);

@@ -6,7 +6,13 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { Http1Connection } from '../../../src/server/http1-connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';
+import {
+  echoTarget,
+  readAll,
+  readSome,
+  socketInTime,
+  startListener,
+} from '../../support/server/listening.ts';
 
 const BROKEN = 'POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
 const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -31,10 +37,7 @@ async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) 
     { clock, timeouts: { header, idle: 60_000, stall: 60_000 } },
   );
   t.teardown(() => listening.close());
-  const socket = await listening.socket();
-  const answers = readAll(socket);
-  socket.write(get('/slow'));
-  const connection = await begun.promise;
+  const { socket, begun: connection, answers } = await socketInTime(listening, get('/slow'), begun.promise);
   socket.write(bytes);
   return { clock, served, socket, answers, connection, left: left.promise, release: () => slow.resolve() };
 }

@@ -26,10 +26,10 @@ t.test('nothing remains of a flood of requests whose client disconnects at once'
     { clock },
   );
   t.teardown(() => listening.close());
-  const flood: DeadFlood = { port: listening.port, ca: authority.cert, connections: 20 };
+  const flood: DeadFlood = { port: listening.port, ca: authority.cert, connections: 5 };
   const script = new URL('../../support/server/dead-flood.ts', import.meta.url);
-  await once(new Worker(script, { workerData: flood }), 'exit');
-  t.ok(signals.length > 0, `${signals.length} requests were begun`);
+  // On a busy machine all of its clients may have disconnected before their first request arrived.
+  while (signals.length === 0) await once(new Worker(script, { workerData: flood }), 'exit');
   await eventually(() => {
     clock.advance(1_000);
     return listening.listener.activeConnections === 0;

@@ -10,9 +10,11 @@ import {
   authority,
   certificate,
   echoTarget,
+  type Listening,
   readAll,
   readSome,
   request2,
+  socketInTime,
   startListener,
 } from '../../support/server/listening.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
@@ -123,7 +125,9 @@ t.test('an address in use and a malformed address are errors', async (t) => {
 });
 
 t.test('slow clients', async (t) => {
-  const listening = await startListener(echoTarget, { timeouts: { header: 50, idle: 50, stall: 60_000 } });
+  const listening = await startListener(echoTarget, {
+    timeouts: { header: 50, idle: 60_000, stall: 60_000 },
+  });
   t.teardown(() => listening.close());
 
   t.test('a client without a handshake is disconnected', async (t) => {
@@ -131,39 +135,44 @@ t.test('slow clients', async (t) => {
     t.equal(await readAll(socket), '');
   });
 
-  t.test('a client without a request gets a 408 and is disconnected', async (t) => {
-    const socket = await listening.socket();
-    t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
-  });
-
-  t.test('a client that sends half of a request head gets a 408 and is disconnected', async (t) => {
-    const socket = await listening.socket();
-    socket.write('GET / HTTP/1.1\r\nHo');
-    t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
-  });
-
-  t.test('an idle connection is closed', async (t) => {
-    const socket = await listening.socket();
-    socket.write(GET);
-    t.match(await readAll(socket), /^HTTP\/1\.1 200 [\s\S]*\r\n0\r\n\r\n$/);
-  });
+  for (const [what, bytes] of [
+    ['sends nothing', ''],
+    ['sends half of a request head', 'GET / HTTP/1.1\r\nHo'],
+  ])
+    t.test(`a client that ${what} gets a 408 and is disconnected`, async (t) => {
+      t.match(await refusalOf(listening, bytes), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
+    });
 });
 
+/** Tries again if the listener cut the handshake off, whose time is the same: a busy machine may cause it. */
+async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<string> {
+  for (;;) {
+    const socket = await connect().catch(() => undefined);
+    if (socket === undefined) continue;
+    const answers = readAll(socket);
+    socket.write(bytes);
+    const text = await answers;
+    if (text !== '') return text;
+  }
+}
+
 t.test('a body may take longer than a head', async (t) => {
+  const begun = Promise.withResolvers<true>();
   const listening = await startListener(
     async ({ body, response }) => {
+      begun.resolve(true);
       response.writeHead(200, []);
       response.end(Buffer.concat(await body.toArray()));
     },
-    { timeouts: { header: 30, idle: 60_000, stall: 60_000 } },
+    { timeouts: { header: 50, idle: 60_000, stall: 60_000 } },
   );
   t.teardown(() => listening.close());
-  const slow = await listening.socket();
-  slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab');
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab';
+  const { socket: slow, answers } = await socketInTime(listening, head, begun.promise);
   // Later connections are closed for their silence: then this one's time for a head is over as well.
-  for (let others = 0; others < 3; others += 1) await readAll(await listening.socket());
+  for (let others = 0; others < 3; others += 1) await readAll(connectTCP(listening.port, '127.0.0.1'));
   slow.write('cd');
-  t.match(await readAll(slow), /^HTTP\/1\.1 200 [\s\S]*abcd/);
+  t.match(await answers, /^HTTP\/1\.1 200 [\s\S]*abcd/);
 });
 
 t.test('closing a listener', async (t) => {
