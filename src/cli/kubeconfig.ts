@@ -12,6 +12,7 @@ import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/entries
 import { changeFile, fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/file.ts';
 import {
   assertLabel,
+  checkCloud,
   type LoginArguments,
   readLoginArguments,
   readName,
@@ -33,7 +34,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
-  --force             replace entries of the same name that stonegate did not create
+  --force             replace entries of the same name that stonegate did not create; accept a cloud that is not known here
   --print             only show what would be added or replaced, and nothing else of the file
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
@@ -97,6 +98,8 @@ export function kubeconfig(
       assertLabel('--namespace', values.namespace);
       assertLabel('--tenant', values.tenant);
       const { force = false, use = false, print = false } = values;
+      const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
+      if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
       const entries = await entriesFor(values, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
       const files = kubeconfigFiles(values.kubeconfig, parts.env);

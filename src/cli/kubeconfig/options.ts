@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { kubeconfigName } from '../../api/kubeconfig-v1.ts';
 import { labelProblem } from '../../api/reserved-names.ts';
 import { refuseWords, UsageError } from '../command.ts';
+import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';
 import { assertFlagsUsable } from '../login/keystone-source.ts';
 import { LOGIN_OPTIONS, wayOf } from '../login/login-options.ts';
@@ -68,6 +69,8 @@ export interface LoginArguments {
   /** The arguments of `stonegate`, with absolute file names. */
   readonly args: readonly string[];
   readonly way: 'keystone' | 'oidc';
+  /** The value of `--os-cloud`. */
+  readonly cloud: string | undefined;
 }
 
 export interface LoginArgumentsOptions {
@@ -105,7 +108,7 @@ export function readLoginArguments(
     const way = wayOf(values);
     if (way === 'oidc') readOidcFlags(values, env);
     else assertFlagsUsable(values);
-    return { args, way };
+    return { args, way, cloud: values['os-cloud'] || undefined };
   } catch (error) {
     if (error instanceof LoginError) throw new UsageError(error.message);
     if (!(error instanceof TypeError)) throw error;
@@ -123,4 +126,29 @@ function findable(word: string, before: string | undefined, folder: string): str
 /** Shells do not expand the `~/` of `--ca-file=~/ca.crt`; `stonegate login` does. */
 function absolute(folder: string, file: string): string {
   return file.startsWith('~/') ? file : resolve(folder, file);
+}
+
+/**
+ * Searches the directories that kubectl's login will search, not the working directory. A kubeconfig may be
+ * for another machine, so a missing clouds.yaml is not an error.
+ *
+ * @param name of the cloud
+ * @returns a sentence for the user if there is no clouds.yaml; undefined if the cloud exists
+ * @throws LoginError if a file is invalid, or if the cloud does not exist; lists those that do
+ */
+export async function checkCloud(
+  name: string,
+  { env, folder }: LoginArgumentsOptions,
+): Promise<string | undefined> {
+  const { clouds, found, place } = await readClouds({
+    env: { ...env, KUBERNETES_EXEC_INFO: '{}' },
+    folder,
+  });
+  if (Object.hasOwn(clouds, name)) return undefined;
+  const cloud = JSON.stringify(name);
+  if (!found) return `the cloud ${cloud} is not checked: no ${place}; where kubectl runs there must be one`;
+  const there = Object.keys(clouds).join(', ') || 'none';
+  throw new LoginError(
+    `no cloud ${cloud} in ${place}; there is ${there}. For another machine, where it is: --force`,
+  );
 }

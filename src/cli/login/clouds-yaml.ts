@@ -35,6 +35,32 @@ export async function readCloud(
   name: string | undefined,
   options: CloudsOptions,
 ): Promise<Readonly<Record<string, string>> | undefined> {
+  const { clouds, siblings, place } = await readClouds(options);
+  const names = Object.keys(clouds);
+  if (name === undefined && names.length === 0) return undefined;
+  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
+  const there = names.length === 0 ? 'none' : names.join(', ');
+  if (chosen === undefined)
+    throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
+  if (!Object.hasOwn(clouds, chosen))
+    throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
+  const cloud = section(clouds, chosen);
+  return flatten(merge(await profileOf(cloud, options.folder, siblings), cloud));
+}
+
+interface Clouds {
+  /** By their names. */
+  readonly clouds: JSONObject;
+  /** Whether a file was found. */
+  readonly found: boolean;
+  /** The file, or the folders that were searched, for messages. */
+  readonly place: string;
+  /** Folders whose files may be combined with it. */
+  readonly siblings: readonly string[];
+}
+
+/** @throws LoginError if a file is invalid; never quotes its content */
+export async function readClouds(options: CloudsOptions): Promise<Clouds> {
   const { env, folder } = options;
   const own = ownFolders(options);
   // kubectl runs the plugin in the user's working directory, whose files may belong to another user.
@@ -44,17 +70,20 @@ export async function readCloud(
   const siblings =
     file !== undefined && dirname(file.path) === folder && !env.OS_CLIENT_CONFIG_FILE ? [folder] : own;
   const secure = await readFirst('secure', env.OS_CLIENT_SECURE_FILE, folder, siblings);
-  const clouds = merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds'));
-  const names = Object.keys(clouds);
-  if (name === undefined && names.length === 0) return undefined;
-  const place = file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`;
-  const there = names.length === 0 ? 'none' : names.join(', ');
-  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
-  if (chosen === undefined)
-    throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
-  if (!Object.hasOwn(clouds, chosen))
-    throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
-  return flatten(section(clouds, chosen));
+  return {
+    clouds: merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds')),
+    found: (file ?? secure) !== undefined,
+    place: file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`,
+    siblings,
+  };
+}
+
+/** The profile that a provider publishes for its cloud. */
+async function profileOf(cloud: JSONObject, folder: string, folders: readonly string[]): Promise<JSONObject> {
+  const { profile = cloud.cloud } = cloud;
+  if (typeof profile !== 'string' || profile === '') return {};
+  const file = await readFirst('clouds-public', undefined, folder, folders);
+  return section(section(file?.content, 'public-clouds'), profile);
 }
 
 async function readFirst(

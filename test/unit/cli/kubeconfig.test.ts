@@ -379,6 +379,43 @@ t.test('what the variables and clouds of another machine may say is not missed',
   t.equal((await run(t.testdir(), [...SERVER, '--', '--keystone'])).code, 0);
 });
 
+const withCloud = (...more: string[]) => [...SERVER, ...more, '--', '--keystone', '--os-cloud', 'acme'];
+const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
+
+t.test('a cloud that clouds.yaml does not have is refused, with those it has', async (t) => {
+  const folder = t.testdir(CLOUDS);
+  const { code, stderr } = await run(folder, withCloud());
+  t.equal(code, 1);
+  t.match(stderr, /no cloud "acme" in .*clouds\.yaml; there is globex, initech\./);
+  t.notOk(existsSync(join(folder, '.kube')), 'nothing is written');
+  t.equal((await run(folder, withCloud('--force'))).code, 0, 'for another machine');
+});
+
+t.test('a cloud that clouds.yaml has is taken without a word', async (t) => {
+  const file = t.testdir({ mine: 'clouds: { acme: {} }' });
+  const env = { OS_CLIENT_CONFIG_FILE: join(file, 'mine') };
+  t.match(await run(file, withCloud(), env), { code: 0, stderr: '' });
+});
+
+t.test(
+  'without any clouds.yaml the kubeconfig is written, with a note that the cloud is not checked',
+  async (t) => {
+    const folder = t.testdir({ 'clouds.yaml': 'clouds: { acme: {} }' });
+    const { code, stderr } = await run(folder, withCloud());
+    t.equal(code, 0);
+    t.match(
+      stderr,
+      /"acme" is not checked: no clouds\.yaml \(looked in /,
+      'kubectl looks into no working folder',
+    );
+  },
+);
+
+t.test('a clouds.yaml that cannot be read is told before kubectl meets it', async (t) => {
+  const folder = t.testdir({ '.config': { openstack: { 'clouds.yaml': 'clouds: [' } } });
+  t.match(await run(folder, withCloud()), { code: 1, stderr: /clouds\.yaml is no valid YAML/ });
+});
+
 t.test('a link whose name kubectl has locked is left alone', async (t) => {
   const folder = t.testdir({ real: THEIRS, 'config.lock': '' });
   const file = join(folder, 'config');

@@ -51,6 +51,11 @@ t.test('a password of one place never goes to an address of another', async (t) 
     ...inHome({ 'clouds.yaml': 'clouds: { acme: { auth: { auth_url: https://b, password: mine } } }' }),
   };
   t.same(await read(t, over, 'acme'), { auth_url: 'https://b', password: 'mine' });
+  const beneath = {
+    work: { 'clouds-public.yaml': 'public-clouds: { p: { auth: { auth_url: https://a } } }' },
+    ...inHome({ 'clouds.yaml': 'clouds: { acme: { profile: p, auth: { password: mine } } }' }),
+  };
+  t.notMatch(JSON.stringify(await read(t, beneath, 'acme')), 'https://a');
   const together = { work: { 'clouds.yaml': address('https://a'), 'secure.yaml': password } };
   t.same(await read(t, together, 'acme'), { auth_url: 'https://a', password: 'mine' });
 });
@@ -77,6 +82,17 @@ t.test('secure.yaml is merged over it from any of the user’s own folders', asy
     etc: { 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' },
   };
   t.same(await read(t, tree, 'acme'), { username: 'alice', password: 'sesame' });
+});
+
+t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
+  const tree = {
+    work: {
+      'clouds.yaml': 'clouds: { acme: { profile: vendor, auth: { username: alice } } }',
+      'clouds-public.yaml':
+        'public-clouds: { vendor: { auth: { auth_url: https://keystone, username: vendor } } }',
+    },
+  };
+  t.match(await read(t, tree, 'acme'), { auth_url: 'https://keystone', username: 'alice' });
 });
 
 t.test('what stands in auth comes before what stands beside it; hyphens are underscores', async (t) => {
