@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-const PREVIOUS = '9bf4826cb47ebc73e147e571ffdb4529ad47793b';
+const PREVIOUS = '4ff5d4e8';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
