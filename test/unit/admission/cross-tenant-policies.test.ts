@@ -126,11 +126,7 @@ t.test('a policy writes out what it grants', async (t) => {
     ['every name', { rules: [{ ...readPods, resourceNames: ['*'] }] }, 'spec.rules[0].resourceNames'],
     ['the empty name', { rules: [{ ...readPods, resourceNames: [''] }] }, 'spec.rules[0].resourceNames'],
     ['no name', { rules: [{ ...readPods, resourceNames: [] }] }, 'spec.rules[0].resourceNames'],
-    [
-      'paths',
-      { rules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }] },
-      'spec.rules[0].nonResourceURLs',
-    ],
+    ['paths', { rules: [{ ...readPods, nonResourceURLs: ['/metrics'] }] }, 'spec.rules[0]'],
     ['an unknown field', { rules: [{ ...readPods, Verbs: ['delete'] }] }, 'spec.rules[0]'],
     ['no group', { rules: [{ verbs: ['get'], resources: ['pods'] }] }, 'spec.rules[0].apiGroups'],
     ['no verb', { rules: [{ ...readPods, verbs: [] }] }, 'spec.rules[0].verbs'],
