@@ -80,21 +80,19 @@ export abstract class PermittedCall {
     return true;
   }
 
-  /** The turn of the URL comes last: other tenants wait for who has it. */
   async #wait(reviewed: ReviewedWrite | undefined): Promise<void> {
     const { account } = this.request;
     const waiting = new AbortController();
     const { signal } = waiting;
     const size = this.#limits.queuedSize(heldBytes(this.request, this.sending));
-    const permitOf = async (permits: Semaphore | undefined) =>
+    const permitOf: PermitOf = async (permits) =>
       (await permits?.acquire(signal, size)) ? permits : undefined;
     this.#reviewed = reviewed;
     this.onWaiting({ cancel: () => waiting.abort() });
     try {
       this.#turnOfTenant = await permitOf(reviewed?.tenant());
       this.#part = await permitOf(this.#limits.partOf(account));
-      this.#connections = await permitOf(this.#limits.connectionsOf(account));
-      this.#turnOfURL = await permitOf(reviewed?.url());
+      while (!signal.aborted && !(await this.#acquireShared(reviewed, permitOf)));
     } catch (error) {
       this.release(false);
       this.onRefused(error);
@@ -104,4 +102,30 @@ export abstract class PermittedCall {
     if (signal.aborted) this.release(false);
     else this.onPermitted();
   }
+
+  /**
+   * Other tenants wait for the turn of the URL and for a connection, so it holds neither while it waits for
+   * the other.
+   *
+   * @returns false if both have to be waited for again
+   */
+  async #acquireShared(reviewed: ReviewedWrite | undefined, permitOf: PermitOf): Promise<boolean> {
+    this.#turnOfURL = await permitOf(reviewed?.url());
+    if (this.#tryAcquire()) return true;
+    this.#turnOfURL?.release();
+    this.#turnOfURL = undefined;
+    this.#connections = await permitOf(this.#limits.connectionsOf(this.request.account));
+    const turn = reviewed?.url();
+    if (turn === undefined) return true;
+    if (turn.tryAcquire()) {
+      this.#turnOfURL = turn;
+      return true;
+    }
+    this.#connections?.release();
+    this.#connections = undefined;
+    return false;
+  }
 }
+
+/** Waits. @returns undefined without a permit: there is none to wait for, or the wait was cancelled */
+type PermitOf = (permits: Semaphore | undefined) => Promise<Semaphore | undefined>;

@@ -101,6 +101,22 @@ t.test('a response that the client does not read keeps no other write waiting', 
   await eventually(() => relay.upstream.connections.length === AT_ONCE + 1);
 });
 
+t.test('writes that wait for the turn of a URL keep no connection from other requests', async (t) => {
+  const relay = await startRelay({ pathOf });
+  t.teardown(() => relay.close());
+  const { signal } = new AbortController();
+  const send = (account: Account, method: string) =>
+    void relay.adapter
+      .fetch({ account, sender: { kind: 'stonegate' }, method, target: '/pods', headers: [] }, signal)
+      .catch(codeOf);
+  const tenants = Array.from({ length: 64 }, (_, at) => tenant(`tenant-${at}`));
+  for (const account of tenants) for (let sent = 0; sent < AT_ONCE; sent += 1) send(account, 'POST');
+  await eventually(() => relay.upstream.connections.length === AT_ONCE);
+  send(globex, 'GET');
+  await eventually(() => relay.upstream.connections.length === AT_ONCE + 1);
+  await relay.upstream.connections[AT_ONCE]?.until('GET /pods');
+});
+
 t.test('permits are given back: later writes are sent as the first ones', async (t) => {
   const relay = await startRelay({ pathOf });
   t.teardown(() => relay.close());
