@@ -7,7 +7,7 @@ import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { TenancyFacts } from '../bindings/desired-state.ts';
-import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
+import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
 import type { KeystoneDirectory } from '../bindings/ports.ts';
 import { createObjects } from '../clients/objects.ts';
@@ -53,7 +53,7 @@ export function createProvisioning(
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
   return {
-    plan: (signal) => makePlan({ directory, objects, rules, facts, systemTenant, signal }),
+    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, systemTenant, signal }),
     planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
     apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
     objects,

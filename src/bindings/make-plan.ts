@@ -24,7 +24,7 @@ export interface PlanSources {
 }
 
 /** @throws StatusError if either side cannot be read completely */
-export async function makePlan(sources: PlanSources): Promise<Plan> {
+export async function makeProvisioningPlan(sources: PlanSources): Promise<Plan> {
   const { directory, objects, rules, facts, systemTenant, signal } = sources;
   const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
   const { tenants } = facts;

@@ -66,7 +66,7 @@ export function provisionerRules({
     ),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
-    // By which replicas agree on the one that provisions.
+    // Replicas agree on the one that runs a controller by its Lease.
     rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
     ...[...own.values()].flat(),
     ...(hasPolicies ? policyRules(grantable) : []),

@@ -34,7 +34,6 @@ export function publishingRules(
       resources: [...new Set(members.map(({ resource }) => resource))].sort(),
       verbs: PUBLISHED_VERBS,
     })),
-    // By which replicas agree on one of them.
     ...grantableRules(grantable),
   ];
 }

@@ -17,9 +17,9 @@ export interface CommentedRule {
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** kubectl reads YAML 1.1, in which a name such as `on` is a boolean. */
+/** Repeated lists are written out. kubectl reads YAML 1.1, in which a name such as `on` is a boolean. */
 export function manifest(object: object): Document {
-  return new Document(object, { compat: 'yaml-1.1' });
+  return new Document(object, { compat: 'yaml-1.1', aliasDuplicateObjects: false });
 }
 
 /** For `kubectl apply -f -`. */

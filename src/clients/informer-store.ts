@@ -4,7 +4,7 @@
  */
 
 import { isJSONObject } from '../lib/json-object.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './list-pages.ts';
+import { MalformedObject, type ReceivedObject, readRevision } from './list-pages.ts';
 
 /** Where an informer puts what it reads. */
 export interface InformerStore<T> {
@@ -135,7 +135,7 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
  */
 export function storableObjects<T>(
   select: (value: unknown) => T | undefined,
-): (object: WrittenObject) => StorableObject<T> {
+): (object: ReceivedObject) => StorableObject<T> {
   return ({ value, text }) => {
     const metadata = isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
     const { name, tenant = '', namespace = '', resourceVersion } = metadata;

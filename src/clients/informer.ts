@@ -15,10 +15,10 @@ import {
   listPages,
   MalformedObject,
   pagesOf,
+  type ReceivedObject,
   readPage,
   readRevision,
   UnexpectedStatus,
-  type WrittenObject,
 } from './list-pages.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
@@ -45,7 +45,7 @@ export interface InformerOptions<T> {
   /** The path of the list, without a query. */
   readonly path: string;
   /** @throws MalformedObject if the object has no name or revision */
-  readonly read: (object: WrittenObject) => T;
+  readonly read: (object: ReceivedObject) => T;
   readonly store: InformerStore<T>;
   /** Called after each list, event and bookmark. */
   readonly onUpdate?: () => void;
@@ -170,7 +170,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   /** An object that cannot be read is left out: another list would contain it too. */
-  *#readable(items: readonly WrittenObject[]): Generator<T> {
+  *#readable(items: readonly ReceivedObject[]): Generator<T> {
     for (const item of items)
       try {
         yield this.#options.read(item);

@@ -34,7 +34,7 @@ export function readRevision(value: unknown): number {
 }
 
 /** An object of a list or a watch. */
-export interface WrittenObject {
+export interface ReceivedObject {
   /** Parsed. */
   readonly value: unknown;
   /** The same as it was written: Arktos' `hashKey` is a number that JavaScript does not have. */
@@ -53,7 +53,7 @@ export interface ListPage {
   readonly kind: unknown;
   /** The resourceVersion of the list. */
   readonly revision: unknown;
-  readonly items: readonly WrittenObject[];
+  readonly items: readonly ReceivedObject[];
   /** Empty on the last page. */
   readonly next: string;
 }

@@ -15,7 +15,7 @@ import type {
   StoredSubject,
 } from '../api/rbac-v1.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { MalformedObject, readRevision, type WrittenObject } from './list-pages.ts';
+import { MalformedObject, type ReceivedObject, readRevision } from './list-pages.ts';
 import { SharedValues } from './shared-values.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ const NO_SUBJECTS: readonly StoredSubject[] = [];
 
 export interface RBACReader {
   /** @throws MalformedObject */
-  read(resource: IndexedResource, object: WrittenObject): StoredObject;
+  read(resource: IndexedResource, object: ReceivedObject): StoredObject;
 }
 
 /** @param hasTenants whether each object belongs to a tenant of Arktos */
@@ -57,7 +57,7 @@ class SharingReader implements RBACReader {
     this.#hasTenants = hasTenants;
   }
 
-  read(resource: IndexedResource, object: WrittenObject): StoredObject {
+  read(resource: IndexedResource, object: ReceivedObject): StoredObject {
     switch (resource) {
       case 'namespaces':
         return this.#readNamespace(object);
@@ -70,7 +70,7 @@ class SharingReader implements RBACReader {
     }
   }
 
-  #readNamespace(written: WrittenObject): StoredNamespace {
+  #readNamespace(written: ReceivedObject): StoredNamespace {
     const { object, metadata, stored } = this.#headOf(written);
     return {
       ...stored,
@@ -84,7 +84,7 @@ class SharingReader implements RBACReader {
     };
   }
 
-  #readRole(resource: StoredRole['resource'], written: WrittenObject): StoredRole {
+  #readRole(resource: StoredRole['resource'], written: ReceivedObject): StoredRole {
     const { object, metadata, stored } = this.#headOf(written);
     const namespace = resource === 'roles' ? this.#namespaceOf(metadata) : '';
     const { rules, aggregationRule } = object;
@@ -102,7 +102,7 @@ class SharingReader implements RBACReader {
     };
   }
 
-  #readBinding(resource: StoredBinding['resource'], written: WrittenObject): StoredBinding {
+  #readBinding(resource: StoredBinding['resource'], written: ReceivedObject): StoredBinding {
     const { object, metadata, stored } = this.#headOf(written);
     const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
     const namespace = resource === 'rolebindings' ? this.#namespaceOf(metadata) : '';
@@ -130,7 +130,7 @@ class SharingReader implements RBACReader {
     return value !== undefined && JSON.stringify(value).length > MAX_CHARACTERS;
   }
 
-  #headOf({ value: object }: WrittenObject): Head {
+  #headOf({ value: object }: ReceivedObject): Head {
     if (!isJSONObject(object) || !isJSONObject(object.metadata))
       throw new MalformedObject('an object has no metadata');
     const { metadata } = object;

@@ -7,10 +7,10 @@ import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
 import type { UpstreamStreamer } from '../pipeline/ports.ts';
-import { MalformedObject, readRevision, UnexpectedStatus, type WrittenObject } from './list-pages.ts';
+import { MalformedObject, type ReceivedObject, readRevision, UnexpectedStatus } from './list-pages.ts';
 
 export type WatchEvent =
-  | { readonly kind: 'put' | 'delete'; readonly object: WrittenObject }
+  | { readonly kind: 'put' | 'delete'; readonly object: ReceivedObject }
   | { readonly kind: 'bookmark'; readonly revision: number };
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;

@@ -3,7 +3,7 @@
  * the next run binds.
  */
 import t from 'tap';
-import { makePlan } from '../../src/bindings/make-plan.ts';
+import { makeProvisioningPlan } from '../../src/bindings/make-plan.ts';
 import { storedBinding } from '../../src/bindings/stored-binding.ts';
 import { applyPlan } from '../../src/reconcile/apply.ts';
 import { bridgeDirectory } from '../support/keystone/bridge-directory.ts';
@@ -39,7 +39,7 @@ t.test(
     /** Who is bound to `edit` in the project's namespace after one more run. */
     async function bound(): Promise<string[]> {
       const sources = { directory, objects: cluster, rules, systemTenant: 'system', signal };
-      const plan = await makePlan({ ...sources, facts: factsOf('shared') });
+      const plan = await makeProvisioningPlan({ ...sources, facts: factsOf('shared') });
       const { failures } = await applyPlan(plan, {
         objects: cluster,
         maxDeletedShare: 1,

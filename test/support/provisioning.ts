@@ -4,7 +4,7 @@
 import { bindingsSchema } from '../../src/api/config-bindings-v1alpha1.ts';
 import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-state.ts';
-import { makePlan } from '../../src/bindings/make-plan.ts';
+import { makeProvisioningPlan } from '../../src/bindings/make-plan.ts';
 import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/ports.ts';
 import { applyPlan } from '../../src/reconcile/apply.ts';
 import type { Plan } from '../../src/reconcile/plan.ts';
@@ -79,7 +79,7 @@ export async function planFor(
   keystone: KeystoneState,
   { mode = 'arktos', rules = bindingRules() }: { mode?: Mode; rules?: BindingsConfiguration } = {},
 ): Promise<Plan> {
-  return makePlan({
+  return makeProvisioningPlan({
     directory: directoryOf(keystone),
     objects: cluster,
     rules: { ...rules, subjects: keystone.holders.kind },
