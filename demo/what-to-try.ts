@@ -51,7 +51,7 @@ export function whatToTry({ folder, url, admin, portal, testbed }: Playground): 
     `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,
     `  its configuration and log ${file('stonegate.yaml')} (reloaded when it changes), ${file('stonegate.log')}`,
     '',
-    'Ctrl-C ends it all.',
+    'Ctrl-C ends it all, or kill $(cat .demo/pid).',
     '',
   ].join('\n');
 }
