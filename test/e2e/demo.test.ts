@@ -15,7 +15,7 @@ import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, runShell } from '../support/page-commands.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
-const READY = 'Ctrl-C ends it all.';
+const READY = 'Ctrl-C ends it all';
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const USERS: Readonly<Record<string, string>> = {
   'acme-alice': 'acme:alice',
