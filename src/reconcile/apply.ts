@@ -53,7 +53,10 @@ export interface ApplyResult {
 }
 
 const CONCURRENCY = 4;
-/** So many changes may fail because the API server does not respond; then nothing further is begun. */
+/**
+ * In so many tenants or namespaces a change may fail because the API server does not respond; then nothing
+ * further is begun. In each of them nothing is after the first.
+ */
 const MAX_UNANSWERED = 8;
 const UNANSWERED: ReadonlySet<ErrorCode> = new Set([
   'UpstreamUnavailable',
@@ -90,7 +93,7 @@ class Run {
   readonly #failures: Failure[] = [];
   /** Key → title. */
   readonly #failed = new Map<string, string>();
-  #unanswered = 0;
+  readonly #unanswered = new Set<string>();
 
   constructor(total: number, options: ApplyOptions) {
     this.#total = total;
@@ -108,7 +111,7 @@ class Run {
     for (const change of unit) {
       const failure =
         this.#hindrance(change) ??
-        (await this.#failureOf(async () => {
+        (await this.#failureOf(change, async () => {
           const target = change.action === 'delete' ? undefined : change.desired.target;
           if (target !== undefined) {
             before ??= { found: await read(objects, target, signal) };
@@ -120,8 +123,9 @@ class Run {
         }));
       this.#report(change, failure);
     }
-    if (written.length === 0) return;
-    const failure = await this.#failureOf(() => this.#recheck(written, before?.found));
+    const [first] = written;
+    if (first === undefined) return;
+    const failure = await this.#failureOf(first, () => this.#recheck(written, before?.found));
     if (failure !== undefined) for (const change of written) this.#report(change, failure);
   }
 
@@ -138,21 +142,22 @@ class Run {
 
   #hindrance(change: Change): string | undefined {
     if (this.#options.signal.aborted) return 'it was broken off before';
-    if (this.#unanswered >= MAX_UNANSWERED) return 'the API server did not respond before';
+    if (this.#unanswered.size >= MAX_UNANSWERED || this.#unanswered.has(ownerOf(change)))
+      return 'the API server did not respond before';
     if (change.action === 'delete') return undefined;
     const { requires = [] } = change.desired;
     const missing = requires.map((key) => this.#failed.get(key)).find((title) => title !== undefined);
     return missing && `it needs ${missing}, which could not be written`;
   }
 
-  async #failureOf(work: () => Promise<void>): Promise<string | undefined> {
+  async #failureOf(change: Change, work: () => Promise<void>): Promise<string | undefined> {
     try {
       await work();
       return undefined;
     } catch (error) {
       if (error instanceof Conflict) return error.message;
       if (!(error instanceof StatusError)) throw error;
-      if (UNANSWERED.has(error.code)) this.#unanswered += 1;
+      if (UNANSWERED.has(error.code)) this.#unanswered.add(ownerOf(change));
       return reasonOf(error);
     }
   }
@@ -171,6 +176,12 @@ class Run {
       ...(failure !== undefined && { failure }),
     });
   }
+}
+
+/** Whose change it is: one tenant or namespace must not end the run of the others. */
+function ownerOf(change: Change): string {
+  const { tenant, namespace } = change.place;
+  return tenant ?? namespace ?? keyOf(change);
 }
 
 function read(objects: Objects, { kind, place, name }: Target, signal: AbortSignal) {

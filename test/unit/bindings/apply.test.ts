@@ -149,6 +149,25 @@ t.test("one tenant's trouble does not stop the others", async (t) => {
   t.equal(bindingsIn(cluster).length, 3);
 });
 
+t.test('a tenant in which the API server does not respond does not end the run of the others', async (t) => {
+  const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
+  const projects = domains.flatMap(({ id, name }) =>
+    Array.from({ length: 12 }, (_, at) => ({
+      id: `p-${name}-${at}`,
+      name: `web${at}`,
+      domainID: id,
+      enabled: true,
+    })),
+  );
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  cluster.before = (verb, { tenant }) => {
+    if (verb === 'create' && tenant === 'acme') throw new StatusError('UpstreamTimeout', 'no response');
+  };
+  const { failures } = await carryOut(cluster, plan);
+  t.same([...new Set(failures.map(({ change }) => change.place.tenant))], ['acme']);
+});
+
 t.test('a programming error is not reported as a failure of the cluster', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, smallKeystone(), shared);
