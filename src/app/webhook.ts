@@ -120,7 +120,7 @@ export function createConfiguredWebhook(
 
 interface RulesReading<T> {
   readonly source: WebhookSource | undefined;
-  /** In the data of a ConfigMap. */
+  /** The key in the data of a ConfigMap. */
   readonly key: string;
   readonly read: (content: string) => ParseResult<T>;
 }

@@ -6,7 +6,7 @@
 import { isIPv6 } from 'node:net';
 
 export interface GoURL {
-  /** In lower case; empty if there is none. */
+  /** The scheme in lower case; empty if there is none. */
   readonly scheme: string;
   readonly hasUser: boolean;
   /** With its port, as it is written. */

@@ -47,7 +47,7 @@ export function parametersOf({ text }: MediaRange): ReadonlyMap<string, string> 
   );
 }
 
-/** Of equal quality in the client's order. */
+/** Sorts by quality; those of equal quality stay in the client's order. */
 export function bestFirst(ranges: readonly MediaRange[]): MediaRange[] {
   return ranges
     .map((range) => ({ range, quality: qualityOf(range) }))

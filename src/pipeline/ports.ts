@@ -129,7 +129,7 @@ export interface UpstreamRequest {
 /** The other fields of the response's head stay. */
 export interface Replacement {
   readonly status: number;
-  /** Of the body, with its length. */
+  /** Header fields of the body, with its length. */
   readonly headers: HeaderList;
   readonly body: Buffer;
 }
@@ -148,7 +148,7 @@ export interface RelayHooks {
 
 /** How a relayed response ended. A failure before its head was sent is thrown instead. */
 export interface RelayResult {
-  /** Of the response that was received. */
+  /** The status of the response that was received. */
   readonly status: number;
   /** For the audit log only. */
   readonly message?: string;

@@ -102,7 +102,7 @@ export class RequestContext implements Received, ObservedRequest {
   impersonationSent?: boolean;
   outcome?: Outcome;
   ended?: StreamEndReason;
-  /** Of the audit log: see `audit/audit-event.ts`. */
+  /** The beginning of the audit log's lines: see `audit/audit-event.ts`. */
   auditText?: string;
 
   constructor(

@@ -32,7 +32,7 @@ export interface PolicyUpdatesOptions {
 /** The policies and what they follow from, at one moment. */
 export interface PolicySnapshot extends ResolvedPolicies {
   readonly facts: PolicyFacts;
-  /** Of which all facts are current. */
+  /** The forms of which all facts are current. */
   readonly forms: ReadonlySet<PolicyForm>;
 }
 

@@ -39,7 +39,7 @@ export interface Policy extends PolicyReference {
   readonly reason?: string;
 }
 
-/** Of the groups of a guest: the one that the bindings in the entered tenant name. */
+/** The guest's group that the bindings in the entered tenant name. */
 export function policyGroup(policy: Pick<PolicyReference, 'form' | 'name'>): string {
   return `stonegate:policy:${policyName(policy)}`;
 }

@@ -109,7 +109,7 @@ export class Copy implements Desired {
   }
 }
 
-/** Of every copy of the source. */
+/** The metadata that all copies of a source share. */
 const metadataOf = memoizeByReference(({ object, title }: Source) => {
   const { labels, annotations } = object.metadata;
   const marks = marksOf(title);
@@ -135,7 +135,7 @@ export function identityOf({ apiVersion, kind, metadata }: StoredObject): Stored
   return { apiVersion, kind, metadata: rest };
 }
 
-/** Of the same name, and so a copy; computing no digest. */
+/** Whether an object of the same name is such a copy; it computes no digest. */
 function hasMarksOf(copy: StoredObject, existing: StoredObject): boolean {
   return (
     hasManagedLabel(existing.metadata) &&

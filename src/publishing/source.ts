@@ -17,7 +17,7 @@ export interface SourceObject {
 }
 
 export interface SourceRules extends ContentRules {
-  /** Of an object without a namespace. */
+  /** Whether an object without a namespace may be published, by its name. */
   readonly mayPublishName: (kind: PublishedKind, name: string) => boolean;
 }
 

@@ -11,7 +11,7 @@ export interface NamespaceChange {
   /** The last known state if it is deleted. */
   readonly namespace: StoredNamespace;
   readonly tenant: string;
-  /** Of the change. */
+  /** The revision of the change. */
   readonly revision: number;
 }
 
@@ -60,7 +60,7 @@ interface Concerned {
 
 const NONE: Concerned = { subjects: new Set(), namespaces: new Set() };
 
-/** Of a binding that stays with its role, only the subjects that come or go. */
+/** If a binding stays with its role, the change concerns only the subjects that come or go. */
 function concernedByBinding(before: StoredObject | undefined, after: StoredObject | undefined): Concerned {
   const bindings = [before, after].filter((object) => object !== undefined).filter(isBinding);
   const [one, other] = bindings;

@@ -22,7 +22,7 @@ import { Conflict, revert, writeChange } from './write.ts';
 
 export interface ApplyOptions {
   readonly objects: Objects;
-  /** Of the objects that the plan guards, 0 to 1; all may be deleted without it. */
+  /** The share of the guarded objects that may be deleted, 0 to 1; all may be without it. */
   readonly maxDeletedShare?: number | undefined;
   /** Whether all deletions are applied, however many. */
   readonly force?: boolean | undefined;

@@ -144,7 +144,7 @@ export class LeaderLoop {
     const { run, interval, random } = this.#options;
     if (!(await run(signal))) return this.#backoff.next();
     this.#backoff.reset();
-    // By chance, so that replicas that start together do not ask the API server together.
+    // The interval varies, so that replicas that start together do not ask the API server together.
     return interval * (0.9 + 0.2 * random.fraction());
   }
 }

@@ -78,7 +78,7 @@ export interface CallResult {
   readonly aborted: boolean;
 }
 
-/** Of a request's objects and its connection to the client, roughly. */
+/** Bytes of a request's objects and its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;
 
 /** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */

@@ -11,7 +11,7 @@ import type { InactivityTimer } from './http1/inactivity-timer.ts';
 /** The request is in the pool or on a connection. */
 export interface Attempt {
   readonly phase: 'attempt';
-  /** Of a streamed request. */
+  /** The body of a streamed request. */
   body: Readable | undefined;
   /** Undefined until the pool has accepted it. */
   pending: SentRequest | undefined;

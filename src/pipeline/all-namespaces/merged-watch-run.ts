@@ -46,7 +46,7 @@ export interface MergedWatchRunOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Of one event; an object at the API server is smaller. */
+/** Bytes of one event; an object at the API server is smaller. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** Milliseconds over which the ends of watches are spread after a change. */
 const SPREAD = 4_500;

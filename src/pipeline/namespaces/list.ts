@@ -27,7 +27,7 @@ import {
 interface Position {
   /** Behind this name. */
   readonly after: string;
-  /** Of the first page, with its digits: all pages have it. */
+  /** The revision of the first page, with its digits: all pages have it. */
   readonly resourceVersion: string;
 }
 

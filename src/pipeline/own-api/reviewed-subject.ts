@@ -17,7 +17,7 @@ export interface FoundSubject {
   readonly username: string;
   readonly uid: string;
   readonly subject: SubjectByNamespace;
-  /** Of the credential, in milliseconds since the epoch. */
+  /** When the credential expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
