@@ -141,7 +141,7 @@ function createRules<T>(
   }
   const { configMap: reference } = source;
   const { bindings, tenancy } = loaded.configuration;
-  // What `read` decides by.
+  // The fields by which `read` decides.
   const readBy = [bindings.credential !== undefined, tenancy.mode];
   const fetcher = () => inForce().upstream;
   const rules = generation.component(type, {

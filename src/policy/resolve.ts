@@ -18,7 +18,7 @@ import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
 import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
 import type { PolicyFacts } from './ports.ts';
 
-/** Where policies are written. */
+/** The policies from all places where they are written. */
 export interface WrittenPolicies {
   /** The policies of the operator's file. */
   readonly abac: readonly AbacPolicy[];
@@ -62,7 +62,7 @@ export interface Membership {
 }
 
 export interface ResolvedPolicies {
-  /** In force, by form, name and tenant. */
+  /** The policies in force, by form, name and tenant. */
   readonly policies: readonly Policy[];
   /** The status of each object and each administration of the configuration, in force or not. */
   readonly statuses: readonly PolicyStatus[];

@@ -34,7 +34,7 @@ export class Copy implements Desired {
   readonly source: Source;
   readonly place: Place;
   readonly object: StoredObject;
-  /** As it was when it was selected. */
+  /** The receiver as it was when it was selected. */
   readonly #receiver: Receiver;
 
   constructor(source: Source, place: Place, receiver: Receiver) {
@@ -129,7 +129,7 @@ function isOwnDomain(key: string): boolean {
   return OWN_DOMAINS.some((own) => domain === own || domain.endsWith(`.${own}`));
 }
 
-/** Without content, which may be large. */
+/** The object without its content, which may be large. */
 export function identityOf({ apiVersion, kind, metadata }: StoredObject): StoredObject {
   const { managedFields: _managers, ...rest }: StoredMeta & { readonly managedFields?: unknown } = metadata;
   return { apiVersion, kind, metadata: rest };

@@ -131,7 +131,7 @@ async function readSources(
   return results.flat();
 }
 
-/** In the order of the configuration: the first one counts. */
+/** The scopes in the order of the configuration: the first one counts. */
 export function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
   const namespaced = namespaces.flatMap((namespace) =>
     [...NAMESPACED_KINDS, ...kinds].map((kind) => ({ kind, namespace })),

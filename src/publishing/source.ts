@@ -23,7 +23,7 @@ export interface SourceRules extends ContentRules {
 
 /** A valid source. */
 export interface Source {
-  /** As `sourceName` calls it. */
+  /** The name that `sourceName` gives it. */
   readonly title: string;
   readonly kind: PublishedKind;
   readonly object: StoredObject;

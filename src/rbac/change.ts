@@ -18,7 +18,7 @@ export interface NamespaceChange {
 /** The access of these subjects in these namespaces may differ from before. */
 export interface AccessChange {
   readonly kind: 'access';
-  /** Whose bindings changed. */
+  /** The tenant whose bindings changed. */
   readonly tenant: string;
   readonly revision: number;
   readonly subjects: ReadonlySet<SubjectKey>;

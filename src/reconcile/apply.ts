@@ -130,7 +130,7 @@ class Run {
     const { objects, signal } = this.#options;
     const target = written[0]?.desired.target;
     const after = target && (await read(objects, target, signal));
-    // With the target also what was written into it is gone.
+    // If the target is gone, so is what was written into it.
     if (after === undefined || after.metadata.uid === before?.metadata.uid) return;
     for (const change of written) await revert(objects, change, signal);
     throw new Conflict('another namespace or tenant was put in its place meanwhile');

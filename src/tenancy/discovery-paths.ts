@@ -96,7 +96,7 @@ const DEFINING: ReadonlyMap<string, string> = new Map([
 ]);
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Whose discovery it is: one tenant's, or all tenants'. */
+/** The owner of the discovery: one tenant, or all tenants. */
 export type DiscoveryChange = { readonly owner: TenantName | undefined };
 
 /**

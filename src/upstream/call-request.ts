@@ -73,7 +73,7 @@ export interface ResponseSink {
 }
 
 export interface CallResult {
-  /** As the API server sent it; 0 if nothing was passed on. */
+  /** The status as the API server sent it; 0 if nothing was passed on. */
   readonly status: number;
   readonly aborted: boolean;
 }

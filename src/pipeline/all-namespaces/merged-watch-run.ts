@@ -162,7 +162,7 @@ export class MergedWatchRun implements AccessFollower {
     if (!this.#isOver) this.#stream?.end();
   }
 
-  /** Not at once, since a change may concern the watches of many clients, which all list again. */
+  /** The end is delayed, since a change may concern the watches of many clients, which all list again. */
   #expire(): void {
     if (this.#isOver) return;
     const { clock, random } = this.#options;

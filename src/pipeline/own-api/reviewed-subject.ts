@@ -99,7 +99,7 @@ function ownTenant({ username, groups }: NamedSubject, caller: Outgoing, mode: T
   return tenant;
 }
 
-/** Without a cause: the log does not tell them apart either. */
+/** The refusal has no cause: the log does not tell the reasons apart either. */
 function refusal(): StatusError {
   return new StatusError('AccessDenied', 'the access rules of this subject cannot be reviewed');
 }

@@ -28,7 +28,7 @@ export interface BodyInspectionOptions {
   readonly reviewPathOf?: ReviewPathOf | undefined;
   /** Bounds all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
-  /** For what the plugins ask as the user. */
+  /** Sends what the body rules ask as the user. */
   readonly fetcher: UpstreamFetcher;
   readonly clock: Clock;
   /** Milliseconds for the whole body. */

@@ -66,7 +66,7 @@ function isOwnTenant(
 }
 
 export interface FilteredReviewOptions {
-  /** For which requests. */
+  /** The requests whose review may be answered here: `access.selfReviews`. */
   readonly extent: 'none' | 'namespaces' | 'all';
   readonly filteredReason: FilteredReason;
 }

@@ -63,7 +63,7 @@ function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: Pol
     : [{ verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) }];
 }
 
-/** As the API server writes several errors in one. */
+/** Writes several errors in one, as the API server does. */
 function aggregated(errors: readonly string[]): string {
   return errors.length === 1 ? errors.join() : `[${errors.join(', ')}]`;
 }
