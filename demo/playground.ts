@@ -40,7 +40,7 @@ export interface Playground {
 const TOKEN_LIFE = 12 * 3_600;
 /** As of a release: kubectl cannot read the version of an Arktos that was built without one. */
 const API_SERVER_VERSION = 'v0.9.0';
-/** Of dave, for `stonegate explain`. */
+/** The file of dave's token, for `stonegate explain`. */
 const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */

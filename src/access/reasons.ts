@@ -98,7 +98,7 @@ function missWords(
       ? `${who} gives ClusterRole ${role.name}, whose aggregation is not filled in`
       : `${who} gives a role whose aggregation is not filled in`;
   const asked = subresource === '' ? resource : `${resource}/${subresource}`;
-  // Of a binding that the user may not read only the user's own rights are told.
+  // If the user may not read the binding, the message tells only the user's own rights.
   switch (missed) {
     case 'subresource':
       return `${who} grants \`${verb} ${resource}\`, not \`${asked}\``;

@@ -8,7 +8,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { KeystoneNames } from './ports.ts';
 
-/** Of all grants together. */
+/** Bounds the holders of all grants together. */
 export const MAX_HOLDERS = 10_000;
 /** Projects and domains whose holders are listed in one review. */
 const MAX_PLACES = 100;
@@ -48,7 +48,7 @@ export async function holdersNow(
   return holders;
 }
 
-/** Beyond the bound a grant has no holders, or not all of them. */
+/** A grant that does not fit within the bound has no holders, or not all of them. */
 export function addHolders(
   grants: readonly WhoCanGrant[],
   holders: Holders,

@@ -30,7 +30,7 @@ export interface Verifier {
   ): void;
 }
 
-/** With what its owner needs. */
+/** A verifier with what its owner needs to start and end it. */
 export interface OwnedVerifier extends Verifier {
   stop(): void;
 }
@@ -59,7 +59,7 @@ export interface VerifierOptions {
 
 /** Milliseconds after which a difference is looked at again: a right may have changed in between. */
 const AGAIN_AFTER = 30_000;
-/** At a time, those that wait included; further decisions are not compared. */
+/** Comparisons at a time, waiting ones included; further decisions are not compared. */
 const MAX_COMPARISONS = 16;
 
 export function createVerifier(options: VerifierOptions): OwnedVerifier {
@@ -157,7 +157,7 @@ function isNamedAmbiguously({ tenant, username }: RBACUser): boolean {
   return tenant !== '' && username.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
-/** For the log. */
+/** The question as it is logged. */
 function shown({ tenant, username }: RBACUser, question: Question) {
   const user = untrustedText(username);
   if ('path' in question) return { tenant, user, verb: question.verb, path: untrustedText(question.path) };

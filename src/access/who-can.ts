@@ -26,7 +26,7 @@ export interface WhoCanOptions {
 
 export interface AskedReview {
   readonly question: WhoCanQuestion;
-  /** As it was asked. */
+  /** The scope as it was asked. */
   readonly scope: Scope;
   readonly people: boolean;
 }

@@ -24,11 +24,11 @@ export interface InspectedRequest {
   readonly info: ResourceRequest;
   /** The path as it is sent to the API server, without query. */
   readonly path: string;
-  /** As the API server is to know them: after impersonation. */
+  /** The user as the API server is to know them: after impersonation. */
   readonly user: UserInfo;
-  /** In which the request is made. */
+  /** The tenant in which the request is made. */
   readonly tenant: TenantName;
-  /** On which questions are asked. */
+  /** The account to which questions to the API server are charged. */
   readonly account: Account;
   readonly sender: Sender;
   /** Aborted when the client leaves. */

@@ -42,7 +42,7 @@ export function malformed(why: string, cause?: unknown): StatusError {
   return new StatusError('BodyMalformed', `the body of the request cannot be read: ${why}`, { cause });
 }
 
-/** As Go folds: the long s and the Kelvin sign are letters of ASCII too. */
+/** Folds case as Go does: the long s and the Kelvin sign are letters of ASCII too. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -21,7 +21,7 @@ export interface PolicyJudgement {
 
 /** Reviews that one policy may need. */
 const MAX_RIGHTS = 1_000;
-/** Of the spec, labels and annotations as JSON: every replica reads each version of each policy. */
+/** Bytes of spec, labels and annotations as JSON: every replica reads each version of each policy. */
 const MAX_SIZE = 64 * 1024;
 const RULE = 'crossTenantPolicies';
 const NOTHING: PolicyJudgement = { violations: [], required: [] };

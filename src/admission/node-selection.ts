@@ -36,7 +36,7 @@ export function nodeSelectionViolations(
   return violations;
 }
 
-/** Of requirements and of preferences: a preference chooses nodes too. */
+/** The terms of requirements and of preferences: a preference chooses nodes too. */
 function nodeAffinityTerms(pod: ObjectReader): ObjectReader[] {
   const affinity = pod.object('affinity').object('nodeAffinity');
   return [

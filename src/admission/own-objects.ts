@@ -12,7 +12,7 @@ import { keyPath, type Violation } from './violation.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const NAMESPACES = '/namespaces';
-/** As `group/resource`. */
+/** Stonegate's own kinds, as `group/resource`. */
 const OWN_KINDS: ReadonlySet<string> = new Set([
   NAMESPACES,
   `${RBAC}/roles`,

@@ -11,7 +11,7 @@ export interface PodSecurityRule extends PodSecurityPolicy {
 
 export interface PodSecurityRules {
   readonly general: PodSecurityRule;
-  /** By tenant. */
+  /** The rules of tenants that have their own, by tenant. */
   readonly exceptions: ReadonlyMap<string, PodSecurityRule>;
 }
 

@@ -15,7 +15,7 @@ export interface ReviewedTenant {
   readonly tenant: string | undefined;
 }
 
-/** Of an access review. */
+/** The place that an access review asks about. */
 export interface ReviewPlace {
   /** The tenant that the review names; undefined if the API server has no tenants. */
   readonly tenant: TenantName | undefined;

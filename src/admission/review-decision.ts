@@ -39,7 +39,7 @@ export interface ReviewDecisionOptions {
   readonly isArktos: boolean;
   /** Kinds whose objects are published to tenants, as `group/resource`. */
   readonly publishedKinds: ReadonlySet<string>;
-  /** By the evaluation with which policies count. */
+  /** Validates a CrossTenantPolicy by the evaluation with which policies count. */
   readonly policyProblem: PolicyProblem;
 }
 
@@ -49,7 +49,7 @@ export interface ReviewDecision {
   readonly violations: readonly Violation[];
   /** What the user must hold; empty if there are violations. */
   readonly required: readonly RequiredAccess[];
-  /** In the words of the Pod Security Standards, if they are violated, with the fields. */
+  /** Violations of the Pod Security Standards in their own words, with the fields. */
   readonly security: SecurityVerdict | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface SecurityVerdict {
   readonly violations: readonly Violation[];
 }
 
-/** Of a pod's spec, which has some hundred. The worst take up to 30 µs for each to judge. */
+/** Values of a pod's spec; an ordinary one has some hundred. The worst take up to 30 µs each to judge. */
 const MAX_SPEC_NODES = 5_000;
 /** Subresources through which the spec of a pod changes. Their object is the pod. */
 const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'ephemeralcontainers', 'resize']);

@@ -7,7 +7,7 @@ import type { AdmissionRequest } from '../api/admission-v1.ts';
 import type { ReviewedTenant } from './ports.ts';
 import type { Violation } from './violation.ts';
 
-/** As `group/resource`. */
+/** The resource of Tenant objects, as `group/resource`. */
 const TENANTS = '/tenants';
 const OF_NO_TENANT: ReadonlySet<string> = new Set(['/nodes', TENANTS]);
 const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonsets'];

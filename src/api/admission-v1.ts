@@ -21,7 +21,10 @@ export interface AdmissionUser {
 export interface AdmissionRequest {
   readonly uid: string;
   readonly operation: AdmissionOperation;
-  /** Of the resource as the webhook is registered for it; the API server converts the objects to it. */
+  /**
+   * The group of the resource as the webhook is registered for it; the API server converts the objects
+   * to it.
+   */
   readonly group: string;
   readonly version: string;
   readonly resource: string;

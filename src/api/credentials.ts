@@ -25,10 +25,10 @@ export interface VerifiedCertificate {
 }
 
 export interface StaticUser {
-  /** With the configured prefix. */
+  /** The user's name with the configured prefix. */
   readonly name: string;
   readonly uid: string;
-  /** With the configured prefix. */
+  /** The groups with the configured prefix. */
   readonly groups: readonly string[];
   readonly tenant: string;
 }

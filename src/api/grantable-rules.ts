@@ -20,7 +20,7 @@ export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   TENANCY_GROUP,
 ]);
 
-/** With these a role is worth more than its rules. */
+/** A role with one of these verbs is worth more than its rules. */
 export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
 
 /** A rule of one API group, without `*`. */

@@ -29,7 +29,7 @@ export type Subject =
        * impersonated.
        */
       readonly kind: 'upstream';
-      /** As returned by the API server. */
+      /** The user as the API server returned it. */
       readonly user: UserInfo;
     }
   | { readonly kind: 'anonymous' };

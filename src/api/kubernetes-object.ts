@@ -10,7 +10,7 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly name: string;
   /** Arktos only. */
   readonly tenant?: string;
-  /** Of custom resources with a status: counts changes of the spec. */
+  /** Counts changes of the spec. Custom resources have it only with a status. */
   readonly generation?: number;
 }
 
@@ -19,7 +19,7 @@ export interface ResourceKind {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
-  /** In the plural. */
+  /** The name of the resource, in the plural. */
   readonly resource: string;
   /** In arktos mode, an object without a namespace belongs to a tenant. */
   readonly namespaced: boolean;

@@ -6,9 +6,9 @@
 export const MANAGED_BY = 'stonegate.dev/managed-by';
 /** The value of `MANAGED_BY`. */
 export const STONEGATE = 'stonegate';
-/** Of the objects of a Keystone project: its id, or a digest of it. */
+/** Labels the objects of a Keystone project with the project's id, or a digest of it. */
 export const PROJECT_ID = 'stonegate.dev/project-id';
-/** Of the objects of a Keystone domain: its id, or a digest of it. */
+/** Labels the objects of a Keystone domain with the domain's id, or a digest of it. */
 export const DOMAIN_ID = 'stonegate.dev/domain-id';
 
 /** Whether the object has the label of what Stonegate has made. */

@@ -68,6 +68,6 @@ export interface APIResourceList {
 export interface GroupResource {
   /** Empty for the core group. */
   readonly group: string;
-  /** In the plural. */
+  /** The name of the resource, in the plural. */
   readonly resource: string;
 }

@@ -58,7 +58,7 @@ export const UNPUBLISHED_GROUPS: ReadonlySet<string> = new Set([
   'stonegate.dev',
   'tenancy.stonegate.dev',
 ]);
-/** Of the core group. */
+/** Resources of the core group that are never published. */
 export const UNPUBLISHED_RESOURCES: ReadonlySet<string> = new Set([
   'bindings',
   'endpoints',

@@ -61,7 +61,7 @@ export interface StoredSubject {
   /** `User`, `Group`, `ServiceAccount`; any other kind matches no user. */
   readonly kind: string;
   readonly name: string;
-  /** Of a ServiceAccount; empty if absent. */
+  /** The namespace of a ServiceAccount; empty if absent. */
   readonly namespace: string;
 }
 

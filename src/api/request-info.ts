@@ -10,7 +10,7 @@ export type LongRunning = (typeof LONG_RUNNING)[number];
 /** The tenant that the path's prefix `/tenants/T` addresses. */
 export interface AddressedTenant {
   readonly tenant: TenantName;
-  /** As the client sent it. */
+  /** The prefix as the client sent it. */
   readonly prefix: string;
 }
 

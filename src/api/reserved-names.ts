@@ -6,7 +6,7 @@
 /** No other identity source may give a user or group such a name, and no client may impersonate one. */
 export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const;
 
-/** Of every user who is not anonymous: the one group that starts with `system:` and may come from outside. */
+/** Every user who is not anonymous is in it: the one `system:` group that may come from outside. */
 export const AUTHENTICATED = 'system:authenticated';
 
 /** Groups of users whom a cluster does not tell apart: those of every tenant. */
@@ -22,16 +22,19 @@ export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 /** What the groups of all service accounts of one namespace begin with; the namespace follows. */
 export const SERVICE_ACCOUNTS_PREFIX = 'system:serviceaccounts:';
 
-/** Of every user of a tenant, in the tenancy mode whose user names do not contain it; the tenant follows. */
+/**
+ * Precedes the tenant in the group of all its users, in the tenancy mode whose user names lack the
+ * tenant.
+ */
 export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
 
 /** What a guest's name begins with behind the entered tenant: no user's name within a tenant does. */
 export const GUEST_PREFIX = 'guest:';
 
-/** Of all guests; `:` and their own tenant follow in the group of one tenant's guests. */
+/** All guests are in it; `:` and their own tenant follow in the group of one tenant's guests. */
 export const GUESTS_GROUP = 'stonegate:guest';
 
-/** Of roles and bindings that Stonegate writes: from roles of Keystone, and from policies. */
+/** Matches names of roles and bindings that Stonegate makes from roles of Keystone and from policies. */
 export const OWN_RBAC_NAME = /^(?:stonegate:|stonegate-(?:policy-)?[0-9a-f]{40}$)/;
 
 /** @returns the reserved prefix of the name; undefined if it has none */
@@ -86,7 +89,7 @@ export function labelProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** To Arktos the union of all tenants: no tenant has this name. */
+/** Arktos takes it for the union of all tenants: no tenant has this name. */
 const ALL_TENANTS = 'all';
 /** Arktos' own name of the system tenant. */
 const SYSTEM_TENANT = 'system';

@@ -42,7 +42,7 @@ export interface ExplainedRequest {
   readonly method: string;
   /** Path and query, as a client would send them. */
   readonly path: string;
-  /** In addition to the credential. */
+  /** Header fields beside the credential. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** The protocol to upgrade to, lower-cased: `websocket`, `spdy/3.1`. */
   readonly upgrade?: string;
@@ -127,11 +127,11 @@ export interface Explanation {
       readonly facts: Readonly<Record<string, string>>;
     };
     readonly tenant?: string;
-    /** As impersonated. */
+    /** The user as impersonated. */
     readonly user?: UserInfo;
     /** The user who sends the request, if it is another user. */
     readonly impersonator?: UserInfo;
-    /** As sent to the API server; absent if the request would not be sent. */
+    /** The path as sent to the API server; absent if the request would not be sent. */
     readonly upstreamPath?: string;
     /**
      * With values if Stonegate sets them (identity headers included); only names for the client's other

@@ -9,7 +9,7 @@ export type Account =
   | {
       readonly kind: 'tenant';
       readonly tenant: TenantName;
-      /** Of the tenant's users in other tenants: they have a share of the tenant's connections. */
+      /** Present for the tenant's users in other tenants, who have a share of the tenant's connections. */
       readonly guests?: true;
     }
   /** The client's address, before the tenant is known. */

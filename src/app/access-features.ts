@@ -41,9 +41,9 @@ export interface AccessFeatures {
   readonly features: readonly Feature[];
   /** Whether a response would be filtered, and how. */
   readonly filteredReason: FilteredReason;
-  /** For self reviews of rules. */
+  /** What the handler of self reviews of rules needs. */
   readonly rulesTrust: RulesTrust;
-  /** For the portal. */
+  /** What the portal shows of a user's access. */
   readonly source: AccessSource;
 }
 
@@ -139,7 +139,7 @@ function createRulesFeature(parts: Parts, documents: RulesDocuments): Feature {
   };
 }
 
-/** With Keystone's names if there is a service credential. */
+/** Names come from Keystone if there is a service credential. */
 function createWhoCanFeature(build: Build, parts: Parts, access: AccessIndex): Feature {
   const { loaded, runtime } = build;
   const { keystone } = loaded.configuration.authentication;
@@ -165,7 +165,7 @@ const NEVER = new AbortController().signal;
 /** Bounds of what the portal's page shows. */
 const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
 
-/** As if the user had requested the rules. */
+/** Computes rules as if the user had requested them. */
 function createAccessSource(
   documents: RulesDocuments,
   subjects: Parts['subjects'],

@@ -41,7 +41,7 @@ export interface AdmissionBuild extends Omit<Build, 'loaded'> {
 
 const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook', {});
 
-/** Of its listener. Its clients are API servers; timeouts in milliseconds. */
+/** Settings of the webhook's listener, whose clients are API servers; timeouts in milliseconds. */
 export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'limits'> = {
   http2: true,
   timeouts: { header: 10_000, idle: 120_000, stall: 30_000 },

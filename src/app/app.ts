@@ -46,7 +46,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Of the API. */
+  /** The address of the API's listener. */
   readonly address: AddressInfo;
   readonly addresses: Addresses;
   readonly metrics: Metrics;

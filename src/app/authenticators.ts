@@ -37,7 +37,7 @@ import { ComponentType } from './component.ts';
 import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
 import { createOwnUpstream } from './upstream.ts';
 
-/** For an issuer's discovery document and its keys together, in milliseconds. */
+/** Milliseconds for an issuer's discovery document and its keys together. */
 const ISSUER_TIMEOUT = 10_000;
 
 export interface Authentication {

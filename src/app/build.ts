@@ -24,7 +24,7 @@ export interface Build {
   readonly generation: GenerationBuilder;
 }
 
-/** For a command that ends by itself. It prints its errors, so by default nothing is logged. */
+/** What a command that ends by itself is given. It prints its errors, so by default nothing is logged. */
 export function commandRuntime(logger: Logger = silentLogger): RuntimeDependencies {
   return { clock: systemClock, random: systemRandom, logger, telemetry: noTelemetry };
 }

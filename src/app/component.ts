@@ -22,7 +22,7 @@ export interface ComponentHooks<T> {
 
 /** A type of component. Two types differ even if they have the same name. */
 export class ComponentType<T extends object> {
-  /** For the log. */
+  /** Names the component in the log. */
   readonly name: string;
   readonly hooks: ComponentHooks<T>;
 

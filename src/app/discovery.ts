@@ -23,7 +23,7 @@ const TENANT_FETCHES = { running: 8, waiting: 256 };
 
 export interface Discovery {
   readonly documents: DiscoveryDocuments;
-  /** Of the tenants. */
+  /** The documents of all tenants. */
   readonly cache: DocumentCache<UpstreamResponse>;
   /** To be called after a request that may have changed an owner's documents; undefined: every tenant's. */
   readonly changed: (owner: TenantName | undefined) => void;

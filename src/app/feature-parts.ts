@@ -31,6 +31,6 @@ export interface Parts {
   readonly provisioning: RequestProvisioning | undefined;
   readonly streams: StreamRegistry;
   readonly responseMemory: ResponseMemory;
-  /** For bodies that clients post to Stonegate's own API. */
+  /** Limits of the bodies that clients post to Stonegate's own API. */
   readonly ownBodies: OwnBodyOptions;
 }

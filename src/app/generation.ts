@@ -23,7 +23,7 @@ export interface ComponentOptions<T> {
   readonly create: (previous: readonly T[]) => T;
 }
 
-/** With this a generation is built. It can be used only until then. */
+/** Builds one generation, and can be used only until that is built. */
 export interface GenerationBuilder {
   /** Counts the requests that are not forwarded yet. What they use is not disposed. */
   readonly inFlight: InFlightCounter;
@@ -38,7 +38,7 @@ export interface GenerationBuilder {
 
 export class Generation implements GenerationBuilder {
   readonly inFlight = new InFlightCounter();
-  /** In the order of creation: each stands behind those that it uses. */
+  /** The components in the order of creation: each stands behind those that it uses. */
   readonly components = new Set<Component>();
   /** Undefined once the generation is built, so that generations hold no chain of previous ones. */
   #previous: Iterable<Component> | undefined;
@@ -112,9 +112,9 @@ function fingerprintOf(parts: readonly unknown[]): string {
 export class Generations<V> {
   readonly #logger: Logger;
   #inForce: { readonly generation: Generation; readonly value: V } | undefined;
-  /** Held by a generation, or not disposed to the end. */
+  /** Components that a generation holds, or that are not yet disposed of. */
   readonly #components = new Set<Component>();
-  /** Not released yet. */
+  /** Generations that are not yet released. */
   readonly #generations = new Set<Generation>();
   /** The last start or stop of a type whose components must not run at the same time. */
   readonly #turns = new Map<object, Promise<void>>();

@@ -15,7 +15,7 @@ import { ADMISSION_LISTENER, admissionTLS } from './admission.ts';
 import type { RuntimeDependencies } from './build.ts';
 import type { Serving } from './serving.ts';
 
-/** In the order in which they are opened. */
+/** The listeners in the order in which they are opened. */
 const LISTENERS = ['api', 'portal', 'webhook', 'admission'] as const satisfies readonly ListenerName[];
 
 export type Addresses = { readonly api: AddressInfo } & {
@@ -23,7 +23,7 @@ export type Addresses = { readonly api: AddressInfo } & {
 };
 
 export interface Listeners {
-  /** Only of the listeners with which the process was started. */
+  /** The addresses of the listeners with which the process was started. */
   readonly addresses: Addresses;
   /**
    * Prepares the certificates of a configuration.

@@ -36,7 +36,7 @@ const POLICY_UPDATES = new ComponentType<UpdatesComponent>('policy updates', {
 
 /** What serves and what provisions share. */
 export interface ConfiguredPolicies {
-  /** For the pipeline. */
+  /** The policies in force, as the pipeline asks them. */
   readonly policies: Policies;
   readonly updates: PolicyUpdates;
   /** The component that `updates` belongs to. */

@@ -23,7 +23,7 @@ import { ComponentType } from './component.ts';
 import { caOf } from './keystone.ts';
 import type { ConfiguredPipeline } from './pipeline.ts';
 
-/** In one process without Redis. */
+/** Bounds the sessions of one process without Redis. */
 const MAX_SESSIONS = 10_000;
 
 /** What the portal of one process keeps over all configurations. */

@@ -28,16 +28,16 @@ import { createCommandReviewedWrites, createServedReviewedWrites } from './revie
 import { createTenancyMode } from './tenancy-mode.ts';
 import { provisioningUpstreamOptions } from './upstream.ts';
 
-/** Of the whole cluster. */
+/** Provisions the whole cluster. */
 export interface ClusterProvisioning extends Reconciler {
-  /** For one project or domain alone. */
+  /** Plans for one project or domain alone. */
   planFor(scope: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
   readonly objects: Objects;
 }
 
 export interface ProvisioningOptions {
   readonly directory: KeystoneDirectory;
-  /** With the provisioning credential. */
+  /** Sends requests with the provisioning credential. */
   readonly fetcher: UpstreamFetcher;
   readonly mode: TenancyMode;
   /** Stonegate's own by default. */

@@ -136,7 +136,7 @@ function mayGrant(check: () => void): boolean {
   }
 }
 
-/** For `stonegate publish`: the plan of one run, and its application. */
+/** Plans one run and applies it, for `stonegate publish`. */
 export function createCommandPublishing(
   loaded: LoadedConfiguration,
   fetcher: UpstreamFetcher,

@@ -58,6 +58,6 @@ export class StartLimit {
  */
 export function exitAtOnce(): void {
   process.execve?.(process.execPath, [process.execPath, '--eval', 'process.exit(1)'], {});
-  // For systems without execve.
+  // Some systems have no execve.
   process.exit(1);
 }

@@ -29,7 +29,7 @@ export function createTenancyMode({ tenancy, authentication, access }: Stonegate
   }
 }
 
-/** Whose an object under admission is. It needs nothing but `tenancy`. */
+/** Decides to which tenant an object under admission belongs. It needs nothing but `tenancy`. */
 export function createTenantAdmission(
   { mode, systemTenant }: TenancyConfiguration,
   system: SystemAccounts,

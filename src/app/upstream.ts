@@ -53,7 +53,7 @@ function upstreamOptions(
   };
 }
 
-/** Of a process that serves only the admission webhook: its requests are short reviews. */
+/** Limits in a process that serves only the admission webhook: its requests are short reviews. */
 const ADMISSION_UPSTREAM = {
   passThrough: false,
   maxBodyBytes: 1024 * 1024,

@@ -120,7 +120,7 @@ export function createConfiguredWebhook(
 
 interface RulesReading<T> {
   readonly source: WebhookSource | undefined;
-  /** In the data of a ConfigMap. */
+  /** The key in the data of a ConfigMap. */
   readonly key: string;
   readonly read: (content: string) => ParseResult<T>;
 }
@@ -141,7 +141,7 @@ function createRules<T>(
   }
   const { configMap: reference } = source;
   const { bindings, tenancy } = loaded.configuration;
-  // What `read` decides by.
+  // The fields by which `read` decides.
   const readBy = [bindings.credential !== undefined, tenancy.mode];
   const fetcher = () => inForce().upstream;
   const rules = generation.component(type, {

@@ -11,7 +11,7 @@ import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/untrusted-text.ts';
 
-/** Of the tenant that a guest has entered, or tried to enter. */
+/** Annotates events of guests with the tenant that they have entered, or tried to enter. */
 export const ENTERED_TENANT = 'stonegate.dev/entered-tenant';
 
 export interface AuditedCrossing {
@@ -24,7 +24,7 @@ export interface AuditedCrossing {
 export interface AuditedRequest {
   readonly auditID: string;
   readonly receivedAt: number;
-  /** As the client sent it. */
+  /** The request as the client sent it. */
   readonly exchange: { readonly method: string; readonly target: string; readonly headers: HeaderList };
   readonly sourceIPs: readonly string[];
   readonly info?: RequestInfo;

@@ -12,14 +12,14 @@ import type { AuditSink } from './audit-log.ts';
 
 /** Longer texts are cut. */
 const MAX_TEXT = 512;
-/** Who the event is of: no user. */
+/** The user of the event: Stonegate itself. */
 const USER = 'stonegate';
 
 export interface MembershipEvent {
   readonly verb: 'grant' | 'revoke';
   readonly administration: string;
   readonly tenant: string;
-  /** Of the administration, by its author. */
+  /** The reason that the administration's author wrote. */
   readonly reason: string | undefined;
 }
 

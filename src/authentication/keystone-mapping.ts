@@ -103,7 +103,7 @@ function annotationsOf({ auditIDs, scope, delegation }: KeystoneToken): Record<s
 
 function refuseUnusableNames({ user, scope, roles }: KeystoneToken, scopeDomain: DomainReference): void {
   refuseUnusable(user.name, "the user's name");
-  // Not part of any name, but free text with some directories.
+  // The id is not part of any name, but with some directories it is free text.
   refuseUnusable(user.id, "the user's id");
   refuseUnusable(user.domain.name, "the name of the user's domain");
   refuseUnusable(scopeDomain.name, "the name of the scope's domain");

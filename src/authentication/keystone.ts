@@ -116,7 +116,7 @@ function isKeystoneJWS(token: string): boolean {
       Array.isArray(claims.openstack_audit_ids)
     );
   } catch {
-    // Not a JWT, so not a Keystone token.
+    // It is no JWT, so no Keystone token either.
     return false;
   }
 }

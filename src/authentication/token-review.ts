@@ -115,7 +115,7 @@ export interface ReviewedUser {
 }
 
 export interface ReviewedTenantRules {
-  /** For users whose credential names no tenant. */
+  /** The tenant of users whose credential names none. */
   readonly tenant?: string | undefined;
   /** Set if credentials name tenants: whether a word is a tenant name other than `system` and `all`. */
   readonly isOrdinaryTenant?: ((word: string) => boolean) | undefined;

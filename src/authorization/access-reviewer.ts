@@ -77,7 +77,7 @@ export interface ReviewSubject {
   readonly sender: Sender;
   /** The tenant named in reviews of this user; undefined if the API server has no tenants. */
   readonly home: TenantName | undefined;
-  /** Of the question. */
+  /** The account to which the review is charged. */
   readonly account: Account;
 }
 

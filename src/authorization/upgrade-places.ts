@@ -9,7 +9,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Authorizer } from './authorizer.ts';
 
-/** Of the core group, as `resource/subresource`. */
+/** Subresources of the core group that are reached by an upgrade, as `resource/subresource`. */
 const CONNECTIONS: ReadonlySet<string> = new Set([
   'pods/exec',
   'pods/attach',

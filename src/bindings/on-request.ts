@@ -67,7 +67,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
   const known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
   const underWay = new Set<Promise<void>>();
   const ending = new AbortController();
-  /** By domain: tenants are provisioned in turn. */
+  /** Bounds runs, with a key for each domain: tenants are provisioned in turn. */
   const runs = new KeyedSemaphore({
     clock,
     permits: RUNNING,

@@ -44,7 +44,7 @@ export function createProjectSynchronizer({
   logger,
 }: ProjectSynchronizerOptions): ProjectSynchronizer {
   const waiting = new Map<string, ProjectMember>();
-  /** By project. */
+  /** The run of each project. */
   const running = new Map<string, Promise<void>>();
   const closed = new AbortController();
   const { signal } = closed;

@@ -189,7 +189,7 @@ export interface PlaceState {
 }
 
 export interface ClusterState {
-  /** Without the system tenant; empty if the API server has no tenants. */
+  /** The tenants without the system tenant; empty if the API server has no tenants. */
   readonly tenants: readonly StoredObject[];
   readonly places: readonly PlaceState[];
 }

@@ -12,7 +12,7 @@ const MAX_POLL = 50;
 const TIMEOUT = 1_000;
 
 export interface FlightLease {
-  /** To be called when the result can be found by others, or there is none. */
+  /** Called when others can find the result, or there is none. */
   release(): void;
 }
 

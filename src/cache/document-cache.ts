@@ -18,13 +18,16 @@ export interface DocumentCacheOptions<T> {
   readonly recentTTL?: number;
   /** Bounds all documents together; the least recently used are evicted. */
   readonly maxBytes: number;
-  /** Of one queue: fetches at once, and how many more may wait. */
+  /** Bounds of one queue: fetches at once, and how many more may wait. */
   readonly fetches: { readonly running: number; readonly waiting: number };
   /** A document's own size in bytes. */
   readonly sizeOf: (document: T) => number;
   /** Whether a document may be cached: a response other than 200 may not. */
   readonly isCacheable: (document: T) => boolean;
-  /** Of the owners, shared by all caches of the same documents. Its `period` must be at least `ttl`. */
+  /**
+   * Changes of the owners, shared by all caches of the same documents. Its `period` must be at least
+   * `ttl`.
+   */
   readonly changes: Pick<DocumentChanges, 'isRecent'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -37,7 +40,7 @@ interface CachedDocument<T> {
   readonly askedAt: number;
 }
 
-/** Of an entry beside its document, roughly. */
+/** Bytes that an entry takes beside its document, roughly. */
 const ENTRY_BYTES = 256;
 
 export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {

@@ -15,7 +15,7 @@ import type { SharedCache } from './shared-cache.ts';
 
 type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'revocations'>;
 
-/** By the epochs that invalidate cached entries (`epochs.ts`). */
+/** Drops by the epochs that invalidate cached entries (`epochs.ts`). */
 export function createDrops(shared: Watched): Drops {
   return {
     get learned() {

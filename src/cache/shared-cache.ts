@@ -23,9 +23,9 @@ const FLIGHT_LEASE_TTL = 10_000;
 export interface EntryKey {
   /** The cache's name: several share one Redis. */
   readonly cache: string;
-  /** Of the credential. */
+  /** The credential's digest. */
   readonly digest: string;
-  /** Of the configuration under which the entry was made. */
+  /** The digest of the configuration under which the entry was made. */
   readonly configurationDigest: string;
 }
 
@@ -35,7 +35,7 @@ export interface SharedEntry {
 }
 
 export interface SharedCache {
-  /** To be called before the backend is asked; see `stamp`. */
+  /** Called before the backend is asked; see `stamp`. */
   mark(): Mark;
   /** @returns undefined after a drop since the mark: the facts may be older than the drop */
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
@@ -65,7 +65,7 @@ export interface SharedCache {
 
 export interface SharedCacheOptions {
   readonly store: SharedStore;
-  /** For the distributed single flight; without it each replica asks the backend itself. */
+  /** Leases for the distributed single flight; without them each replica asks the backend itself. */
   readonly leases?: LeaseStore;
   /** 32 bytes each: the first one seals, all of them open. */
   readonly sealingKeys: readonly Buffer[];

@@ -253,7 +253,10 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
   /** Milliseconds for which an invalid credential is cached; 0 disables it. */
   readonly negativeTTL: number;
   readonly maxEntries: number;
-  /** Of the configuration that determines what the facts mean; entries of another one are not found. */
+  /**
+   * The digest of the configuration that determines what the facts mean; another one's entries are not
+   * found.
+   */
   readonly configurationDigest: string;
   readonly shared: SharedCache;
   readonly codec: Codec<V>;

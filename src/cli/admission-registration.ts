@@ -139,7 +139,7 @@ const TENANTS_USERS = [
 const valueIn = (object: string): string =>
   `(${object} != null && has(${object}.metadata.annotations) && key in ${object}.metadata.annotations ? "=" + ${object}.metadata.annotations[key] : "")`;
 
-/** Of every user: publishing needs a right. Ordinary writes are not sent. */
+/** A condition on the requests of every user: publishing needs a right. Ordinary writes are not sent. */
 const PUBLISHES = [
   {
     name: 'changes-what-is-published',

@@ -39,7 +39,7 @@ export type DestinationFlags = { readonly [Name in Flag]?: string | undefined } 
 };
 
 export interface Destination extends StonegateAddress {
-  /** Of a request that names no namespace; as kubectl takes it from the context. */
+  /** The namespace of a request that names none, which kubectl takes from the context. */
   readonly namespace: string;
 }
 

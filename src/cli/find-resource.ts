@@ -11,7 +11,7 @@ export interface FoundResource {
   readonly resource: string;
   /** Undefined if discovery does not have it. */
   readonly namespaced: boolean | undefined;
-  /** Of those of the resource, the names: `log`, `exec`. */
+  /** The names of the resource's subresources: `log`, `exec`. */
   readonly subresources: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { NAMESPACED_KINDS } from '../api/published-objects.ts';
 
 const READ = ['get', 'list', 'watch'];
-/** On the kinds that are published. */
+/** The verbs that the publisher needs on the kinds that are published. */
 export const PUBLISHED_VERBS: readonly string[] = [...READ, 'create', 'update', 'delete'];
 
 export interface PublishingNeeds {

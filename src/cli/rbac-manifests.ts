@@ -145,7 +145,7 @@ export interface ImpersonationNeeds {
   readonly keystone: boolean;
   /** Whether TokenReview is configured. */
   readonly tokenReview: boolean;
-  /** From JWT claim mappings, and for users who impersonate others. */
+  /** Extra keys from JWT claim mappings, and of users who impersonate others. */
   readonly extraKeys: readonly string[];
   /** Whether the RBAC index is configured. */
   readonly index: boolean;

@@ -22,7 +22,7 @@ export function manifest(object: object): Document {
   return new Document(object, { compat: 'yaml-1.1', aliasDuplicateObjects: false });
 }
 
-/** For `kubectl apply -f -`. */
+/** YAML for `kubectl apply -f -`. */
 export function manifestText(documents: readonly Document[]): string {
   return documents.map((document) => document.toString({ lineWidth: 0 })).join('---\n');
 }

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 
-/** From `package.json` in the parent folder of the program. */
+/** The version in `package.json`, which is in the parent folder of the program. */
 export async function version(): Promise<string> {
   const manifest: { version: string } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -12,7 +12,7 @@ export async function version(): Promise<string> {
   return manifest.version;
 }
 
-/** As in `engines` of `package.json`. */
+/** The oldest Node that `engines` of `package.json` allows. */
 const NEEDED = [22, 19] as const;
 
 /**

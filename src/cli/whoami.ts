@@ -67,7 +67,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
   );
 }
 
-/** Without the keys that repeat Keystone's scope and roles. */
+/** The extra without the keys that repeat Keystone's scope and roles. */
 function extraOf(extra: SelfIdentity['status']['user']['extra']): string[] {
   return Object.entries(extra)
     .filter(([key]) => !key.startsWith('alpha.kubernetes.io/identity/'))

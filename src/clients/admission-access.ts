@@ -17,7 +17,7 @@ export interface AdmissionAccessOptions {
   readonly random: Random;
 }
 
-/** At the same time. The tenant's own connections are not used: its write may hold them. */
+/** Reviews at the same time. The tenant's own connections are not used: its write may hold them. */
 const REVIEWS = { total: 8, perTenant: 2 };
 /** Waiting ones of one tenant at one client address. The webhook bounds the requests of an address. */
 const WAITING = 18;
@@ -66,7 +66,7 @@ function tooMany(): StatusError {
   return new StatusError('AdmissionRateExceeded', 'too many access reviews of the admission webhook wait');
 }
 
-/** Without an API server to ask. */
+/** What a process without an API server to ask uses. */
 export const noAdmissionAccess: AccessReview = {
   async isAllowed() {
     throw new StatusError(

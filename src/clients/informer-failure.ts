@@ -60,7 +60,7 @@ export class FailureLog {
     this.mention(error);
   }
 
-  /** For an error that does not stop the informer. */
+  /** Logs an error that does not stop the informer. */
   mention(error: unknown): void {
     const { clock, logger, name: informer, resource, apiGroup } = this.#options;
     const now = clock.now();

@@ -51,7 +51,7 @@ export class Informers {
     return this.#informers.find((informer) => informer.resource === resource)?.provenAt;
   }
 
-  /** Before `start`. */
+  /** Called before `start`. */
   add<T extends { readonly revision: number }>(
     options: Pick<InformerOptions<T>, 'path' | 'read' | 'store' | 'onUpdate'>,
   ): Informer<T> {

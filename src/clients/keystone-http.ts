@@ -33,7 +33,7 @@ export interface KeystoneHTTPOptions {
 
 export interface KeystoneRequest {
   readonly method: 'GET' | 'POST';
-  /** Below `/v3`, with query. */
+  /** The path below `/v3`, with query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
@@ -48,7 +48,7 @@ export interface KeystoneRequest {
 export interface KeystoneResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of `X-Subject-Token`. */
+  /** The value of `X-Subject-Token`. */
   readonly token: string | undefined;
   /** The `Date` header in milliseconds since the epoch; undefined if absent. */
   readonly date: number | undefined;

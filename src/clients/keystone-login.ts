@@ -35,7 +35,7 @@ export type KeystoneAuthMethod =
       readonly secret: string;
     };
 
-/** As in the request's body. */
+/** The scope as it stands in the request's body. */
 export type KeystoneLoginScope =
   | { readonly project: ReferenceInDomain }
   | { readonly domain: DomainName }

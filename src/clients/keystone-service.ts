@@ -29,10 +29,10 @@ export interface KeystoneServiceOptions {
 }
 
 export interface KeystoneServiceRequest {
-  /** Below `/v3`, with query. */
+  /** The path below `/v3`, with query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the log if Keystone refuses it: the action (`validate tokens`) and the required role. */
+  /** Says in the log what Keystone has refused: the action (`validate tokens`) and the required role. */
   readonly to: string;
   readonly needs: string;
   /** Timeout in milliseconds, if it differs from the client's. */

@@ -192,7 +192,7 @@ export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerP
 
 interface Finding {
   readonly problem: string;
-  /** For the log. */
+  /** The cause, for the log alone. */
   readonly cause?: unknown;
 }
 

@@ -31,7 +31,7 @@ function statusOf({ body }: UpstreamResponse): JSONObject {
   }
 }
 
-/** Of the Status; empty if there is none. */
+/** The `reason` of the response's Status; empty if there is none. */
 export function reasonOf(response: UpstreamResponse): string {
   const { reason } = statusOf(response);
   return typeof reason === 'string' ? reason : '';

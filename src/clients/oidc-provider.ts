@@ -44,7 +44,7 @@ export interface OidcProviderOptions {
 export interface OidcLoginOptions extends OidcProviderOptions {
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | undefined;
-  /** In addition to the scopes of every login. */
+  /** Scopes beside those of every login. */
   readonly scopes: readonly string[];
   /** Additional parameters of the authorization URL. */
   readonly extraParameters: Readonly<Record<string, string>>;

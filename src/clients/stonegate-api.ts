@@ -20,7 +20,7 @@ export interface StonegateAddress {
   readonly serverName: string | undefined;
   /** The header's value; undefined if a client certificate identifies the user. */
   readonly authorization: string | undefined;
-  /** Of the client; PEM. */
+  /** The client's certificate and key, PEM. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
   readonly impersonated?: ImpersonatedUser | undefined;
@@ -28,7 +28,7 @@ export interface StonegateAddress {
 
 /** Stonegate was not reached, or it refused; the message is for the user. */
 export class StonegateAPIError extends Error {
-  /** Of the response; undefined if there was none. */
+  /** The status of the response; undefined if there was none. */
   readonly status: number | undefined;
 
   constructor(message: string, status?: number) {

@@ -15,7 +15,7 @@ import { patternProblem, rulesOfPattern } from './abac-rules.ts';
 import { type AbacLine, abacLineSchema } from './abac-schema.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 
-/** In bytes. */
+/** Bytes of the longest line. */
 const MAX_LINE_LENGTH = 4_096;
 const MAX_LINES = 10_000;
 const JSON_LIMITS = { depth: 4, nodes: 64 };
@@ -23,7 +23,7 @@ const LINE_FEED = 0x0a;
 
 export interface AbacFile {
   readonly policies: readonly AbacPolicy[];
-  /** With line numbers; then the file is not used. */
+  /** Problems with line numbers; if there are any, the file is not used. */
   readonly problems: readonly Pick<Problem, 'path' | 'message' | 'line'>[];
 }
 

@@ -50,7 +50,7 @@ export function parseConfiguration(
   return { ...parsed, configuration, problems: parsed.locate([...findings, ...found]) };
 }
 
-/** Of a process that serves only the admission webhook. */
+/** Parses the configuration of a process that serves only the admission webhook. */
 export function parseAdmission(text: string, folder: string): Parsed<AdmissionProcessConfiguration> {
   const parsed = parseWith(admissionProcessSchema, text, folder);
   if (parsed.configuration === undefined) return parsed;

@@ -12,7 +12,7 @@ import { ListNode } from '../lib/linked-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { DropWatch } from './ports.ts';
 
-/** As in a request for another tenant than the user's own. */
+/** What is known of the entry into another tenant than the user's own. */
 export interface StreamEntry {
   /** The user's own tenant. */
   readonly home: TenantName;
@@ -62,7 +62,7 @@ export class StreamCredential {
   checking = false;
   /** Since when it could not be validated; undefined while it can. */
   unverifiedSince: number | undefined;
-  /** Of what ends all its streams. */
+  /** Watches what ends all streams of the credential. */
   endings: DropWatch | undefined;
   /**
    * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it
@@ -104,7 +104,7 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly kind: LongRunning;
   readonly user: UserInfo;
   readonly opener: StreamCredential;
-  /** Of its request, in milliseconds since the epoch. */
+  /** When its request was received, in milliseconds since the epoch. */
   readonly receivedAt: number;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -159,7 +159,7 @@ export class OpenStream extends ListNode implements Cancellation {
     return unauthorized(`the request was ended before its response began: ${this.#reason}`);
   }
 
-  /** Of one listener. */
+  /** There is at most one callback. */
   onCancel(callback: () => void): void {
     if (!this.cancelled) this.#callback = callback;
   }

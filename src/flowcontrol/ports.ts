@@ -9,7 +9,7 @@ export interface Drops {
    * documents.
    */
   readonly learned: number;
-  /** From now on. */
+  /** Watches from now on. */
   watch(tags: readonly string[]): DropWatch;
 }
 

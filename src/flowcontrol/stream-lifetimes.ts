@@ -48,11 +48,11 @@ const EXPIRY_SPREAD = 10_000;
 const EXPIRY_SHARE = 0.1;
 /** Over this time all credentials are validated again after a reload or a revocation. */
 const PROMPT_SPREAD = 5_000;
-/** By this share the time between two validations varies, so that they spread. */
+/** The share by which the time between two validations varies, so that they spread. */
 const JITTER = 0.2;
 /** A validation that could not be made is repeated after this share of `recheck`. */
 const RETRY = 0.25;
-/** Of one authenticator at once: requests of clients must find room in the backend. */
+/** Validations of one authenticator at once: requests of clients must find room in the backend. */
 const MAX_RECHECKS = 4;
 
 export class StreamLifetimes {
@@ -62,7 +62,7 @@ export class StreamLifetimes {
   #learned: number;
   /** When another configuration came into force, or a drop was last noticed: milliseconds since the epoch. */
   #changedAt = Number.NEGATIVE_INFINITY;
-  /** By authenticator. */
+  /** Bounds validations, with a key for each authenticator. */
   readonly #rechecks: KeyedSemaphore;
   #guestsDueAt = 0;
   readonly #stopped = new AbortController();
@@ -168,7 +168,7 @@ export class StreamLifetimes {
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
   }
 
-  /** By the stream's own time, in milliseconds since the epoch. */
+  /** When the stream ends by its own time, in milliseconds since the epoch. */
   #endOf(stream: OpenStream): number {
     const { endWithCredential, tunnelMaxAge } = this.settings;
     if (stream.tunnel) return stream.openedAt + tunnelMaxAge;

@@ -14,9 +14,9 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { OpenStream, StreamCredential, type StreamFacts } from './open-stream.ts';
 
 export interface StreamLimits {
-  /** Of one user. */
+  /** Streams of one user. */
   readonly perUser: number;
-  /** Of one tenant's users together. */
+  /** Streams of one tenant's users together. */
   readonly perTenant: number;
 }
 
@@ -31,17 +31,17 @@ export interface StreamRegistryOptions {
 const GUESTS_SHARE = 1 / 4;
 
 export class StreamRegistry {
-  /** Of the configuration in force. Streams beyond a lowered limit go on. */
+  /** The limits of the configuration in force. Streams beyond a lowered limit go on. */
   limits: StreamLimits;
   /** Called with each that is opened. */
   onOpen: (stream: OpenStream) => void = () => {};
   readonly #options: StreamRegistryOptions;
   readonly #credentials = new Map<string, StreamCredential>();
-  /** By tenant and name. */
+  /** Streams by tenant and name of the user. */
   readonly #users = new Map<string, number>();
   readonly #tenants = new Map<string, number>();
   readonly #guests = new Set<OpenStream>();
-  /** Of guests, by their own tenant. */
+  /** Streams of guests, by their own tenant. */
   readonly #guestsOf = new Map<string, number>();
   #size = 0;
 

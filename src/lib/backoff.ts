@@ -28,7 +28,7 @@ export class Backoff {
     return span * (0.5 + random.fraction() / 2);
   }
 
-  /** After a success. */
+  /** Called after a success. */
   reset(): void {
     this.#next = this.#options.first;
   }

@@ -41,7 +41,7 @@ export class ByteBudget {
     };
   }
 
-  /** In bytes. */
+  /** The reserved bytes. */
   get reserved(): number {
     return this.#reserved;
   }

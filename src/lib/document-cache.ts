@@ -4,7 +4,7 @@
  */
 
 export interface DocumentRequest {
-  /** Whose document it is: owners share none. */
+  /** The owner of the document: owners share none. */
   readonly owner: string;
   /**
    * Who waits for it, and in whose queue it is fetched; the owner without it. The users of two queues share

@@ -3,7 +3,7 @@
  * of its own.
  */
 
-/** By id, and by the name the API server knows. */
+/** Tags entries of a user, by id and by the name that the API server knows. */
 export const userTag = (user: string): string => `user:${user}`;
 export const tenantTag = (tenant: string): string => `tenant:${tenant}`;
 /** A token, by the first of its audit ids. */
@@ -12,7 +12,7 @@ export const auditTag = (auditID: string): string => `audit:${auditID}`;
 export const auditChainTag = (auditID: string): string => `audit-chain:${auditID}`;
 export const trustTag = (trustID: string): string => `trust:${trustID}`;
 export const projectTag = (projectID: string): string => `project:${projectID}`;
-/** On what concerns too many projects to name each. */
+/** Tags what concerns too many projects to name each. */
 export const ANY_PROJECT_TAG = 'projects';
 export const domainTag = (domainID: string): string => `domain:${domainID}`;
 /** Everything that Keystone said about users: if it is dropped, Keystone is asked again about all users. */
@@ -21,7 +21,7 @@ export const EVERYTHING_TAG = 'keystone';
 export const SWITCHED_OFF_TAG = 'switched-off';
 /** That an event was carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;
-/** On no entry: it ends long-running requests of the user, whether or not their credential is valid. */
+/** No entry has it: it ends long-running requests of the user, whether or not their credential is valid. */
 export const endStreamsOfUserTag = (user: string): string => `end-streams:user:${user}`;
 export const endStreamsOfTenantTag = (tenant: string): string => `end-streams:tenant:${tenant}`;
 /** What was fetched for one owner that may have changed, such as a tenant's discovery. */

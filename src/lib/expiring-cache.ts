@@ -24,7 +24,7 @@ export function createExpiringCache<T>(options: {
   const entries = new LRUCache<string, { readonly value: T; readonly until: number }>({ max: maxEntries });
   return {
     get(key, now = clock.now()) {
-      // Of bad credentials there are none as a rule, and each request asks.
+      // The cache of refused credentials is empty as a rule, and each request asks it.
       const entry = entries.size === 0 ? undefined : entries.get(key);
       if (entry === undefined || now < entry.until) return entry?.value;
       entries.delete(key);

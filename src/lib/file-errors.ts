@@ -41,7 +41,7 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
 /** A file cannot be opened for writing. The message begins with the file's name. */
 export class FileNotOpened extends Error {
   readonly file: string;
-  /** Of the operating system: `EACCES`, … */
+  /** The operating system's code: `EACCES`, … */
   readonly code: string;
 
   /** @param cause the operating system's error */

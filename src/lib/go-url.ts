@@ -6,12 +6,12 @@
 import { isIPv6 } from 'node:net';
 
 export interface GoURL {
-  /** In lower case; empty if there is none. */
+  /** The scheme in lower case; empty if there is none. */
   readonly scheme: string;
   readonly hasUser: boolean;
-  /** With its port, as it is written. */
+  /** The host with its port, as it is written. */
   readonly host: string;
-  /** As it is written. */
+  /** The path as it is written. */
   readonly path: string;
   readonly query: string;
   readonly fragment: string;
@@ -28,7 +28,7 @@ export function parseGoURL(text: string): GoURL | undefined {
     : { ...parsed, fragment };
 }
 
-/** As the target of a request: absolute, and without a fragment. */
+/** Whether the text can be the target of a request: absolute, and without a fragment. */
 export function isRequestURI(text: string): boolean {
   return text !== '' && !hasControl(text) && parsePart(text, true) !== undefined;
 }
@@ -47,7 +47,7 @@ export function unescaped(text: string): string | undefined {
   }
 }
 
-/** As it is written, or escaped anew if it has characters that must be. */
+/** The path as it is written, or escaped anew if it has characters that must be. */
 export function escapedPath(path: string): string {
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]%/]*$/.test(path)) return path;
   const bytes = Buffer.from(path)

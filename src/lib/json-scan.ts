@@ -5,7 +5,7 @@
  */
 import { MAX_DEPTH } from './json-object.ts';
 
-/** Where a value stands in the text: from `start` to before `end`. */
+/** The place of a value in the text: from `start` to before `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;

@@ -10,7 +10,7 @@ import { TimeoutEntry, TimeoutQueue } from './timeout-queue.ts';
 
 export interface SemaphoreOptions {
   readonly clock: Clock;
-  /** Of all keys together. */
+  /** Permits of all keys together. */
   readonly permits: number;
   readonly permitsPerKey: number;
   /** The sum of the sizes of all waiters. */

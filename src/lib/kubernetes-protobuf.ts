@@ -38,7 +38,7 @@ const JSON_DEPTH = 256;
 const NOTHING = new Uint8Array();
 const EMPTY: ReadonlySet<unknown> = new Set([null, '', 0, false]);
 const VARINTS: ReadonlySet<string> = new Set(['bool', 'int32', 'int64']);
-/** In seconds since 1970: the instant that Go takes for none, and the first that RFC 3339 cannot express. */
+/** Seconds since 1970 of the instant that Go takes for none, and the first that RFC 3339 cannot express. */
 const YEAR_1 = -62_135_596_800;
 const YEAR_10000 = 253_402_300_800;
 

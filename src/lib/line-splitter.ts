@@ -33,7 +33,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** Of the line that is not complete. */
+  /** The bytes of the line that is not complete. */
   get heldBytes(): number {
     return this.#bytes;
   }

@@ -27,7 +27,7 @@ export class ListNode {
     return this.#previous;
   }
 
-  /** Of a member: whether it is in a list. Of a head: whether the list has members. */
+  /** Says of a member whether it is in a list, and of a head whether the list has members. */
   get linked(): boolean {
     return this.#next !== this;
   }

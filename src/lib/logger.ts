@@ -12,5 +12,5 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
 }
 
-/** For tests and for commands that have nothing to log. */
+/** Tests use it, and commands that have nothing to log. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -6,13 +6,13 @@
 import { type HeaderList, headerValues } from './header-list.ts';
 
 export interface MediaRange {
-  /** As it was sent, with its parameters. */
+  /** The range as it was sent, with its parameters. */
   readonly text: string;
-  /** In lower case, without the blanks that the API server overlooks around the slash. */
+  /** The type in lower case, without the blanks that the API server overlooks around the slash. */
   readonly type: string;
 }
 
-/** In the client's order; none if it has no preference. */
+/** The ranges in the client's order; none if it has no preference. */
 export function acceptedRanges(headers: HeaderList): MediaRange[] {
   return headerValues(headers, 'accept').flatMap(readRanges);
 }
@@ -47,7 +47,7 @@ export function parametersOf({ text }: MediaRange): ReadonlyMap<string, string> 
   );
 }
 
-/** Of equal quality in the client's order. */
+/** Sorts by quality; those of equal quality stay in the client's order. */
 export function bestFirst(ranges: readonly MediaRange[]): MediaRange[] {
   return ranges
     .map((range) => ({ range, quality: qualityOf(range) }))

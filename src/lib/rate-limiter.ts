@@ -11,7 +11,7 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** For what the log says again and again. */
+/** The rate of what the log would say again and again. */
 export const ONCE_A_MINUTE: Rate = { perSecond: 1 / 60, burst: 1 };
 
 export interface RateLimiterOptions extends Rate {

@@ -3,7 +3,7 @@
  */
 
 export interface ReadinessCheck {
-  /** As shown to the operator: `upstream`, `issuer https://…`. */
+  /** The name that the operator is shown: `upstream`, `issuer https://…`. */
   readonly name: string;
   /** @returns undefined when ready, else why not: no secret, one line */
   notReadyBecause(): string | undefined;

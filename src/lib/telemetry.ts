@@ -78,7 +78,7 @@ export interface InformerMeasures {
 
 /** The policies at one moment. */
 export interface PolicyMeasures {
-  /** By form: in force. */
+  /** The number of policies in force, by form. */
   readonly inForce: Readonly<Record<'abac' | 'tenant' | 'administration', number>>;
   /** Objects and configured administrations that grant nothing. */
   readonly notReady: number;

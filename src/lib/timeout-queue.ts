@@ -18,7 +18,7 @@ export abstract class TimeoutEntry extends ListNode {
 
 export class TimeoutQueue {
   readonly clock: Clock;
-  /** Of each entry, in milliseconds; with `Infinity` no timer runs. */
+  /** Each entry's time in milliseconds; with `Infinity` no timer runs. */
   readonly timeout: number;
   readonly #head = new ListNode();
   #timer: Timer | undefined;

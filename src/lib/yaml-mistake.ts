@@ -21,7 +21,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'a tag is not known, or a text that begins with ! is not quoted',
 };
 
-/** Of the parser, as far as it may be repeated. */
+/** An error of the parser, as far as it may be repeated. */
 interface ParserError {
   readonly code: string;
   /** Its begin and end; lines are counted from 1. */
@@ -39,5 +39,5 @@ export function yamlMistake(code: string): string {
   return MISTAKES[code] ?? 'something stands where it cannot';
 }
 
-/** Of a text whose values cannot be made, though it is YAML. */
+/** Says that the values of a text cannot be made, though it is YAML. */
 export const UNUSABLE_ALIASES = 'its aliases lead nowhere, or to too much';

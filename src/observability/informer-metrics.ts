@@ -34,7 +34,7 @@ export function createInformerMetrics(
     registers,
     collect() {
       this.reset();
-      // Of several informers of one resource the oldest one is set last.
+      // If there are several informers of one resource, the oldest one is set last.
       for (const [informer, read] of inForce)
         for (const { resource, ageSeconds } of read().toSorted(
           (one, other) => one.ageSeconds - other.ageSeconds,

@@ -9,7 +9,7 @@ import { asciiJSON, foreignText, MAX_TEXT } from '../lib/untrusted-text.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** In characters. */
+/** Characters of the longest stack that is logged. */
 const MAX_STACK = 4 * MAX_TEXT;
 const SECRET_FIELDS = ['authorization', 'token', 'password', 'secret', 'cookie', 'headers'];
 

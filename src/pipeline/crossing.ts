@@ -77,7 +77,7 @@ export function crossingOf(
   throw beyondCeiling(info, mode.guests.userOf(entry, policyGroup(first)), tenant, admitting);
 }
 
-/** Which policy permits a guest's request. @param now milliseconds since the epoch */
+/** Finds the policy that permits a guest's request. @param now milliseconds since the epoch */
 function permitOfRequest(
   entry: Entry,
   info: RequestInfo,
@@ -90,14 +90,14 @@ function permitOfRequest(
   return permitOf(entry, isOfEveryGuest ? NO_RESOURCE : info, policies, now);
 }
 
-/** Which policy permits what a guest asks for or about. @param now milliseconds since the epoch */
+/** Finds the policy that permits what a guest asks for or about. @param now milliseconds since the epoch */
 export function permitOf(
   entry: Entry,
   attributes: PolicyAttributes,
   policies: Policies,
   now: number,
 ): Permit | undefined {
-  // As for every user, whatever the method: see `connect-create.ts`.
+  // Every user needs `create` to connect, whatever the method: see `connect-create.ts`.
   if (attributes.isResourceRequest && POD_CONNECTIONS.has(attributes.subresource)) {
     if (policies.permits(entry, { ...attributes, verb: 'create' }, now) === undefined) return undefined;
   }
@@ -120,7 +120,7 @@ function isOwnAPI(info: RequestInfo): boolean {
   return info.isResourceRequest && info.apiGroup === OWN_GROUP;
 }
 
-/** In the same words for every tenant, also for one that does not exist. */
+/** Refuses in the same words for every tenant, also for one that does not exist. */
 function noEntry(info: RequestInfo, { username }: UserInfo, tenant: TenantName, cause: string): StatusError {
   return forbidden('TenantForbidden', info, username, tenant, cause).annotated({ [ENTERED_TENANT]: tenant });
 }

@@ -39,7 +39,7 @@ export interface Pipeline extends Stages {
   readonly undecided: InFlightCounter;
   /** Shared by all requests of the process; survives a reload. */
   readonly streams: StreamRegistry;
-  /** For the responses of handlers. Shared by all requests of the process. */
+  /** Bounds the responses of handlers. Shared by all requests of the process. */
   readonly responseMemory: ResponseMemory;
   readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
 }

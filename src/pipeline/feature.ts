@@ -14,16 +14,16 @@ import type { StreamedResponse } from './response/response-stream.ts';
 import type { RouteKind } from './route-kind.ts';
 
 export interface Feature {
-  /** Asked in the order of the features. */
+  /** They are asked in the order of the features. */
   readonly authenticators?: readonly Authenticator[];
-  /** Who may enter other tenants. At most one feature gives it; without it no user may. */
+  /** Decides who may enter other tenants. At most one feature gives it; without it no user may. */
   readonly tenantEntry?: Policies | undefined;
   /** Creates what the user's project lacks. At most one feature gives it. */
   readonly provisioner?: RequestProvisioning | undefined;
   /** Every authorizer must allow the request. */
   readonly authorizers?: readonly Authorizer[];
   readonly admission?: readonly AdmissionPlugin[];
-  /** At most one for each kind. */
+  /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
   readonly bodyRules?: readonly BodyAdmission[];
   readonly responseHooks?: readonly ResponseHook[];

@@ -26,7 +26,7 @@ export interface Exchange {
   readonly connection?: object;
   /** The peer's address; undefined if the connection is already closed. */
   readonly peerAddress: string | undefined;
-  /** To be read or paused before the response's head is sent: an untouched body is discarded then. */
+  /** It must be read or paused before the response's head is sent: an untouched body is discarded then. */
   readonly body: Readable;
   readonly response: ResponseWriter;
   /** Present if client certificates are accepted as credentials and the client sent one. */
@@ -79,7 +79,7 @@ export interface ResponseWriter {
 
 export interface UpstreamRequest {
   readonly account: Account;
-  /** With whose credential. */
+  /** Says with whose credential the request is sent. */
   readonly sender: Sender;
   readonly method: string;
   /**
@@ -129,7 +129,7 @@ export interface UpstreamRequest {
 /** The other fields of the response's head stay. */
 export interface Replacement {
   readonly status: number;
-  /** Of the body, with its length. */
+  /** Header fields of the body, with its length. */
   readonly headers: HeaderList;
   readonly body: Buffer;
 }
@@ -148,11 +148,11 @@ export interface RelayHooks {
 
 /** How a relayed response ended. A failure before its head was sent is thrown instead. */
 export interface RelayResult {
-  /** Of the response that was received. */
+  /** The status of the response that was received. */
   readonly status: number;
-  /** For the audit log only. */
+  /** Written to the audit log only. */
   readonly message?: string;
-  /** For the audit log only. */
+  /** Written to the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** True if the API server or the client closed the connection before the response was complete. */
   readonly aborted: boolean;
@@ -191,7 +191,7 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** For the audit log only. */
+  /** Written to the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
    * Gives back the memory of the body, idempotent. To be called once it is written. Absent if it is not
@@ -263,7 +263,7 @@ export interface ObservedRequest {
   readonly tenant?: TenantName;
   /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
   readonly user?: UserInfo;
-  /** Who sent the request, if it impersonates another user (`kubectl --as`). */
+  /** The user who sent the request, if it impersonates another one (`kubectl --as`). */
   readonly impersonator?: UserInfo;
   /** Present if the user has entered another tenant: then `user` is the guest. */
   readonly crossing?: Crossing;
@@ -281,7 +281,7 @@ export interface Outcome {
   /** If Stonegate refused. */
   readonly code?: ErrorCode;
   readonly message?: string;
-  /** For the audit log only. */
+  /** Written to the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** Thrown, for the log; never for the client. */
   readonly error?: unknown;

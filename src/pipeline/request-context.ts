@@ -34,7 +34,7 @@ export interface Authenticated extends Identified {
   readonly identity: Identity;
   /** Absent on an anonymous request. */
   readonly credential?: Credential;
-  /** With whose credential the request is forwarded. */
+  /** Says with whose credential the request is forwarded. */
   readonly sender: Sender;
 }
 
@@ -102,7 +102,7 @@ export class RequestContext implements Received, ObservedRequest {
   impersonationSent?: boolean;
   outcome?: Outcome;
   ended?: StreamEndReason;
-  /** Of the audit log: see `audit/audit-event.ts`. */
+  /** The beginning of the audit log's lines: see `audit/audit-event.ts`. */
   auditText?: string;
 
   constructor(
@@ -126,7 +126,7 @@ export function establish<C extends Received, F extends Partial<RequestContext>>
   return Object.assign(received, fields);
 }
 
-/** For the audit log: the API server is asked as the user by Stonegate, or with the client's own token. */
+/** Tells the audit log whether Stonegate asks the API server as the user, or with the client's own token. */
 export function setImpersonationSent(outgoing: Outgoing): void {
   establish(outgoing, { impersonationSent: outgoing.sender.kind === 'stonegate' });
 }

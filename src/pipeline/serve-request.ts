@@ -51,7 +51,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     limit(authorized, pipeline);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonate(routed, pipeline);
-    // Not awaited: this function refers to the pipeline, which a stream must not keep alive.
+    // It is not awaited: this function refers to the pipeline, which a stream must not keep alive.
     if (outgoing.stream !== undefined)
       return new StreamDelivery(outgoing, outgoing.stream, pipeline, undecided).run();
     // forward | tunnel | answer

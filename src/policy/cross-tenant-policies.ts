@@ -13,12 +13,15 @@ import type { Policy } from './policy.ts';
 import { checkEnd, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
 import type { WebhookRegistration } from './ports.ts';
 
-/** Of one tenant: a guest's request may be compared with all of them. */
+/** Policies of one tenant that count: a guest's request may be compared with all of them. */
 export const MAX_POLICIES_PER_TENANT = 100;
-/** Of one tenant's policies together: each is a RoleBinding, which the controller reads and writes. */
+/**
+ * Namespaces of one tenant's policies together: each is a RoleBinding, which the controller reads and
+ * writes.
+ */
 export const MAX_NAMESPACES_PER_TENANT = 1_000;
 
-/** Of a configuration. */
+/** What a configuration says about CrossTenantPolicies. */
 export interface CrossTenantPolicyRules {
   readonly systemTenant: string;
   readonly checkRules: (rules: readonly PolicyRule[], field: string) => void;

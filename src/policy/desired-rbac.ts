@@ -13,7 +13,7 @@ import type { PolicyObject } from './ports.ts';
 const RBAC = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC}/v1`;
 
-/** Of every object made of a policy, beside `MANAGED_BY`: so the provisioner finds those that none wants. */
+/** Label every object made of a policy, so that the reconciler can delete those that no policy asks for. */
 export const POLICY_LABELS = {
   form: 'stonegate.dev/policy-form',
   policy: 'stonegate.dev/policy',

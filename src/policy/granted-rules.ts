@@ -10,7 +10,7 @@ import { coveredByRole } from '../rbac/rules.ts';
 import { InvalidPolicy } from './invalid-policy.ts';
 import { checkLength, lengthProblem } from './policy-fields.ts';
 
-/** Of verbs, groups and resources in all rules of a policy: `stonegate:manage` has about 500. */
+/** Combinations of verbs, groups and resources in all rules of a policy: `stonegate:manage` has about 500. */
 const MAX_COMBINATIONS = 2_000;
 
 const VERB = /^[a-z]{1,63}$/;

@@ -15,7 +15,7 @@ import type { PolicyStatus, ResolvedPolicies } from './resolve.ts';
 const DEBOUNCE = 50;
 /** Milliseconds between two resolutions because of the time, at least. */
 const SHORTEST_WAIT = 100;
-/** After a resolution this many times its duration, however often a tenant changes its policies. */
+/** After a resolution the next one waits this many times its duration, however often policies change. */
 const REST = 10;
 /** Milliseconds: a policy that is withdrawn grants nothing within a second. */
 const LONGEST_REST = 500;
@@ -32,7 +32,7 @@ export interface PolicyUpdatesOptions {
 /** The policies and what they follow from, at one moment. */
 export interface PolicySnapshot extends ResolvedPolicies {
   readonly facts: PolicyFacts;
-  /** Of which all facts are current. */
+  /** The forms of which all facts are current. */
   readonly forms: ReadonlySet<PolicyForm>;
 }
 
@@ -144,7 +144,7 @@ export class PolicyUpdates {
   }
 }
 
-/** In what the controller goes by, beside the policies. */
+/** Whether the controller would do the same, apart from the policies. */
 function isSame(one: PolicySnapshot, other: PolicySnapshot): boolean {
   const namesOf = ({ facts: { tenants } }: PolicySnapshot) => tenants.map(({ name }) => name);
   return (

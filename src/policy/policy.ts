@@ -12,7 +12,7 @@ export interface PolicyReference {
   readonly form: PolicyForm;
   /** Unique among the policies of its form; among those of the tenant, if the form is `tenant`. */
   readonly name: string;
-  /** For the audit log: file and line, or the object. */
+  /** What the audit log calls it: file and line, or the object. */
   readonly source: string;
 }
 
@@ -27,7 +27,7 @@ export interface PolicySubject {
 
 export interface Policy extends PolicyReference {
   readonly subjects: readonly PolicySubject[];
-  /** Which tenants they may enter: never the system tenant. */
+  /** The tenants that they may enter: never the system tenant. */
   readonly tenants: ReadonlySet<string>;
   /** Without `all`, no request that has no namespace is within the policy. */
   readonly namespaces: 'all' | ReadonlySet<string>;
@@ -39,12 +39,12 @@ export interface Policy extends PolicyReference {
   readonly reason?: string;
 }
 
-/** Of the groups of a guest: the one that the bindings in the entered tenant name. */
+/** The guest's group that the bindings in the entered tenant name. */
 export function policyGroup(policy: Pick<PolicyReference, 'form' | 'name'>): string {
   return `stonegate:policy:${policyName(policy)}`;
 }
 
-/** As written in audit events and explanations. */
+/** The name as written in audit events and explanations. */
 export function policyName({ form, name }: Pick<PolicyReference, 'form' | 'name'>): string {
   return `${form}:${name}`;
 }

@@ -60,9 +60,9 @@ export type WebhookRegistration =
 
 /** Objects of the API server from which policies follow. */
 export interface PolicyFacts {
-  /** Of all tenants; `metadata.tenant` is the tenant that they let users into. */
+  /** The policies of all tenants; `metadata.tenant` is the tenant that they let users into. */
   readonly crossTenantPolicies: readonly CrossTenantPolicy[];
-  /** Of the system tenant. */
+  /** The TenantAdministrations, which are objects of the system tenant. */
   readonly administrations: readonly TenantAdministration[];
   readonly tenants: readonly TenantFacts[];
   /** The system tenant's. */

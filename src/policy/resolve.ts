@@ -18,11 +18,11 @@ import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
 import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
 import type { PolicyFacts } from './ports.ts';
 
-/** Where policies are written. */
+/** The policies from all places where they are written. */
 export interface WrittenPolicies {
-  /** Of the operator's file. */
+  /** The policies of the operator's file. */
   readonly abac: readonly AbacPolicy[];
-  /** Of the configuration. */
+  /** The administrations of the configuration. */
   readonly administrations: readonly AdministrationConfiguration[];
   /** Empty where nothing is current. */
   readonly facts: PolicyFacts;
@@ -57,14 +57,14 @@ export interface PolicyStatus {
 export interface Membership {
   readonly administration: PolicyReference;
   readonly tenant: string;
-  /** Of the administration, by its author. */
+  /** The reason that the administration's author wrote. */
   readonly reason: string;
 }
 
 export interface ResolvedPolicies {
-  /** In force, by form, name and tenant. */
+  /** The policies in force, by form, name and tenant. */
   readonly policies: readonly Policy[];
-  /** Of each object and each administration of the configuration, in force or not. */
+  /** The status of each object and each administration of the configuration, in force or not. */
   readonly statuses: readonly PolicyStatus[];
   readonly memberships: readonly Membership[];
   /** When the next of them ends, in milliseconds since the epoch; undefined if none does. */

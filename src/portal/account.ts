@@ -15,12 +15,12 @@ export interface Account {
   /** Undefined for Keystone. */
   readonly issuer: string | undefined;
   readonly tenant: string;
-  /** As the API server knows the user. */
+  /** The name by which the API server knows the user. */
   readonly username: string;
   readonly groups: readonly string[];
   /** The scope of the user's token. */
   readonly project: ProjectName | undefined;
-  /** On that project. */
+  /** The roles on that project. */
   readonly roles: readonly string[];
   /** Other projects that the user may sign in to. */
   readonly otherProjects: readonly ProjectName[];

@@ -139,7 +139,7 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
 @media print { header form, .skip, .button { display: none; } }
 `;
 
-/** As a source expression of a Content Security Policy. */
+/** The style sheet as a source expression of a Content Security Policy. */
 export const STYLE_HASH = `sha256-${createHash('sha256').update(STYLE).digest('base64')}`;
 
 const SHAPE =

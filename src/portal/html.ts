@@ -28,7 +28,7 @@ export function html(literals: TemplateStringsArray, ...values: readonly Content
   return { [brand]: true, text };
 }
 
-/** Only for constants of this program, such as the style sheet. */
+/** Takes only constants of this program, such as the style sheet. */
 export function constant(text: string): Html {
   return { [brand]: true, text };
 }

@@ -21,7 +21,7 @@ export interface PortalRequest {
   readonly query: URLSearchParams;
   /** The client's address. */
   readonly source: string;
-  /** From the cookie; the session may not exist. */
+  /** The session's id from the cookie; the session may not exist. */
   readonly sessionID: string | undefined;
   readonly visitID: string | undefined;
 }

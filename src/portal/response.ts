@@ -43,7 +43,7 @@ export function page(status: number, content: Html, headers: readonly HeaderFiel
   };
 }
 
-/** After a form: the browser continues with GET (RFC 9110 §15.4.4). */
+/** The response to a form: the browser continues with GET (RFC 9110 §15.4.4). */
 export function seeOther(location: string, headers: readonly HeaderField[] = []): PortalResponse {
   return { status: 303, headers: [['Location', location], ...headers], body: '' };
 }

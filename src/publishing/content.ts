@@ -26,7 +26,7 @@ const NEVER_SECRETS: ReadonlySet<string> = new Set([
 ]);
 const HELM_SECRET = /^helm\.sh\/release/;
 const NEVER_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
-/** Of service accounts: references to tokens, which a controller writes. */
+/** Fields of service accounts that refer to tokens, which a controller writes. */
 const SERVICE_ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
   'automountServiceAccountToken',
   'imagePullSecrets',

@@ -34,7 +34,7 @@ export class Copy implements Desired {
   readonly source: Source;
   readonly place: Place;
   readonly object: StoredObject;
-  /** As it was when it was selected. */
+  /** The receiver as it was when it was selected. */
   readonly #receiver: Receiver;
 
   constructor(source: Source, place: Place, receiver: Receiver) {
@@ -109,7 +109,7 @@ export class Copy implements Desired {
   }
 }
 
-/** Of every copy of the source. */
+/** The metadata that all copies of a source share. */
 const metadataOf = memoizeByReference(({ object, title }: Source) => {
   const { labels, annotations } = object.metadata;
   const marks = marksOf(title);
@@ -129,13 +129,13 @@ function isOwnDomain(key: string): boolean {
   return OWN_DOMAINS.some((own) => domain === own || domain.endsWith(`.${own}`));
 }
 
-/** Without content, which may be large. */
+/** The object without its content, which may be large. */
 export function identityOf({ apiVersion, kind, metadata }: StoredObject): StoredObject {
   const { managedFields: _managers, ...rest }: StoredMeta & { readonly managedFields?: unknown } = metadata;
   return { apiVersion, kind, metadata: rest };
 }
 
-/** Of the same name, and so a copy; computing no digest. */
+/** Whether an object of the same name is such a copy; it computes no digest. */
 function hasMarksOf(copy: StoredObject, existing: StoredObject): boolean {
   return (
     hasManagedLabel(existing.metadata) &&

@@ -36,7 +36,7 @@ export interface UnreadSources {
 export interface PublishingState {
   readonly desired: DesiredCopies;
   readonly receivers: readonly Receiver[];
-  /** Of the tenants (arktos); empty in shared mode. */
+  /** The tenants' namespaces (arktos); empty in shared mode. */
   readonly namespaces: readonly NamespaceFacts[];
   /** Every copy, and what else has the name of a desired copy. */
   readonly existing: readonly Existing[];

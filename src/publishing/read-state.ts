@@ -26,7 +26,7 @@ export interface ReadOptions {
 
 const CONCURRENCY = 4;
 const ALL = '';
-/** Of one kind in one namespace: with more, none of them is published or withdrawn. */
+/** Sources of one kind in one namespace: with more, none of them is published or withdrawn. */
 const MAX_SOURCES = 200;
 
 /** @throws StatusError as `Objects.list` does, if tenants or namespaces cannot be read */
@@ -131,7 +131,7 @@ async function readSources(
   return results.flat();
 }
 
-/** In the order of the configuration: the first one counts. */
+/** The scopes in the order of the configuration: the first one counts. */
 export function scopesOf({ namespaces, clusterScoped, kinds }: PublishingConfiguration): SourceScope[] {
   const namespaced = namespaces.flatMap((namespace) =>
     [...NAMESPACED_KINDS, ...kinds].map((kind) => ({ kind, namespace })),

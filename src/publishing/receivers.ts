@@ -9,11 +9,11 @@ import type { Place, StoredObject } from '../reconcile/objects.ts';
 import type { SelectedTenant } from './tenant-selector.ts';
 
 export interface Receiver extends SelectedTenant {
-  /** Of a tenant, or a namespace. */
+  /** The place of a tenant, or a namespace. */
   readonly place: Place;
   /** Nothing is written into it or deleted from it. */
   readonly isTerminating: boolean;
-  /** Of the Tenant or Namespace object. */
+  /** The uid of the Tenant or Namespace object. */
   readonly uid: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function guardedLabels(labels: Readonly<Record<string, string>>): Readonl
   return Object.fromEntries(Object.entries(labels).filter(([key]) => isGuardedLabel(key)));
 }
 
-/** Of a Tenant or a Namespace. */
+/** Whether a Tenant or a Namespace is being deleted. */
 export function isTerminating({ metadata, status }: StoredObject): boolean {
   const phase = typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
   return metadata.deletionTimestamp !== undefined || phase === 'Terminating';

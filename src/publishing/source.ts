@@ -17,13 +17,13 @@ export interface SourceObject {
 }
 
 export interface SourceRules extends ContentRules {
-  /** Of an object without a namespace. */
+  /** Whether an object without a namespace may be published, by its name. */
   readonly mayPublishName: (kind: PublishedKind, name: string) => boolean;
 }
 
 /** A valid source. */
 export interface Source {
-  /** As `sourceName` calls it. */
+  /** The name that `sourceName` gives it. */
   readonly title: string;
   readonly kind: PublishedKind;
   readonly object: StoredObject;

@@ -8,7 +8,7 @@
 export interface SelectedTenant {
   /** The tenant (arktos), or the id of the Keystone domain (shared). */
   readonly name: string;
-  /** Of the Tenant object (arktos), or of the namespace (shared). */
+  /** Labels of the Tenant object (arktos), or of the namespace (shared). */
   readonly labels: Readonly<Record<string, string>>;
 }
 

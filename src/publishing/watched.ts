@@ -47,7 +47,7 @@ function sourceFingerprint(value: unknown): string | undefined {
   return JSON.stringify([name, uid, resourceVersion, deletionTimestamp !== undefined]);
 }
 
-/** Of a Tenant. */
+/** Changes with what publishing reads of a Tenant. */
 export function tenantFingerprint(value: unknown): string | undefined {
   const { name, uid, labels, deletionTimestamp } = metadataOf(value);
   return JSON.stringify([name, uid, deletionTimestamp !== undefined, sorted(textsIn(labels))]);

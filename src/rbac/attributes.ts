@@ -5,7 +5,7 @@
 
 /** A user as RBAC sees it. */
 export interface RBACUser {
-  /** Whose bindings count: the user's own tenant; empty if the API server has no tenants. */
+  /** The tenant whose bindings count: the user's own; empty if the API server has no tenants. */
   readonly tenant: string;
   readonly username: string;
   readonly groups: readonly string[];
@@ -43,9 +43,9 @@ export type Scope = { readonly namespace: string } | 'all';
  * namespace that a request concerns.
  */
 export interface SubjectByNamespace {
-  /** For requests that name no namespace. */
+  /** The user in requests that name no namespace. */
   readonly cluster: RBACUser;
-  /** For every namespace that is not in `namespaces`. */
+  /** The user in every namespace that is not in `namespaces`. */
   readonly other: RBACUser;
   readonly namespaces: ReadonlyMap<string, RBACUser>;
 }

@@ -11,14 +11,14 @@ export interface NamespaceChange {
   /** The last known state if it is deleted. */
   readonly namespace: StoredNamespace;
   readonly tenant: string;
-  /** Of the change. */
+  /** The revision of the change. */
   readonly revision: number;
 }
 
 /** The access of these subjects in these namespaces may differ from before. */
 export interface AccessChange {
   readonly kind: 'access';
-  /** Whose bindings changed. */
+  /** The tenant whose bindings changed. */
   readonly tenant: string;
   readonly revision: number;
   readonly subjects: ReadonlySet<SubjectKey>;
@@ -60,7 +60,7 @@ interface Concerned {
 
 const NONE: Concerned = { subjects: new Set(), namespaces: new Set() };
 
-/** Of a binding that stays with its role, only the subjects that come or go. */
+/** If a binding stays with its role, the change concerns only the subjects that come or go. */
 function concernedByBinding(before: StoredObject | undefined, after: StoredObject | undefined): Concerned {
   const bindings = [before, after].filter((object) => object !== undefined).filter(isBinding);
   const [one, other] = bindings;

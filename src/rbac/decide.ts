@@ -35,7 +35,7 @@ export type AccessDecision =
     }
   | {
       readonly decision: 'noOpinion';
-      /** As the API server says it: empty, or why the evaluation is incomplete. */
+      /** The reason in the API server's words: empty, or why the evaluation is incomplete. */
       readonly reason: string;
       /** Bindings whose roles are missing. */
       readonly errors: readonly string[];
@@ -150,7 +150,7 @@ function byName(one: StoredBinding, other: StoredBinding): number {
   return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 
-/** As the API server describes the binding in the reason of a review. */
+/** Describes the binding as the API server does in the reason of a review. */
 export function describeGrant({ binding, subject }: Pick<Grant, 'binding' | 'subject'>): string {
   const { resource, name, namespace, roleRef } = binding;
   const described =

@@ -46,7 +46,7 @@ export class IndexBound {
     return this.#total + bytes <= this.#bytes ? undefined : this.#largerThan(tenant, used);
   }
 
-  /** Not the tenant itself, if others leave it no room. */
+  /** Names the tenant, or a larger one that leaves it no room. */
   #largerThan(tenant: string, used: number): string {
     let largest = tenant;
     let most = used;

@@ -23,7 +23,7 @@ const MAX_RULES = 10_000;
 /** The nearest first. */
 const ORDER: readonly NearMiss['missed'][] = ['name', 'subresource', 'verb', 'empty'];
 
-/** At most three, the nearest first. */
+/** Returns at most three, the nearest first. */
 export function nearMisses(
   objects: TenantObjects,
   user: RBACUser,

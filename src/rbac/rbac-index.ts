@@ -11,7 +11,7 @@ import { sizeOf } from './object-size.ts';
 import { TenantObjects } from './tenant-objects.ts';
 
 export interface IndexListener {
-  /** After each change. It must not throw. */
+  /** Called after each change. It must not throw. */
   changed?(change: Change): void;
   /** All that was known of the tenant counts no more: its index is off, or on again. It must not throw. */
   reset?(tenant: string): void;
@@ -22,7 +22,7 @@ export interface IndexListener {
 }
 
 export interface RBACIndexOptions {
-  /** Without one, Arktos' own name of it. */
+  /** The name of the system tenant; Arktos' own name of it by default. */
   readonly systemTenant?: string;
   /** Bytes that all objects may take, as they are estimated; without it there is no bound. */
   readonly maxBytes?: number;

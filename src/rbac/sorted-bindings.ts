@@ -39,7 +39,7 @@ function firstBehind(bindings: SortedBindings, namespace: string, start: number)
   return from;
 }
 
-/** Where a binding of that namespace and name is, or belongs. */
+/** The index at which a binding of that namespace and name is, or belongs. */
 function position(bindings: SortedBindings, namespace: string, name: string): number {
   let from = 0;
   let to = bindings.length;

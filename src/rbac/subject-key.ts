@@ -31,7 +31,7 @@ export interface NamedSubject {
   readonly name: string;
 }
 
-/** Whose key it is. */
+/** The subject whose key it is. */
 export function subjectOfKey(key: SubjectKey): NamedSubject {
   if (key.startsWith(USER)) return { kind: 'user', name: key.slice(USER.length) };
   return { kind: 'group', name: key.startsWith(GROUP) ? key.slice(GROUP.length) : key };
@@ -64,7 +64,7 @@ export function forEachKey(binding: StoredBinding, action: (key: SubjectKey) => 
   if (key !== undefined) action(key);
 }
 
-/** Without duplicates. */
+/** The keys of a binding's subjects, without duplicates. */
 export function keysOfBinding({ subjects, namespace }: StoredBinding): ReadonlySet<SubjectKey> {
   const keys = new Set<SubjectKey>();
   for (const subject of subjects) {
@@ -74,7 +74,7 @@ export function keysOfBinding({ subjects, namespace }: StoredBinding): ReadonlyS
   return keys;
 }
 
-/** Made once for each user object: many questions are about one user. */
+/** The keys are made once for each user object: many questions are about one user. */
 export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeByReference(
   ({ username, groups }) => {
     const keys = new Set<SubjectKey>([userKey(username)]);

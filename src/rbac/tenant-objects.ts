@@ -92,7 +92,7 @@ export class TenantObjects {
       if (this.role(namespace, name) === undefined) yield* bindings;
   }
 
-  /** In no order. */
+  /** The objects come in no order. */
   *all(resource: IndexedResource): Generator<StoredObject> {
     if (resource === 'namespaces') yield* this.#namespaces.values();
     else {

@@ -72,7 +72,7 @@ export function whoCan(
   };
 }
 
-/** In no order. */
+/** The grants come in no order. */
 function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Generator<SubjectGrant> {
   const rules = new RuleOfRole(question);
   for (const binding of boundBindings(objects, rules, scope)) {
@@ -106,7 +106,7 @@ function* grantsOf(binding: StoredBinding, role: StoredRole, rule: number): Gene
   }
 }
 
-/** Which rule of a role allows the question, found once for each role. */
+/** Finds the rule of a role that allows the question, once for each role. */
 class RuleOfRole {
   readonly #question: WhoCanQuestion;
   readonly #namesNamespace: boolean;

@@ -22,7 +22,7 @@ import { Conflict, revert, writeChange } from './write.ts';
 
 export interface ApplyOptions {
   readonly objects: Objects;
-  /** Of the objects that the plan guards, 0 to 1; all may be deleted without it. */
+  /** The share of the guarded objects that may be deleted, 0 to 1; all may be without it. */
   readonly maxDeletedShare?: number | undefined;
   /** Whether all deletions are applied, however many. */
   readonly force?: boolean | undefined;
@@ -134,7 +134,7 @@ class Run {
     const { objects, signal } = this.#options;
     const target = written[0]?.desired.target;
     const after = target && (await read(objects, target, signal));
-    // With the target also what was written into it is gone.
+    // If the target is gone, so is what was written into it.
     if (after === undefined || after.metadata.uid === before?.metadata.uid) return;
     for (const change of written) await revert(objects, change, signal);
     throw new Conflict('another namespace or tenant was put in its place meanwhile');

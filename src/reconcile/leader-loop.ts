@@ -9,9 +9,9 @@ import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
 
 /** Milliseconds after a change: several that follow each other cause one run. */
 const DEBOUNCE = 100;
-/** After a run this many times its duration, however often there are changes. */
+/** After a run the next one waits this many times its duration, however often there are changes. */
 const REST = 3;
-/** Milliseconds. */
+/** Milliseconds of the longest rest. */
 const LONGEST_REST = 30_000;
 const RETRY = { first: 1_000, longest: 60_000 };
 
@@ -144,7 +144,7 @@ export class LeaderLoop {
     const { run, interval, random } = this.#options;
     if (!(await run(signal))) return this.#backoff.next();
     this.#backoff.reset();
-    // By chance, so that replicas that start together do not ask the API server together.
+    // The interval varies, so that replicas that start together do not ask the API server together.
     return interval * (0.9 + 0.2 * random.fraction());
   }
 }

@@ -30,7 +30,7 @@ export const LEASE_RENEWAL = 10_000;
 export const LEASE_STANDBY = 2_000;
 
 export interface LeaseOptions {
-  /** With a credential that may get, create and update the Lease. */
+  /** Sends requests with a credential that may get, create and update the Lease. */
   readonly objects: Objects;
   readonly place: Place;
   readonly name: string;
@@ -90,7 +90,7 @@ class KubernetesLease implements Lease {
     return clock.now() - this.#seen.at >= LEASE_TTL;
   }
 
-  /** With the resourceVersion that was read, so that of two replicas one writes. */
+  /** Sends the resourceVersion that was read, so that of two replicas one writes. */
   async #write(lease: StoredObject, holder: string, signal: AbortSignal): Promise<boolean> {
     const { objects, place } = this.#options;
     const { metadata } = lease;

@@ -102,7 +102,7 @@ export function objectKey({ group, resource }: ResourceKind, place: Place, name:
   return [group, resource, tenant, namespace, name].join('/');
 }
 
-/** For messages: `acme/web`, `acme`, `web`; empty for objects of the whole cluster. */
+/** The name of a place in messages: `acme/web`, `acme`, `web`; empty for objects of the whole cluster. */
 export function placeName({ tenant, namespace }: Place): string {
   return [tenant, namespace].filter((part) => part !== undefined).join('/');
 }

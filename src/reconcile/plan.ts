@@ -18,7 +18,7 @@ export interface Desired {
   readonly kind: ResourceKind;
   readonly place: Place;
   readonly object: WrittenObject;
-  /** For the operator: `role member on project web (3f…)`. */
+  /** Tells the operator why: `role member on project web (3f…)`. */
   readonly reason: string;
   /** Called again with the present object if another client has changed it since the plan. */
   compare(existing: StoredObject | undefined): Comparison;
@@ -33,7 +33,7 @@ export type Comparison =
   | { readonly action: 'create'; readonly object: WrittenObject }
   | {
       readonly action: 'update';
-      /** With the metadata of the existing object. */
+      /** The desired object with the metadata of the existing one. */
       readonly object: WrittenObject;
       /** Deleted first, since it differs in a field that cannot be updated. */
       readonly replaces?: WrittenObject;
@@ -54,7 +54,7 @@ export interface Existing {
   readonly place: Place;
   /** Its identity is enough if `comparison` is there: the objects of all tenants may take much memory. */
   readonly object: StoredObject;
-  /** With the desired object of that name. */
+  /** The comparison with the desired object of that name. */
   readonly comparison?: Comparison | undefined;
   /** Absent if it stays even if it is not desired. */
   readonly deletion?: DeletionRule | undefined;
@@ -71,9 +71,9 @@ export interface ChangedObject {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: ResourceKind;
   readonly place: Place;
-  /** As it is to be written; for a deletion as it was read. */
+  /** The object as it is to be written; for a deletion as it was read. */
   readonly object: WrittenObject;
-  /** For the operator. */
+  /** Tells the operator why. */
   readonly reason: string;
 }
 
@@ -98,7 +98,7 @@ export interface Refusal {
 }
 
 export interface Plan {
-  /** In the order of execution. */
+  /** The changes in the order of execution. */
   readonly changes: readonly Change[];
   readonly refusals: readonly Refusal[];
   /** Sources that could not be read: what depends on them stays as it is. */
@@ -174,7 +174,7 @@ export function phaseOf({ action, kind }: Change): number {
   return kind.resource === 'tenants' ? 1 : kind.resource === 'namespaces' ? 2 : 3;
 }
 
-/** For messages: `RoleBinding x in acme/web`. */
+/** The name of an object in messages: `RoleBinding x in acme/web`. */
 export function titleOf({ object, place }: Pick<ChangedObject, 'object' | 'place'>): string {
   const where = placeName(place);
   return `${object.kind} ${object.metadata.name}${where === '' ? '' : ` in ${where}`}`;

@@ -14,7 +14,7 @@ export interface RunLog {
   failed(error: unknown): void;
 }
 
-/** At most so many are logged; a dry run of the command shows all. */
+/** So many objects of a run are logged; a dry run of the command shows all. */
 const SHOWN = 20;
 
 /**

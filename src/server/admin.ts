@@ -25,7 +25,7 @@ export interface AdminOptions {
   /** `host:port`. */
   readonly bind: string;
   readonly readiness: () => readonly Readiness[] | Promise<readonly Readiness[]>;
-  /** In Prometheus' text format. */
+  /** The metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
   readonly random: Random;
   readonly logger: Logger;

@@ -39,7 +39,7 @@ export interface ClientCertificatesOptions {
 
 interface Connection {
   readonly described: ClientCertificate;
-  /** Of its verified chain; undefined if Node does not tell it. */
+  /** The root of its verified chain; undefined if Node does not tell it. */
   readonly root: X509Certificate | undefined;
   /** The authorities at the time of the handshake. */
   readonly verifiedBy: ClientAuthorities;

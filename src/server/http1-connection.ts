@@ -34,7 +34,7 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
   readonly #socket: Duplex;
   /** The response on the wire. */
   #first: PendingResponse | undefined;
-  /** In the order of their requests. */
+  /** Responses in the order of their requests. */
   readonly #waiting: PendingResponse[] = [];
   #onEmpty: (() => void) | undefined;
   /** Bytes received up to the end of the last request: at most, since more may come with its head. */
@@ -152,7 +152,7 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
     for (const response of this.#waiting) response.cancel();
   }
 
-  /** Only for the log: handlers learn of a body that ends early by their `signal`. */
+  /** Only logs the error: handlers learn of a body that ends early by their `signal`. */
   readonly onRequestError = (error: Error): void => {
     this.context.logger.debug({ error }, 'a request ended early');
   };

@@ -179,7 +179,7 @@ async function allClosed(emitters: ReadonlySet<EventEmitter>): Promise<void> {
   await Promise.all([...emitters].map((emitter) => new Promise((resolve) => emitter.once('close', resolve))));
 }
 
-/** Before the first request of a connection, in either protocol. */
+/** Verifies before the first request of a connection, in either protocol. */
 function verifyCertificates(server: Server, certificates: ClientCertificates): void {
   server.on('connection', (socket: Socket) => certificates.onConnection(socket));
   server.prependListener('secureConnection', (socket: TLSSocket) => certificates.onSecureConnection(socket));

@@ -15,11 +15,11 @@ import { writeStatus } from './status-writer.ts';
 import type { UnfinishedHeads } from './unfinished-heads.ts';
 
 export interface ListenerTimeouts {
-  /** For the TLS handshake and for a whole request head, in milliseconds. */
+  /** Milliseconds for the TLS handshake and for a whole request head. */
   readonly header: number;
   /** Until the next request on an idle connection, in milliseconds. */
   readonly idle: number;
-  /** For a client to read the next bytes of its response, in milliseconds. */
+  /** Milliseconds for a client to read the next bytes of its response. */
   readonly stall: number;
 }
 

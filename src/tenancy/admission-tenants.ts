@@ -34,7 +34,7 @@ export interface TenantAdmission {
   reviewPlace(request: AdmissionRequest): { readonly tenant: TenantName | undefined } | undefined;
 }
 
-/** Of the cluster itself and of Stonegate, in shared mode. */
+/** Matches namespaces of the cluster itself and of Stonegate, in shared mode. */
 const SYSTEM_NAMESPACE = /^(?:kube-|stonegate(?:-|$))/;
 /** No Keystone user can be in it, and no client may impersonate it. */
 const MASTERS = 'system:masters';

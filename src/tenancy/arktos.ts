@@ -23,7 +23,7 @@ import { nameBelow, reservedName } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 
 export interface ArktosOptions {
-  /** Whose users act in every tenant. */
+  /** The tenant whose users act in every tenant. */
   readonly systemTenant: string;
   /** Keystone domain name → tenant. */
   readonly domains: Readonly<Record<string, string>>;

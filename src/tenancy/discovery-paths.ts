@@ -52,7 +52,7 @@ export function discoveryPath(path: string): DiscoveryPath | undefined {
 
 /** A part of the API server's health, as `exclude` names it. */
 const HEALTH_CHECK = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-/** Of a document of OpenAPI v3: the API server takes its checksum in hexadecimal digits. */
+/** Matches the hash of a document of OpenAPI v3, a checksum in hexadecimal digits. */
 const DOCUMENT_HASH = /^[0-9A-Fa-f]{1,128}$/;
 const MAX_EXCLUDED = 32;
 
@@ -96,7 +96,7 @@ const DEFINING: ReadonlyMap<string, string> = new Map([
 ]);
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Whose discovery it is: one tenant's, or all tenants'. */
+/** The owner of the discovery: one tenant, or all tenants. */
 export type DiscoveryChange = { readonly owner: TenantName | undefined };
 
 /**

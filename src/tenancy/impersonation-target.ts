@@ -16,9 +16,9 @@ export interface ServiceAccount {
 
 /** Nothing of it is authorised yet. */
 export interface ImpersonationTarget {
-  /** As the API server is to know them. */
+  /** The name by which the API server is to know the user. */
   readonly username: string;
-  /** Whose user name it is. */
+  /** The service account whose user name it is. */
   readonly serviceAccount?: ServiceAccount;
   /** What everybody of the tenant has. */
   readonly groups: readonly string[];

@@ -12,7 +12,7 @@ export const OWN_GROUP = 'stonegate.dev';
 export const OWN_VERSION = 'v1alpha1';
 
 export interface OwnResource {
-  /** As in paths. */
+  /** The name of the resource in paths. */
   readonly name: string;
   readonly singularName: string;
   readonly kind: string;
@@ -28,7 +28,7 @@ export interface OwnResource {
   readonly needsIndex: boolean;
   /** Whether a path may name the user's own tenant, as Arktos' clients write it. */
   readonly inTenant: boolean;
-  /** For `kubectl explain`. */
+  /** The description that `kubectl explain` prints. */
   readonly description: string;
 }
 

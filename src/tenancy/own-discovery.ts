@@ -10,7 +10,7 @@ import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './ow
 const GROUP_VERSION = `${OWN_GROUP}/${OWN_VERSION}`;
 const VERSION = { groupVersion: GROUP_VERSION, version: OWN_VERSION };
 
-/** As in an APIGroupList. */
+/** The group as in an APIGroupList. */
 const OWN_API_GROUP = { name: OWN_GROUP, versions: [VERSION], preferredVersion: VERSION } as const;
 
 /** `/apis/stonegate.dev` */

@@ -10,7 +10,7 @@ import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** How a request is served. Refusals are thrown. */
 export type Route =
-  /** To the API server as the impersonated user; `path` and `query` are exactly what is sent. */
+  /** Forwarded as the impersonated user; `path` and `query` are exactly what is sent. */
   | { readonly kind: 'forward'; readonly path: string; readonly query: string }
   /**
    * Fetched as Stonegate itself, since the API server shows it to no tenant, and reduced to what the tenant
@@ -106,7 +106,7 @@ export interface TenancyMode {
    * @throws StatusError PathForbidden for what is no tenant's
    */
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
-  /** For users who enter other tenants; absent if tenants are not part of paths. */
+  /** Rules for users who enter other tenants; absent if tenants are not part of paths. */
   readonly guests?: GuestRules;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;

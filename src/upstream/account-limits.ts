@@ -30,7 +30,7 @@ export const MAX_CONNECTIONS = 256;
 const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
 /** Shared by all users of a tenant who have entered others; they are the tenant's too. */
 const CONNECTIONS_OF_GUESTS = CONNECTIONS_PER_TENANT / 4;
-/** For probes, periodic provisioning and the like. */
+/** Connections for probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
 
@@ -48,7 +48,7 @@ const LONG_RUNNING = { burst: 5_000, perSecond: 50 };
 /** Bounds what waits of one tenant. */
 export interface TenantQueue {
   readonly requests: number;
-  /** In memory. */
+  /** Bytes of memory that the waiting requests take. */
   readonly bytes: number;
 }
 

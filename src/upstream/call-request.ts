@@ -73,12 +73,12 @@ export interface ResponseSink {
 }
 
 export interface CallResult {
-  /** As the API server sent it; 0 if nothing was passed on. */
+  /** The status as the API server sent it; 0 if nothing was passed on. */
   readonly status: number;
   readonly aborted: boolean;
 }
 
-/** Of a request's objects and its connection to the client, roughly. */
+/** Bytes of a request's objects and its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;
 
 /** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */

@@ -11,7 +11,7 @@ import type { InactivityTimer } from './http1/inactivity-timer.ts';
 /** The request is in the pool or on a connection. */
 export interface Attempt {
   readonly phase: 'attempt';
-  /** Of a streamed request. */
+  /** The body of a streamed request. */
   body: Readable | undefined;
   /** Undefined until the pool has accepted it. */
   pending: SentRequest | undefined;
@@ -25,7 +25,7 @@ export interface Attempt {
 
 export type State =
   | { readonly phase: 'new' }
-  /** For a permit of its account, or for its repetition. */
+  /** The call waits for a permit of its account, or for its repetition. */
   | { readonly phase: 'waiting'; readonly wait: { cancel(): void } }
   | Attempt
   | { readonly phase: 'settled' };
@@ -50,7 +50,7 @@ export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-/** Only a request that changes nothing, without a body; an upgrade request may be a command. */
+/** Only a request without a body that changes nothing is repeatable; an upgrade may be a command. */
 export function isRepeatable({ method }: CallRequest, { body, upgrade }: Sending): boolean {
   return body === undefined && upgrade === undefined && isSafe(method);
 }

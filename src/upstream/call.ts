@@ -46,9 +46,9 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
   #sink: ResponseSink;
   #startedAt = 0;
   #state: State = NEW;
-  /** After a lost connection. */
+  /** Whether the request was sent again after a lost connection. */
   #sentAgain = false;
-  /** From the pause after a refusal of Stonegate's own rights to the end. */
+  /** Runs from the pause after a refusal of Stonegate's own rights to the end. */
   #repeating: InFlight | undefined;
 
   constructor(context: CallContext, request: CallRequest, sending: Sending, sink: ResponseSink) {

@@ -14,7 +14,7 @@ import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../lib/rate-
 export interface ImpersonationRefusal {
   /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */
   readonly resource: string;
-  /** Of `userextras`. */
+  /** The extra key that was refused, if the resource is `userextras`. */
   readonly extraKey?: string;
 }
 
@@ -41,7 +41,7 @@ export interface ImpersonationRefusalsOptions {
 
 export class ImpersonationRefusals {
   readonly #options: ImpersonationRefusalsOptions;
-  /** By resource. */
+  /** Limits messages, with a key for each resource. */
   readonly #messages: RateLimiter;
 
   constructor(options: ImpersonationRefusalsOptions) {

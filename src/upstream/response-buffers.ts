@@ -5,7 +5,7 @@
  */
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
-/** Of one block, in bytes: as much as one read delivers. */
+/** Bytes of one block: as much as one read delivers. */
 const BLOCK_BYTES = 64 * 1024;
 /** Smaller chunks are better copied: most responses consist of one of them. */
 export const MIN_STORED_BYTES = 8 * 1024;

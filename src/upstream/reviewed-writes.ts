@@ -23,7 +23,7 @@ export interface ReviewedWritesOptions {
   readonly clock: Clock;
   /** Milliseconds that a write waits. */
   readonly queueTimeout: number;
-  /** Of the waiting writes of a tenant for each URL. */
+  /** Bounds the waiting writes of a tenant for each URL. */
   readonly tenantQueue: { readonly bytes: number };
   /** The path of the webhook for a request; undefined if it is not reviewed. */
   readonly pathOf: (method: string, target: string) => string | undefined;

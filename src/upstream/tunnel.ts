@@ -94,7 +94,7 @@ function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
   return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
 }
 
-/** Of a watch over WebSocket, which ends cleanly between two frames. */
+/** Ends a watch over WebSocket cleanly, between two frames. */
 function createLastBytes(
   { ending }: UpstreamRequest,
   { protocol }: Upgrade,

@@ -38,7 +38,7 @@ function isOfAnyLength(headers: HeaderList): boolean {
 }
 
 export class WatchFilter {
-  /** Of the current line; undefined until its beginning is known. */
+  /** Whether the current line passes; undefined until its beginning is known. */
   #passes: boolean | undefined;
   /** The beginning of the current line, as long as it does not decide. */
   #beginning = NOTHING;

@@ -9,7 +9,7 @@ export const GOING_AWAY: Buffer = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const LONGEST_HEAD = 14;
 
 export class WebSocketFrames {
-  /** Of a head that is not complete. */
+  /** The bytes of a head that is not complete. */
   #head = Buffer.alloc(0);
   /** Bytes of the frame under way that are still to come. */
   #left = 0;

@@ -15,7 +15,7 @@ export interface PartRequest {
   readonly limit: number | undefined;
   /** The revision of the whole list; undefined if the part may choose it, as the client asked. */
   readonly revision: string | undefined;
-  /** Where the API server's part goes on. */
+  /** The API server's `continue` token for the rest of the part. */
   readonly more: string | undefined;
 }
 
@@ -25,25 +25,25 @@ export type PartResult = ListPart | 'forbidden' | 'gone' | 'expired';
 /** @throws whatever fails the whole list */
 export type RequestPart = (request: PartRequest) => Promise<PartResult>;
 
-/** Where a page begins. */
+/** The position at which a page begins. */
 export interface MergedPosition {
   readonly namespace: string;
   readonly more?: string;
-  /** Of the first page. */
+  /** The revision of the first page. */
   readonly revision: string;
 }
 
 export interface MergedPage {
   readonly parts: readonly ListPart[];
   readonly forbidden: readonly string[];
-  /** Of the list: the lowest of its parts. Undefined if no part was listed. */
+  /** The list's revision is the lowest of its parts. Undefined if no part was listed. */
   readonly revision: string | undefined;
   /** Undefined on the last page. */
   readonly next: MergedPosition | undefined;
 }
 
 export interface PageOptions {
-  /** In the order of the list. */
+  /** The namespaces in the order of the list. */
   readonly namespaces: readonly string[];
   /** The most objects of the page; undefined for all. */
   readonly limit: number | undefined;

@@ -13,7 +13,7 @@ import type { ListOptions } from './list-options.ts';
 export interface ContinueScope {
   readonly tenant: string;
   readonly user: { readonly username: string; readonly uid: string };
-  /** As the client sent it, without query. */
+  /** The path as the client sent it, without query. */
   readonly path: string;
   readonly options: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
 }

@@ -20,7 +20,7 @@ type MetaVersion = 'v1' | 'v1beta1';
 
 export interface FormRequest {
   readonly verb: 'get' | 'list' | 'watch';
-  /** Of the objects. */
+  /** The kind of the objects, not of the list. */
   readonly kind: string;
 }
 

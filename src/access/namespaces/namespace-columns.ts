@@ -54,7 +54,7 @@ const ARKTOS = JSON.stringify([
   column('Tenant', 'The tenant that the namespace belongs to'),
 ]);
 
-/** As JSON. */
+/** The column definitions of a table, as JSON. */
 export function columnDefinitions(hasTenants: boolean): string {
   return hasTenants ? ARKTOS : KUBERNETES;
 }

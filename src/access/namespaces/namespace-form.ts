@@ -11,11 +11,11 @@ import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { ResponseForm } from '../lists/response-form.ts';
 import { columnDefinitions } from './namespace-columns.ts';
 
-/** Made when first needed. */
+/** The texts of one object, each made when it is first needed. */
 class Texts {
-  /** With `kind` and `apiVersion`. */
+  /** The object with `kind` and `apiVersion`. */
   readonly object: string;
-  /** Without them, as in a list. */
+  /** The object without `kind` and `apiVersion`, as in a list. */
   readonly item: string;
   #metadata: string | undefined;
 

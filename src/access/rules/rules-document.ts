@@ -30,16 +30,16 @@ export interface RulesDocument {
   readonly status: AccessRulesStatus;
   /** Milliseconds since the epoch. */
   readonly validUntil: number;
-  /** Of the status without revision and validity. */
+  /** A digest of the status without revision and validity. */
   readonly digest: string;
 }
 
 export interface AskedRules {
   readonly subject: SubjectByNamespace;
   readonly selection: RulesSelection;
-  /** Of the credential, in milliseconds since the epoch. */
+  /** When the credential expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Of the client that waits. */
+  /** Aborted when the client that waits disconnects. */
   readonly signal: AbortSignal;
 }
 

@@ -32,7 +32,7 @@ type FindIn = (object: ObjectReader) => Finding[];
 
 export interface Check {
   readonly id: string;
-  /** By the minor version from which on each applies, ascending. */
+  /** The versions of the check, by the minor version of Kubernetes from which on each applies, ascending. */
   readonly versions: readonly (readonly [since: number, find: Find])[];
   /** A check of the baseline that is left out if this one applies. */
   readonly overrides?: string;
@@ -62,12 +62,12 @@ export function inContainers(find: FindIn): Find {
   return ({ containers }) => containers.flatMap((container) => heldBy(container, find(container)));
 }
 
-/** In the security contexts of the containers; an absent one is read as an empty one. */
+/** Checks the security contexts of the containers; an absent one is read as an empty one. */
 export function inContainerContexts(find: FindIn): Find {
   return inContainers((container) => find(container.object('securityContext')));
 }
 
-/** In the security context of the pod and in those of its containers. */
+/** Checks the security context of the pod and those of its containers. */
 export function inContexts(find: FindIn): Find {
   return (pod) => [...find(pod.spec.object('securityContext')), ...inContainerContexts(find)(pod)];
 }
@@ -119,7 +119,7 @@ export function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 }
 
-/** As the API server does it: quotes in a text are not escaped. */
+/** Quotes texts as the API server does: quotes in a text are not escaped. */
 export function quoted(texts: readonly string[]): string {
   return texts.map((text) => `"${text}"`).join(', ');
 }

@@ -64,7 +64,7 @@ export function podSecurityVersion(name: string): PodSecurityVersion | undefined
     : { name, minor: Number(minor) };
 }
 
-/** By id. */
+/** The checks of the baseline, by id. */
 const BASELINE: readonly Check[] = [
   appArmorProfile,
   capabilitiesBaseline,
@@ -80,7 +80,7 @@ const BASELINE: readonly Check[] = [
   windowsHostProcess,
 ];
 
-/** In the order of messages: those of the baseline, then by id. */
+/** All checks in the order of messages: those of the baseline, then by id. */
 const CHECKS: readonly Check[] = [
   ...BASELINE,
   allowPrivilegeEscalation,

@@ -94,7 +94,7 @@ const ALLOWED_SOURCES = [
   'projected',
   'secret',
 ];
-/** In the order in which a message names one of them. */
+/** The allowed volume sources, in the order in which a message names them. */
 const RESTRICTED_SOURCES = [
   'hostPath',
   'gcePersistentDisk',

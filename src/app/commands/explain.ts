@@ -122,7 +122,7 @@ function withoutSharedCache(loaded: LoadedConfiguration): LoadedConfiguration {
   return { ...loaded, configuration: { ...loaded.configuration, cache } };
 }
 
-/** Of the lines below `warn` only those with a reason. */
+/** Passes on warnings and errors; lines of lower levels only if they have a reason. */
 function notingLogger(note: (line: string) => void): Logger {
   const noteLine = (fields: LogFields, message: string) => {
     const reason = fields.reason ?? fields.failure ?? fields.status;

@@ -24,7 +24,7 @@ function isOurs(content: unknown): boolean {
 const EMPTY = 'apiVersion: v1\nkind: Config\n';
 
 export interface MergeOptions {
-  /** Also replaces entries that Stonegate did not create. */
+  /** Replaces also entries that Stonegate did not create. */
   readonly force: boolean;
   /** The context to switch to. */
   readonly use: string | undefined;

@@ -36,7 +36,7 @@ export interface KubeUser {
 }
 
 export interface KubeContext {
-  /** Of requests that name none; undefined for `default`. */
+  /** The namespace of requests that name none; undefined for `default`. */
   readonly namespace: string | undefined;
   readonly server: ClusterServer;
   readonly user: KubeUser;

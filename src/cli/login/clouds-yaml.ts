@@ -49,7 +49,7 @@ export async function readCloud(
 }
 
 interface Clouds {
-  /** By their names. */
+  /** The clouds by their names. */
   readonly clouds: JSONObject;
   /** Whether a file was found. */
   readonly found: boolean;

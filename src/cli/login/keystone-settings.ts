@@ -128,7 +128,7 @@ function proofOf(settings: Settings): PlannedProof {
   }
 }
 
-/** From `auth_type`, else from the settings present. */
+/** The method follows from `auth_type`, else from the settings present. */
 function methodOf(settings: Settings): PlannedProof['method'] {
   const type = settings.auth_type?.replace(/^v3/, '');
   if (type === 'applicationcredential') return 'application_credential';

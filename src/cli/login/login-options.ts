@@ -56,7 +56,7 @@ const OIDC_OPTIONS = {
   'redirect-uri': { type: 'string' },
 } as const;
 
-/** Of both ways to log in, for `parseArgs`. */
+/** The options of both ways to log in, for `parseArgs`. */
 export const LOGIN_OPTIONS = { ...COMMON_OPTIONS, ...KEYSTONE_OPTIONS, ...OIDC_OPTIONS };
 
 /** Parsed options, by name. */

@@ -15,7 +15,7 @@ export interface Redirect {
 }
 
 export interface RedirectListener {
-  /** With the port in use. */
+  /** The redirect URI with the port in use. */
   readonly redirectURI: string;
   /**
    * Accepts the first redirect with this state.

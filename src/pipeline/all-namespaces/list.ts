@@ -32,7 +32,7 @@ import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
 export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
   readonly fetcher: UpstreamFetcher;
-  /** For the parts of all lists that are being merged. */
+  /** Bounds the parts of all lists that are being merged. */
   readonly memory: ByteBudget;
 }
 

@@ -46,7 +46,7 @@ export interface MergedWatchRunOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Of one event; an object at the API server is smaller. */
+/** Bytes of one event; an object at the API server is smaller. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** Milliseconds over which the ends of watches are spread after a change. */
 const SPREAD = 4_500;
@@ -162,7 +162,7 @@ export class MergedWatchRun implements AccessFollower {
     if (!this.#isOver) this.#stream?.end();
   }
 
-  /** Not at once, since a change may concern the watches of many clients, which all list again. */
+  /** The end is delayed, since a change may concern the watches of many clients, which all list again. */
   #expire(): void {
     if (this.#isOver) return;
     const { clock, random } = this.#options;

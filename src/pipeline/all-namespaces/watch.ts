@@ -27,7 +27,7 @@ export interface MergedWatchOptions
   readonly streams: Pick<StreamRegistry, 'widen'>;
 }
 
-/** Of a response that is no watch. */
+/** Bytes of a response that is no watch. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
 
 /**

@@ -6,7 +6,7 @@ import type { Account } from '../../api/upstream-request.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import { type DiscoveryRoute, refusedRights, relayedHeaders } from './discovery-document.ts';
 
-/** Whose document it is, and who asks. */
+/** The owner of the document, and the user who asks. */
 export interface DocumentOwner {
   readonly tenant: TenantName;
   /** The tenant's own, or that of the guests who ask. */

@@ -13,7 +13,7 @@ import { type GroupVersion, nameOf, versionRoute } from './discovery-document.ts
 import { type DocumentOwner, fetchDocument } from './fetch-document.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
-/** Of one version of a group. */
+/** The shared resources of one version of a group. */
 export interface SharedResources {
   /** The system tenant's. */
   readonly document: ResourceNames;

@@ -52,7 +52,7 @@ interface Reading<T> {
   readonly target: string;
   readonly accept: string;
   readonly parse: (body: unknown) => T | undefined;
-  /** In place of a document that the API server does not have. */
+  /** Stands for a document that the API server does not have. */
   readonly absent?: T;
 }
 

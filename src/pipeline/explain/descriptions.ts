@@ -119,7 +119,7 @@ export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity)
   return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
 }
 
-/** Which policy decides that the user may enter another tenant. */
+/** Says which policy decides that the user may enter another tenant. */
 export function crossingWords(crossing: Crossing | undefined): string {
   if (crossing === undefined) return '';
   const { tenant, policy } = crossing;
@@ -185,7 +185,7 @@ export function deliveryWords({ route, kind, exchange, user, sender }: Outgoing)
 type Status = Explanation['status'];
 type Told = (text: string) => string;
 
-/** As far as the stages came. */
+/** The facts as far as the stages came. */
 export function factsOf(
   { info, identity, tenant, user, impersonator }: ObservedRequest,
   told: Told,

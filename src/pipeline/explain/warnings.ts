@@ -64,7 +64,7 @@ function missingNamespace(
   return `there is no namespace ${JSON.stringify(namespace)}`;
 }
 
-/** Of lists and watches that are filtered if the API server refuses them. */
+/** Warns about lists and watches that are filtered if the API server refuses them. */
 function unusedIndex(
   outgoing: Outgoing,
   { verb, apiGroup, resource, namespace, subresource }: ResourceRequest,

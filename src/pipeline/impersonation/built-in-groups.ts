@@ -5,7 +5,7 @@
  */
 import { isWorkload, type RequestInfo } from '../../api/request-info.ts';
 
-/** Of Kubernetes up to 1.36 and of Arktos. */
+/** The API groups of Kubernetes up to 1.36 and of Arktos. */
 const GROUPS: ReadonlySet<string> = new Set([
   '',
   'admissionregistration.k8s.io',
@@ -32,7 +32,7 @@ const GROUPS: ReadonlySet<string> = new Set([
   'storage.k8s.io',
   'storagemigration.k8s.io',
 ]);
-/** Of documents; those of aggregated groups are theirs. */
+/** Matches paths of the API server's own documents; aggregated groups have theirs. */
 const DOCUMENTS = /^\/(?:api(?:\/v1)?|apis|version|openapi\/v2|healthz|livez|readyz)\/?$/;
 const GROUP_DOCUMENT = /^\/apis\/([^/]+)(?:\/[^/]*)?\/?$/;
 

@@ -51,7 +51,7 @@ const MANY = 4;
 const AUTHENTICATION = { apiGroup: 'authentication.k8s.io', apiVersion: 'v1' } as const;
 const CORE = { apiGroup: '', apiVersion: 'v1' } as const;
 const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
-/** Of the keys that `EXTRA_KEY` allows, those that a constrained mode takes: a domain, a slash and a path. */
+/** Matches the extra keys that a constrained mode takes: a domain, a slash and a path. */
 const DOMAIN_PREFIXED_PATH = new RegExp(`^(?=[^/]{1,253}/)${LABEL}(?:\\.${LABEL})*/.`);
 
 const INVALID_KEY = 'impersonating an invalid key in extra is not allowed: extra.key: Invalid value:';

@@ -74,7 +74,7 @@ function pushTo(lists: Map<string, string[]>, key: string, value: string): void 
   else list.push(value);
 }
 
-/** As it will be reviewed and sent on: unescaped and in lower case, whatever the client made of it. */
+/** The key as it will be reviewed and sent on: unescaped and in lower case, however the client wrote it. */
 function extraKey(escaped: string): string {
   const key = unescaped(escaped).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   if (EXTRA_KEY.test(key)) return key;

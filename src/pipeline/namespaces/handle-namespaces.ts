@@ -97,7 +97,7 @@ async function filteredResponse(
   return asFiltered(response);
 }
 
-/** Whose namespaces; empty if the API server has no tenants. */
+/** The tenant whose namespaces are shown; empty if the API server has no tenants. */
 function tenantOf({ tenant }: Outgoing, info: ResourceRequest, { mode }: FilteredNamespacesOptions): string {
   return info.tenant === '' ? (mode.reviewTenant(tenant) ?? '') : info.tenant;
 }

@@ -23,11 +23,11 @@ import {
   waitForRevision,
 } from './request.ts';
 
-/** Where a page begins. */
+/** The position at which a page begins. */
 interface Position {
-  /** Behind this name. */
+  /** The page begins behind this name. */
   readonly after: string;
-  /** Of the first page, with its digits: all pages have it. */
+  /** The revision of the first page, with its digits: all pages have it. */
   readonly resourceVersion: string;
 }
 

@@ -44,7 +44,7 @@ export interface NamespacesRequest {
   readonly outgoing: Outgoing;
   readonly info: ListRequest;
   readonly subject: SubjectByNamespace;
-  /** Whose namespaces; empty if the API server has no tenants. */
+  /** The tenant whose namespaces are shown; empty if the API server has no tenants. */
   readonly tenant: string;
   readonly options: ListOptions;
   readonly selection: NamespaceSelection;

@@ -43,7 +43,7 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
   const tag = `"${document.digest}"`;
   const headers: HeaderList = [
     ['ETag', tag],
-    // To be used again only after Stonegate has been asked; a 304 has a new time.
+    // A client asks Stonegate before it uses the document again; a 304 has a new time.
     ['Cache-Control', 'no-cache, private'],
     ['Expires', new Date(document.validUntil).toUTCString()],
     ['Vary', 'Authorization'],

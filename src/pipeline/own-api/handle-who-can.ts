@@ -75,7 +75,7 @@ function inNamespace(spec: WhoCanSpec, namespace: string, kind: WhoCanKind): Who
   return { ...spec, namespace };
 }
 
-/** As the API server refuses a LocalSubjectAccessReview; the value is the client's and is not repeated. */
+/** Refuses as the API server does for a LocalSubjectAccessReview; the client's value is not repeated. */
 function otherNamespace(kind: WhoCanKind): StatusError {
   const field = 'spec.namespace';
   const message = 'Invalid value: must match metadata.namespace';

@@ -17,7 +17,7 @@ export interface FoundSubject {
   readonly username: string;
   readonly uid: string;
   readonly subject: SubjectByNamespace;
-  /** Of the credential, in milliseconds since the epoch. */
+  /** When the credential expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
@@ -99,7 +99,7 @@ function ownTenant({ username, groups }: NamedSubject, caller: Outgoing, mode: T
   return tenant;
 }
 
-/** Without a cause: the log does not tell them apart either. */
+/** The refusal has no cause: the log does not tell the reasons apart either. */
 function refusal(): StatusError {
   return new StatusError('AccessDenied', 'the access rules of this subject cannot be reviewed');
 }

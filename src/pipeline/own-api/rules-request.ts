@@ -52,7 +52,7 @@ function malformed(why: string): StatusError {
   return new StatusError('RequestMalformed', `the request for access rules is refused: ${why}`);
 }
 
-/** As in a SubjectAccessReview: the groups are exactly these. */
+/** A subject as in a SubjectAccessReview: the groups are exactly these. */
 export interface NamedSubject {
   readonly username: string;
   readonly groups: readonly string[];

@@ -50,7 +50,7 @@ export function createForbiddenHook(
   };
 }
 
-/** As the API server writes it of a missing object, in the form in which it wrote the refusal. */
+/** The API server's response for a missing object, in the form in which it wrote the refusal. */
 function notFound(
   { apiGroup, resource, name }: ResourceRequest,
   method: string,
@@ -67,7 +67,7 @@ function notFound(
     details: { name, ...(apiGroup !== '' && { group: apiGroup }), kind: resource },
     code: 404,
   };
-  // For a browser or curl it is indented.
+  // The API server indents it for browsers and curl.
   const isIndented = refusal.subarray(0, 2).toString() === '{\n';
   const json = isIndented ? JSON.stringify(status, undefined, 2) : `${JSON.stringify(status)}\n`;
   const body = Buffer.from(goEscaped(json));
@@ -81,7 +81,7 @@ function notFound(
   };
 }
 
-/** For the audit log. */
+/** The message that the audit log gets. */
 function messageOf(body: Buffer): string {
   try {
     const status: unknown = JSON.parse(body.toString('utf8'));

@@ -10,7 +10,7 @@ const WORD = '/tenants';
 const PREFIX = `${WORD}/`;
 
 export interface AddressedPath {
-  /** Without the prefix. */
+  /** The path without the prefix. */
   readonly path: string;
   readonly addressed?: AddressedTenant;
 }

@@ -20,7 +20,7 @@ export function bodyType<T>(headers: HeaderList, accepted: readonly (readonly [t
   throw unsupportedType(accepted.map(([one]) => one));
 }
 
-/** In the API server's words. */
+/** Refuses in the API server's words. */
 export function unsupportedType(accepted: readonly string[]): StatusError {
   return new StatusError(
     'MediaTypeUnsupported',

@@ -26,9 +26,9 @@ export interface BodyInspectionOptions {
    * Absent if there are none.
    */
   readonly reviewPathOf?: ReviewPathOf | undefined;
-  /** Of all bodies that are held at the same time, by tenant. */
+  /** Bounds all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
-  /** For what the plugins ask as the user. */
+  /** Sends what the body rules ask as the user. */
   readonly fetcher: UpstreamFetcher;
   readonly clock: Clock;
   /** Milliseconds for the whole body. */

@@ -7,7 +7,7 @@ import type { Exchange } from '../ports.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
-  /** For the whole body, in milliseconds. */
+  /** Milliseconds for the whole body. */
   readonly bodyTimeout: number;
   /** Called as the body arrives, with its size so far. What it throws ends the reading. */
   readonly onSize?: (bytes: number) => void;

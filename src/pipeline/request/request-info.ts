@@ -43,7 +43,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 /** The options of a list that are numbers. */
 const NUMBERS = ['timeoutSeconds', 'limit'] as const;
 const NUMBER = /^([+-]?)(?=[0-9])0*([0-9]*)$/;
-/** Of an int64. */
+/** Digits of the largest int64. */
 const MAX_DIGITS = 19;
 
 /** The positions of the parts of a resource path, as indices into its segments. */

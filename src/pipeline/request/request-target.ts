@@ -8,7 +8,7 @@ import { StatusError } from '../../errors/status-error.ts';
 
 export interface RequestTarget {
   readonly path: string;
-  /** Without the `?`; empty if there is none. */
+  /** The query without the `?`; empty if there is none. */
   readonly query: string;
 }
 

@@ -25,7 +25,7 @@ export interface ResponseStream {
 export interface StreamedResponse {
   readonly status: number;
   readonly headers: HeaderList;
-  /** For the audit log only. */
+  /** Written to the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
    * Called once, after the head is sent.

@@ -33,7 +33,7 @@ export type FilteredReason = (
   attributes: ResourceAttributes,
 ) => Promise<string | StatusError | undefined>;
 
-/** Of requests for a kind, not for an object or a subresource. */
+/** Judges requests for a kind, not for an object or a subresource. */
 export function createFilteredReason(options: FilteredReasonOptions): FilteredReason {
   const { namespaces, wouldMerge } = options;
   return async (outgoing, attributes) => {
@@ -66,7 +66,7 @@ function isOwnTenant(
 }
 
 export interface FilteredReviewOptions {
-  /** For which requests. */
+  /** The requests whose review may be answered here: `access.selfReviews`. */
   readonly extent: 'none' | 'namespaces' | 'all';
   readonly filteredReason: FilteredReason;
 }

@@ -34,7 +34,7 @@ export interface SelfReviewOptions {
   readonly requestAs?: RequestAs;
   /** Absent if no response is filtered. */
   readonly filteredReview?: FilteredReview;
-  /** Of the RBAC index; absent if there is none. */
+  /** What the RBAC index says; absent if there is none. */
   readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;

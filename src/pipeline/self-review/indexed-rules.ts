@@ -31,7 +31,7 @@ export function indexedRules(
   const home = mode.reviewTenant(tenant);
   if (trust === undefined || home === undefined || mode.isSystem(tenant)) return undefined;
   if (trust.access.state(home) !== 'current') return undefined;
-  // By name it could be another user.
+  // A user with their own token may be another one than the index knows by the name.
   if (sender.kind === 'client') return undefined;
   const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
   const missing = new Set<string>();
@@ -63,7 +63,7 @@ function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: Pol
     : [{ verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) }];
 }
 
-/** As the API server writes several errors in one. */
+/** Writes several errors in one, as the API server does. */
 function aggregated(errors: readonly string[]): string {
   return errors.length === 1 ? errors.join() : `[${errors.join(', ')}]`;
 }

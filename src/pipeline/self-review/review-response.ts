@@ -29,7 +29,7 @@ function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserI
   };
 }
 
-/** Of a review, as the client sent it. */
+/** The API version of a review, as the client sent it. */
 export function apiVersionOf({ info }: Pick<Outgoing, 'info'>): string {
   return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
 }

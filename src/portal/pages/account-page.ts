@@ -96,7 +96,10 @@ kubectl --kubeconfig ${fileName} get pods</pre></li>
 </section>`;
 }
 
-/** In UTC, because the server does not know the user's time zone: `21 November 2026 at 03:15 UTC`. */
+/**
+ * The time in UTC, because the server does not know the user's time zone: `21 November 2026 at 03:15
+ * UTC`.
+ */
 export function formatTime(time: number): string {
   return `${TIME_FORMAT.format(time)} UTC`;
 }

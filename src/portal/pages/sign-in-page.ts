@@ -22,7 +22,7 @@ export interface SignInPage {
   readonly formToken: string;
   readonly next: string;
   readonly values: Partial<Record<Field, string>>;
-  /** By field; `form` for what concerns several fields. */
+  /** Mistakes by field; `form` for what concerns several fields. */
   readonly mistakes: Partial<Record<Field | 'form', string>>;
 }
 

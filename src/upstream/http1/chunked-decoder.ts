@@ -33,7 +33,7 @@ export class ChunkedDecoder {
   readonly #maxSkipped: number;
   #step: Step = 'size';
   #digits = 0;
-  /** Of the current chunk. */
+  /** Bytes that are left of the current chunk. */
   #left = 0;
   /** Bytes of extensions or trailers since the last chunk. */
   #skipped = 0;

@@ -16,9 +16,9 @@ export interface ResponseParts {
 }
 
 export interface ParserLimits {
-  /** Of all heads of a response together, interim ones included; 64 KiB by default. */
+  /** Bytes of all heads of a response together, interim ones included; 64 KiB by default. */
   readonly maxHeaderBytes?: number;
-  /** Of one chunk's extensions, or of all trailers; 16 KiB by default. */
+  /** Bytes of one chunk's extensions, or of all trailers; 16 KiB by default. */
   readonly maxTrailerBytes?: number;
 }
 
@@ -30,11 +30,11 @@ const EMPTY = Buffer.alloc(0);
 
 interface ReadingHead {
   readonly phase: 'head';
-  /** Of the request. */
+  /** The method of the request. */
   readonly method: string;
   /** The bytes of a head that is not complete. */
   partial: Buffer;
-  /** Of the interim heads before. */
+  /** Bytes of the interim heads before this one. */
   bytesBefore: number;
 }
 

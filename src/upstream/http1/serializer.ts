@@ -88,7 +88,7 @@ function invalidRequest(): Http1Error {
 }
 
 export interface BodyWriterOptions {
-  /** Of the body, in bytes; chunked if undefined. */
+  /** The length of the body in bytes; chunked if undefined. */
   readonly length: number | undefined;
   /** Called once the last byte was handed to the socket. */
   readonly onWritten: () => void;
