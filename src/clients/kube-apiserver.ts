@@ -13,7 +13,7 @@ import type { AccessReviewer, ReviewedStatus } from '../authorization/access-rev
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
@@ -98,8 +98,8 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 /** Reads the status of a review strictly: only `allowed: true` is a permission. */
 export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
-  const review = parse(body);
-  if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');
+  const review = readJSONObject(body);
+  if (review?.kind !== kind) throw unusable('it is no review');
   const status = review.status;
   if (!isJSONObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError, ...unknown } = status;
@@ -117,14 +117,6 @@ export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: s
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof evaluationError === 'string' ? { evaluationError } : {}),
   };
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
 }
 
 function unusable(cause: unknown): StatusError {

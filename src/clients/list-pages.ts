@@ -5,7 +5,7 @@
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
+import { elementsOf, goList, isJSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 /** The API server gave another status than 200. */
@@ -103,9 +103,9 @@ export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: Ab
 export function readPage({ status, body }: UpstreamResponse): ListPage {
   if (status !== 200) throw new UnexpectedStatus(status);
   const text = body.toString('utf8');
-  const list = parse(text);
-  const items = isJSONObject(list) ? goList(list.items) : undefined;
-  if (!isJSONObject(list) || !isJSONObject(list.metadata) || items === undefined)
+  const list = readJSONObject(text);
+  const items = goList(list?.items);
+  if (list === undefined || !isJSONObject(list.metadata) || items === undefined)
     throw new MalformedObject('the response is no list');
   const { continue: next, resourceVersion: revision } = list.metadata;
   let texts: readonly string[] | undefined;
@@ -138,12 +138,4 @@ async function unlessTooLarge(
 
 function textsOfItems(list: string): string[] {
   return elementsOf(membersOf(list).findLast(({ name }) => name === 'items')?.value ?? '[]');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,8 +5,8 @@
 import type { GroupResource } from '../api/meta-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import { postReview, reviewStatusOf } from './kube-apiserver.ts';
 
 const PATH = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -126,15 +126,6 @@ export async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSign
     },
     signal,
   );
-  const message = response.status === 400 ? objectIn(response)?.message : undefined;
+  const message = response.status === 400 ? readJSONObject(response.body)?.message : undefined;
   return typeof message === 'string' && message.endsWith(CONSTRAINED_WORDS);
-}
-
-function objectIn({ body }: UpstreamResponse): JSONObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isJSONObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@
 import { TENANCY_API_VERSION } from '../api/tenancy-v1alpha1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { goList, isJSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 
 /**
@@ -41,11 +41,6 @@ export async function missingDefinitions(
 
 /** @returns the names of an APIResourceList; undefined for what is none */
 function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
-  try {
-    const list: unknown = JSON.parse(body.toString('utf8'));
-    const resources = isJSONObject(list) ? goList(list.resources) : undefined;
-    return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
-  } catch {
-    return undefined;
-  }
+  const resources = goList(readJSONObject(body)?.resources);
+  return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
 }

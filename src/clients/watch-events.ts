@@ -4,7 +4,7 @@
  */
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
 import type { UpstreamStreamer } from '../pipeline/ports.ts';
 import { MalformedObject, readRevision, UnexpectedStatus, type WrittenObject } from './list-pages.ts';
@@ -60,9 +60,8 @@ function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
  *   revision
  */
 export function readEvent(line: string): WatchEvent | undefined {
-  const event = parse(line);
-  if (!isJSONObject(event) || typeof event.type !== 'string')
-    throw new MalformedObject('a line is no watch event');
+  const event = readJSONObject(line);
+  if (typeof event?.type !== 'string') throw new MalformedObject('a line is no watch event');
   const { type, object } = event;
   const written = { value: object, text: () => textOfObject(line) };
   switch (type) {
@@ -94,12 +93,4 @@ function metadataOf(object: unknown): JSONObject {
 
 function textOfObject(line: string): string {
   return membersOf(line).findLast(({ name }) => name === 'object')?.value ?? '';
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw new MalformedObject('a line is no JSON');
-  }
 }

@@ -9,6 +9,21 @@ export function isJSONObject(value: unknown): value is JSONObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** @returns undefined for what is no JSON; without the parser's message, which would quote the text */
+export function readJSON(text: string | Buffer): unknown {
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for what is no JSON object */
+export function readJSONObject(text: string | Buffer): JSONObject | undefined {
+  const value = readJSON(text);
+  return isJSONObject(value) ? value : undefined;
+}
+
 /**
  * A list in an object that Go has written: an empty one may be null.
  *

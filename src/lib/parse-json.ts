@@ -3,19 +3,14 @@
  * member may restrict what the others mean, so a value with one is refused.
  */
 import type { z } from 'zod';
+import { readJSON } from './json-object.ts';
 
 /** Characters of an unknown member's name in a message. */
 const MAX_SHOWN = 63;
 
 /** @returns undefined if the text is not JSON of the schema */
 export function parseJSON<T>(text: string, schema: z.ZodType<T>): T | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return schema.safeParse(value).data;
+  return schema.safeParse(readJSON(text)).data;
 }
 
 /**
