@@ -5,7 +5,7 @@
  */
 
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
@@ -111,13 +111,7 @@ async function contentOf(
   signal: AbortSignal,
 ): Promise<string> {
   const { status, body } = await fetcher().fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: `/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`,
-      headers: [['Accept', 'application/json']],
-    },
+    ownGet(`/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`),
     signal,
   );
   if (status !== 200) throw new Error(`it could not be read: the API server answered ${status}`);

@@ -8,7 +8,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import type { AccessReviewer, ReviewedStatus } from '../authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -191,16 +191,7 @@ interface Finding {
 /** @returns undefined on success */
 async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Finding | undefined> {
   try {
-    const { status } = await fetcher.fetch(
-      {
-        account: STONEGATE_ACCOUNT,
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target: '/version',
-        headers: [['Accept', 'application/json']],
-      },
-      signal,
-    );
+    const { status } = await fetcher.fetch(ownGet('/version'), signal);
     return status === 200 ? undefined : { problem: `GET /version was answered with ${status}` };
   } catch (error) {
     if (error instanceof StatusError) return { problem: error.message, cause: error.cause };

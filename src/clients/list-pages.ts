@@ -2,7 +2,7 @@
  * Lists a resource page by page, so that no page blocks the process for long, as of one revision.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { elementsOf, goList, isJSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
@@ -86,17 +86,7 @@ export async function* listPages(
 
 /** @returns pages for `listPages`, requested with Stonegate's own account */
 export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: AbortSignal) {
-  return (query: string): Promise<UpstreamResponse> =>
-    fetcher().fetch(
-      {
-        account: STONEGATE_ACCOUNT,
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target: `${path}?${query}`,
-        headers: [['Accept', 'application/json']],
-      },
-      signal,
-    );
+  return (query: string): Promise<UpstreamResponse> => fetcher().fetch(ownGet(`${path}?${query}`), signal);
 }
 
 /** @throws UnexpectedStatus, MalformedObject */

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
 import type { GroupResource } from '../api/meta-v1.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
@@ -116,16 +116,7 @@ async function isAllowed(
  * and later).
  */
 export async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
-  const response = await fetcher.fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: '/version',
-      headers: PROBE,
-    },
-    signal,
-  );
+  const response = await fetcher.fetch({ ...ownGet('/version'), headers: PROBE }, signal);
   const message = response.status === 400 ? readJSONObject(response.body)?.message : undefined;
   return typeof message === 'string' && message.endsWith(CONSTRAINED_WORDS);
 }

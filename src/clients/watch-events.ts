@@ -2,7 +2,7 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
@@ -27,11 +27,7 @@ export async function* watchEvents(
   target: string,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent, void> {
-  const request = { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' }, target } as const;
-  const { status, body } = await upstream.stream(
-    { ...request, headers: [['Accept', 'application/json']] },
-    signal,
-  );
+  const { status, body } = await upstream.stream(ownGet(target), signal);
   if (status !== 200) {
     body.destroy();
     throw new UnexpectedStatus(status);

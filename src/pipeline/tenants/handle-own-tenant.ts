@@ -15,7 +15,7 @@ import {
   tenantDocument,
   tenantListDocument,
 } from '../../access/tenant-object.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { ownGet } from '../../api/upstream-request.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
@@ -104,16 +104,7 @@ async function ownTenant(
 ): Promise<TenantSummary | undefined> {
   const key = { owner: tenant, key: target, reusable: true };
   const { status, body } = await cache.get(key, exchange.signal, (signal) =>
-    fetcher.fetch(
-      {
-        account: { kind: 'tenant', tenant },
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target,
-        headers: [['Accept', JSON_TYPE]],
-      },
-      signal,
-    ),
+    fetcher.fetch({ ...ownGet(target), account: { kind: 'tenant', tenant } }, signal),
   );
   if (status === 404) return undefined;
   // No user is on the request, so the refusal is about Stonegate's own rights.
