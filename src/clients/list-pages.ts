@@ -5,7 +5,8 @@
 import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { elementsOf, goList, isJSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
+import { elementsOf, valueAt, writtenIn } from '../lib/json-scan.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 /** The API server gave another status than 200. */
@@ -92,8 +93,7 @@ export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: Ab
 /** @throws UnexpectedStatus, MalformedObject */
 export function readPage({ status, body }: UpstreamResponse): ListPage {
   if (status !== 200) throw new UnexpectedStatus(status);
-  const text = body.toString('utf8');
-  const list = readJSONObject(text);
+  const list = readJSONObject(body);
   const items = goList(list?.items);
   if (list === undefined || !isJSONObject(list.metadata) || items === undefined)
     throw new MalformedObject('the response is no list');
@@ -105,7 +105,7 @@ export function readPage({ status, body }: UpstreamResponse): ListPage {
     items: items.map((value, at) => ({
       value,
       text() {
-        texts ??= textsOfItems(text);
+        texts ??= textsOfItems(body);
         return texts[at] ?? '';
       },
     })),
@@ -126,6 +126,9 @@ async function unlessTooLarge(
   }
 }
 
-function textsOfItems(list: string): string[] {
-  return elementsOf(membersOf(list).findLast(({ name }) => name === 'items')?.value ?? '[]');
+function textsOfItems(list: Buffer): string[] {
+  const items = valueAt(list, ['items']);
+  return items === undefined
+    ? []
+    : Array.from(elementsOf(list, items.start), (item) => writtenIn(list, item));
 }

@@ -2,9 +2,11 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
+
 import { ownGet } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { isJSONObject, type JSONObject, membersOf, readJSONObject } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, readJSONObject } from '../lib/json-object.ts';
+import { skipBlanks, valueAt, writtenIn } from '../lib/json-scan.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
 import type { UpstreamStreamer } from '../pipeline/ports.ts';
 import { MalformedObject, readRevision, UnexpectedStatus, type WrittenObject } from './list-pages.ts';
@@ -41,10 +43,9 @@ export async function* watchEvents(
   if (lines.isWithinLine) throw new MalformedObject('the last line is not complete');
 }
 
-function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
+function linesIn(lines: LineSplitter, bytes: Buffer): readonly Buffer[] {
   try {
-    const texts = lines.take(bytes).map((line) => line.toString('utf8'));
-    return texts.filter((text) => text.trim() !== '');
+    return lines.take(bytes).filter((line) => skipBlanks(line, 0) < line.length);
   } catch (error) {
     throw error instanceof TooLarge ? new MalformedObject(error.message) : error;
   }
@@ -55,7 +56,7 @@ function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
  * @throws MalformedObject; UnexpectedStatus for an error event, with 410 if the API server has forgotten the
  *   revision
  */
-export function readEvent(line: string): WatchEvent | undefined {
+export function readEvent(line: Buffer): WatchEvent | undefined {
   const event = readJSONObject(line);
   if (typeof event?.type !== 'string') throw new MalformedObject('a line is no watch event');
   const { type, object } = event;
@@ -87,6 +88,7 @@ function metadataOf(object: unknown): JSONObject {
   return isJSONObject(object) && isJSONObject(object.metadata) ? object.metadata : {};
 }
 
-function textOfObject(line: string): string {
-  return membersOf(line).findLast(({ name }) => name === 'object')?.value ?? '';
+function textOfObject(line: Buffer): string {
+  const object = valueAt(line, ['object']);
+  return object === undefined ? '' : writtenIn(line, object);
 }
