@@ -4,11 +4,11 @@
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
-import type { KeystoneToken } from '../api/keystone-v3.ts';
+import type { KeystoneToken, RoleAssignment } from '../api/keystone-v3.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
-import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import type { DisabledScopes } from '../bindings/ports.ts';
 import {
   assignmentsCodec,
   createRoleLookup,

@@ -13,6 +13,23 @@ export function parseJSON<T>(text: string, schema: z.ZodType<T>): T | undefined 
   return schema.safeParse(readJSON(text)).data;
 }
 
+/** The form of values in a store, in which another version of Stonegate may have written them. */
+export interface Codec<V> {
+  /** Part of the entries' keys: entries of another form, or of another cache, are not found. */
+  readonly name: string;
+  encode(value: V): string;
+  /** @returns undefined if it is not such a value */
+  decode(text: string): V | undefined;
+}
+
+export function jsonCodec<V>(name: string, schema: z.ZodType<V>): Codec<V> {
+  return {
+    name,
+    encode: (value) => JSON.stringify(value),
+    decode: (text) => parseJSON(text, schema),
+  };
+}
+
 /**
  * @param name of the value, with which the message begins
  * @returns the first problem; undefined if the value is of the schema

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, readJSON } from '../../lib/json-object.ts';
 
 export interface ExecPlugin {
   readonly apiVersion: string;
@@ -49,9 +49,9 @@ function exitOf(
 }
 
 function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
-  const answer = readJSONObject(stdout);
-  if (answer === undefined) throw new ExecPluginError(`${command} printed no JSON object`);
-  if (answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
+  const answer = readJSON(stdout);
+  if (answer === undefined) throw new ExecPluginError(`${command} printed no JSON`);
+  if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
   const token = isJSONObject(answer.status) ? answer.status.token : undefined;
   if (typeof token !== 'string' || token === '') throw new ExecPluginError(`${command} gave no token`);
