@@ -3,17 +3,20 @@
  * it.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/
  */
+import { z } from 'zod';
+import type { Output } from './config-fields.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
-export type Extra = Readonly<Record<string, readonly string[]>>;
-
-export interface UserInfo {
-  readonly username: string;
+export const userInfoSchema = z.strictObject({
+  username: z.string(),
   /** Empty if the source has none. */
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Extra;
-}
+  uid: z.string(),
+  groups: z.array(z.string()),
+  extra: z.record(z.string(), z.array(z.string())),
+});
+
+export type UserInfo = Output<typeof userInfoSchema>;
+export type Extra = UserInfo['extra'];
 
 export interface SelfSubjectReview {
   readonly kind: 'SelfSubjectReview';

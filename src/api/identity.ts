@@ -2,79 +2,82 @@
  * The identity that an authenticator returns. The tenancy mode maps it to a tenant and a Kubernetes user.
  * Only facts from backends are cached; the mapping is pure and uses the current configuration.
  */
-import type { Extra, UserInfo } from './authentication-v1.ts';
-import type { DomainReference } from './keystone-v3.ts';
+import { z } from 'zod';
+import { userInfoSchema } from './authentication-v1.ts';
+import type { Output } from './config-fields.ts';
+import { reference } from './keystone-v3.ts';
 
 /** The facts from which the user's name is built. */
-export type Subject =
-  | {
-      readonly kind: 'keystone';
-      readonly userName: string;
-      readonly userDomain: DomainReference;
-      /** The domain of the token's scope, or the user's domain if the scope has none. */
-      readonly scopeDomain: DomainReference;
-      /**
-       * A delegated token has its own user name, so that it never gets rights granted to the user by name.
-       */
-      readonly delegation?: { readonly kind: 'application-credential' | 'trust'; readonly id: string };
-    }
-  | {
-      readonly kind: 'claim';
-      /** The source's prefix and the name that the source gives: an issuer's claim, a certificate, a file. */
-      readonly name: string;
-    }
-  | {
-      /**
-       * Authenticated by the API server's TokenReview: forwarded with the client's own token, never
-       * impersonated.
-       */
-      readonly kind: 'upstream';
-      /** The user as the API server returned it. */
-      readonly user: UserInfo;
-    }
-  | { readonly kind: 'anonymous' };
+const subject = z.union([
+  z.strictObject({
+    kind: z.literal('keystone'),
+    userName: z.string(),
+    userDomain: reference,
+    /** The domain of the token's scope, or the user's domain if the scope has none. */
+    scopeDomain: reference,
+    /** A delegated token has its own user name, so that it never gets rights granted to the user by name. */
+    delegation: z
+      .strictObject({ kind: z.enum(['application-credential', 'trust']), id: z.string() })
+      .exactOptional(),
+  }),
+  /** The source's prefix and the name that the source gives: an issuer's claim, a certificate, a file. */
+  z.strictObject({ kind: z.literal('claim'), name: z.string() }),
+  /**
+   * Authenticated by the API server's TokenReview, which returned this user: forwarded with the client's own
+   * token, never impersonated.
+   */
+  z.strictObject({ kind: z.literal('upstream'), user: userInfoSchema }),
+  z.strictObject({ kind: z.literal('anonymous') }),
+]);
 
 /**
  * The source of the tenant: a Keystone domain that the tenancy mode maps, or a statement of the operator (an
  * issuer's configuration, a certificate, a file). Anonymous requests have no tenant.
  */
-export type TenantOrigin =
-  | { readonly from: 'domain'; readonly domain: DomainReference }
-  | { readonly from: 'issuer'; readonly tenant: string }
-  | { readonly from: 'nowhere' };
-
-declare const tenantName: unique symbol;
-/** A tenant name that `tenancy/tenant-name.ts` has validated. */
-export type TenantName = string & { readonly [tenantName]: true };
+const tenantOrigin = z.union([
+  z.strictObject({ from: z.literal('domain'), domain: reference }),
+  z.strictObject({ from: z.literal('issuer'), tenant: z.string() }),
+  z.strictObject({ from: z.literal('nowhere') }),
+]);
 
 /** The scope of a credential. */
-export interface IdentityScope {
-  readonly kind: 'project' | 'domain' | 'system' | 'unscoped';
+const identityScope = z.strictObject({
+  kind: z.enum(['project', 'domain', 'system', 'unscoped']),
   /** Id of the project or domain. */
-  readonly id?: string;
-  readonly name?: string;
+  id: z.string().exactOptional(),
+  name: z.string().exactOptional(),
   /** Role names on this scope. */
-  readonly roles: readonly string[];
-}
+  roles: z.array(z.string()),
+});
 
-export interface Identity {
+/** Sessions of the portal are stored in this form. */
+export const identitySchema = z.strictObject({
   /** The authenticator that accepted the credential: `keystone`, `jwt`, `x509`, `token-file`, … */
-  readonly authenticator: string;
-  readonly subject: Subject;
-  readonly tenantOrigin: TenantOrigin;
+  authenticator: z.string(),
+  subject,
+  tenantOrigin,
   /** The source's stable id; empty if it has none. */
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Extra;
+  uid: z.string(),
+  groups: userInfoSchema.shape.groups,
+  extra: userInfoSchema.shape.extra,
   /** Absent if the source has no scopes. For display only; rights come from groups. */
-  readonly scope?: IdentityScope;
+  scope: identityScope.exactOptional(),
   /**
    * The Keystone user whose role assignments are looked up for the scope of each request. Absent if the
    * credential has a scope of its own or is delegated: then only the roles in the credential apply.
    */
-  readonly assignmentsOf?: string;
+  assignmentsOf: z.string().exactOptional(),
   /** Expiry of the credential, in milliseconds since the epoch; Infinity if it has none. */
-  readonly expiresAt: number;
+  expiresAt: z.number(),
   /** Further facts for the audit log: trustee of a trust, Keystone's audit id of the token, … */
-  readonly auditAnnotations: Readonly<Record<string, string>>;
-}
+  auditAnnotations: z.record(z.string(), z.string()),
+});
+
+export type Identity = Output<typeof identitySchema>;
+export type Subject = Identity['subject'];
+export type TenantOrigin = Identity['tenantOrigin'];
+export type IdentityScope = Output<typeof identityScope>;
+
+declare const tenantName: unique symbol;
+/** A tenant name that `tenancy/tenant-name.ts` has validated. */
+export type TenantName = string & { readonly [tenantName]: true };

@@ -3,6 +3,8 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ and
  * …/authorization-resources/
  */
+import { z } from 'zod';
+import type { Output } from './config-fields.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
 /** Metadata of an object that has a name. */
@@ -28,26 +30,39 @@ export interface ResourceKind {
 /** Arktos: the label by which a definition of the system tenant is shared; its value counts in any case. */
 export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';
 
-export interface PolicyRule {
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-  readonly verbs: readonly string[];
-}
+const texts = z.array(z.string());
 
-export interface RoleRef {
-  readonly apiGroup: 'rbac.authorization.k8s.io';
-  readonly kind: 'ClusterRole' | 'Role';
-  readonly name: string;
-}
+/** A rule with a field that is not known here is none: the field may restrict what the others mean. */
+export const policyRuleSchema = z.strictObject({
+  apiGroups: texts.exactOptional(),
+  resources: texts.exactOptional(),
+  resourceNames: texts.exactOptional(),
+  nonResourceURLs: texts.exactOptional(),
+  verbs: texts,
+});
 
-export interface RBACSubject {
-  readonly apiGroup?: string;
-  readonly kind: 'User' | 'Group' | 'ServiceAccount';
-  readonly name: string;
-  readonly namespace?: string;
-}
+export const roleRefSchema = z.object({
+  apiGroup: z.literal('rbac.authorization.k8s.io'),
+  kind: z.enum(['ClusterRole', 'Role']),
+  name: z.string(),
+});
+
+const subjectSchema = z.object({
+  apiGroup: z.string().exactOptional(),
+  kind: z.enum(['User', 'Group', 'ServiceAccount']),
+  name: z.string(),
+  namespace: z.string().exactOptional(),
+});
+
+/** Of a binding; Go omits an empty list, or writes null. */
+export const subjectsSchema = z
+  .array(subjectSchema)
+  .nullish()
+  .transform((subjects) => subjects ?? []);
+
+export type PolicyRule = Output<typeof policyRuleSchema>;
+export type RoleRef = Output<typeof roleRefSchema>;
+export type RBACSubject = Output<typeof subjectSchema>;
 
 export interface Tenant {
   readonly apiVersion: 'v1';

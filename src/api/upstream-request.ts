@@ -2,7 +2,9 @@
  * What every request from Stonegate to the API server states: the account that its limits, queue and
  * connections are charged to, and whose credential it carries.
  */
+
 import type { TenantName } from './identity.ts';
+import { JSON_TYPE } from './meta-v1.ts';
 
 /** Every request has an account, so that no tenant's requests use up the connections of other tenants. */
 export type Account =
@@ -31,3 +33,14 @@ export type Sender =
       /** A bearer token that the API server has validated by TokenReview. */
       readonly token: string;
     };
+
+/** A request for JSON that Stonegate makes for itself. */
+export function ownGet(target: string, accept = JSON_TYPE) {
+  return {
+    account: STONEGATE_ACCOUNT,
+    sender: { kind: 'stonegate' },
+    method: 'GET',
+    target,
+    headers: [['Accept', accept]],
+  } as const;
+}

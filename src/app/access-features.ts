@@ -87,7 +87,7 @@ function createAccessVerifier(
   return generation.component(VERIFIER, { create: () => createVerifier({ ...runtime, ...options }) });
 }
 
-const NAMESPACES_MEMORY = new ComponentType<NamespacesMemory>('visible namespaces', {});
+const NAMESPACES_MEMORY = new ComponentType<NamespacesMemory>('visible namespaces');
 
 /** It lives as long as the index. */
 function namespacesMemory(build: Build, { index }: AccessIndex): NamespacesMemory {

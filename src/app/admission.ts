@@ -39,7 +39,7 @@ export interface AdmissionBuild extends Omit<Build, 'loaded'> {
   readonly loaded: AdmissionSource;
 }
 
-const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook', {});
+const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook');
 
 /** Settings of the webhook's listener, whose clients are API servers; timeouts in milliseconds. */
 export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'limits'> = {
@@ -81,7 +81,7 @@ export function createConfiguredAdmission(
   return createAdmissionWebhook({ ...runtime, review, limits });
 }
 
-const ACCESS = new ComponentType<AccessReview>('access reviews of the admission webhook', {});
+const ACCESS = new ComponentType<AccessReview>('access reviews of the admission webhook');
 
 /**
  * Posted to the short path: Arktos judges the tenant that the review names, and nothing of an object under

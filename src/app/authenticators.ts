@@ -1,6 +1,7 @@
 /**
  * The authenticators of a configuration, in the order in which they are asked.
  */
+
 import type {
   ClientCertificatesConfiguration,
   JWTConfiguration,
@@ -57,7 +58,7 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
   const tokens = keystone && createTokenCache(build, keystone);
   const reviewed = tokenReview && createReviewedUserCache(build, tokenReview);
   const authenticators = [
-    ...(keystone && tokens ? [keystoneAuthenticator(build, keystone, mode)] : []),
+    ...(keystone && tokens ? [createKeystoneAuthentication(build, keystone, mode)] : []),
     ...(issuers.length > 0 ? [createJWTAuthenticator({ issuers, clock: runtime.clock })] : []),
     ...staticAuthenticators(build),
     ...(clientCertificates ? [x509Authenticator(build, clientCertificates)] : []),
@@ -78,17 +79,19 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
   };
 }
 
-function keystoneAuthenticator(
+/** @param perSource the rate of tokens that no cache knows, from one address */
+export function createKeystoneAuthentication(
   build: Build,
   keystone: KeystoneConfiguration,
   mode: TenancyMode,
+  perSource = build.loaded.configuration.limits.unknownCredentials.perSource,
 ): Authenticator {
   const { clock, telemetry } = build.runtime;
   const { unknownCredentials } = build.loaded.configuration.limits;
   return createKeystoneAuthenticator({
     identity: createKeystone(build, keystone).client,
     cache: createTokenCache(build, keystone),
-    gate: createUnknownCredentialGate({ ...unknownCredentials, clock, telemetry }),
+    gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
     tokenProvider: keystone.tokenProvider,
     clock,
     tagsOf: (token) => tagsOfKeystoneToken(token, mode),

@@ -20,13 +20,25 @@ export interface ComponentHooks<T> {
   destroy?(component: T): void | Promise<void>;
 }
 
+/** Of what runs while it is in force. */
+export const RUNS: ComponentHooks<{ start(): void; stop(): void | Promise<void> }> = {
+  start: (component) => component.start(),
+  stop: (component) => component.stop(),
+};
+
+/** Of what runs until no generation uses it. */
+export const RUNS_TO_THE_END: ComponentHooks<{ start(): void; stop(): void }> = {
+  start: (component) => component.start(),
+  dispose: (component) => component.stop(),
+};
+
 /** A type of component. Two types differ even if they have the same name. */
 export class ComponentType<T extends object> {
   /** Names the component in the log. */
   readonly name: string;
   readonly hooks: ComponentHooks<T>;
 
-  constructor(name: string, hooks: ComponentHooks<T>) {
+  constructor(name: string, hooks: ComponentHooks<T> = {}) {
     this.name = name;
     this.hooks = hooks;
   }

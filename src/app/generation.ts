@@ -15,8 +15,8 @@ export interface ComponentOptions<T> {
    * reused.
    */
   readonly fingerprint?: readonly unknown[];
-  /** Components of this generation that the new one calls. They are disposed after it. */
-  readonly uses?: readonly object[];
+  /** Components of this generation that the new one calls, if it has them. They are disposed after it. */
+  readonly uses?: readonly (object | undefined)[];
   /**
    * @param previous components of this type in the previous generation, whose knowledge may be carried over
    */
@@ -50,7 +50,9 @@ export class Generation implements GenerationBuilder {
   component<T extends object>(type: ComponentType<T>, options: ComponentOptions<T>): T {
     if (this.#previous === undefined) throw new Error(`${type.name}: the generation is built already`);
     const fingerprint = options.fingerprint && fingerprintOf(options.fingerprint);
-    const uses = (options.uses ?? []).map((instance) => this.#componentOf(instance, type.name));
+    const uses = (options.uses ?? [])
+      .filter((instance) => instance !== undefined)
+      .map((instance) => this.#componentOf(instance, type.name));
     const previous = componentsOfType(this.#previous, type);
     const same = [...componentsOfType(this.components, type), ...previous].find(
       (other) =>

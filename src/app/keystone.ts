@@ -4,11 +4,11 @@
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
-import type { KeystoneToken } from '../api/keystone-v3.ts';
+import type { KeystoneToken, RoleAssignment } from '../api/keystone-v3.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
-import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import type { DisabledScopes } from '../bindings/ports.ts';
 import {
   assignmentsCodec,
   createRoleLookup,
@@ -34,7 +34,7 @@ import {
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, longestLife } from './cache.ts';
-import { ComponentType } from './component.ts';
+import { ComponentType, RUNS_TO_THE_END } from './component.ts';
 
 /**
  * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
@@ -55,10 +55,7 @@ const KEYSTONE = new ComponentType<Keystone>('Keystone', {
   },
 });
 
-const REVOCATIONS = new ComponentType<Revocations>("Keystone's revocation events", {
-  start: (revocations) => revocations.start(),
-  dispose: (revocations) => revocations.stop(),
-});
+const REVOCATIONS = new ComponentType<Revocations>("Keystone's revocation events", RUNS_TO_THE_END);
 
 /** The client of the configured Keystone. With a service credential it also follows the revocation events. */
 export function createKeystone(build: Build, configuration: KeystoneConfiguration): Keystone {

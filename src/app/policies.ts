@@ -14,7 +14,7 @@ import { PolicyUpdates } from '../policy/policy-updates.ts';
 import type { Policies } from '../policy/ports.ts';
 import { createPolicyResolver } from '../policy/resolve.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
-import { ComponentType } from './component.ts';
+import { ComponentType, RUNS } from './component.ts';
 import { connectInformers } from './informers.ts';
 import { tenancyFacts } from './provisioning.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
@@ -29,10 +29,7 @@ const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', {
   stop: ({ informers }) => informers.stop(),
 });
 
-const POLICY_UPDATES = new ComponentType<UpdatesComponent>('policy updates', {
-  start: (component) => component.start(),
-  stop: (component) => component.stop(),
-});
+const POLICY_UPDATES = new ComponentType<UpdatesComponent>('policy updates', RUNS);
 
 /** What serves and what provisions share. */
 export interface ConfiguredPolicies {

@@ -12,7 +12,7 @@ import type { PolicySnapshot, PolicyUpdates } from '../policy/policy-updates.ts'
 import type { PolicyOrigin } from '../policy/resolve.ts';
 import { type Controller, createController } from '../reconcile/controller.ts';
 import type { Build } from './build.ts';
-import { ComponentType } from './component.ts';
+import { ComponentType, RUNS } from './component.ts';
 import { createControllerLease } from './controller-lease.ts';
 import type { ConfiguredPolicies } from './policies.ts';
 import { createServedProvisioningUpstream } from './provisioning.ts';
@@ -20,10 +20,7 @@ import { createServedProvisioningUpstream } from './provisioning.ts';
 /** Approximate milliseconds between two runs without a change. */
 const INTERVAL = 300_000;
 
-const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', {
-  start: (controller) => controller.start(),
-  stop: (controller) => controller.stop(),
-});
+const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', RUNS);
 
 export interface PolicyControllerSettings {
   /** Undefined if the configuration has no policies. */
@@ -52,7 +49,7 @@ export function createPolicyController(
   const managed = POLICY_FORMS.filter((form) => !keep || forms[form]);
   generation.component(POLICY_CONTROLLER, {
     fingerprint: [systemTenant, access.grantable, forms, keep],
-    uses: [fetcher, ...(policies ? [policies.component] : [])],
+    uses: [fetcher, policies?.component],
     create() {
       const objects = createObjects(fetcher);
       const updates = policies?.updates;

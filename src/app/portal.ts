@@ -2,21 +2,21 @@
  * The portal of a configuration. Sessions in memory and the key of this process belong to the process and
  * outlive reloads.
  */
+
 import type {
   KeystoneConfiguration,
   PortalConfiguration,
   PortalOIDCConfiguration,
 } from '../api/config-v1alpha1.ts';
-import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createMemorySessions, createPortalSealer, createSharedSessions } from '../cache/portal-storage.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
 import { createSignInRateLimit } from '../flowcontrol/rate-limits.ts';
+import { createIdentitySource } from '../pipeline/identity-source.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import type { Stages } from '../pipeline/stages.ts';
 import type { KeystoneSignIn } from '../portal/context.ts';
 import { createPortal } from '../portal/portal.ts';
-import type { IdentitySource, Provider, Sealer, SessionStore, SignInRateLimit } from '../portal/ports.ts';
+import type { Provider, Sealer, SessionStore, SignInRateLimit } from '../portal/ports.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, sealingSecrets } from './cache.ts';
 import { ComponentType } from './component.ts';
@@ -41,7 +41,7 @@ export function createPortalState({ clock, random }: RuntimeDependencies): Porta
   };
 }
 
-const SIGN_IN_LIMIT = new ComponentType<SignInRateLimit>('limit of sign-ins', {});
+const SIGN_IN_LIMIT = new ComponentType<SignInRateLimit>('limit of sign-ins');
 const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', {
   dispose: (login) => login.close(),
 });
@@ -73,7 +73,7 @@ export function createConfiguredPortal(
     },
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
-    identities: identitiesOf(stages),
+    identities: createIdentitySource(stages.authenticators, stages.mode),
     access: accessSource,
     sessions: createSessions(build, state),
     limit: generation.component(SIGN_IN_LIMIT, {
@@ -132,14 +132,4 @@ function createProvider(
     create: () => createOidcPortalLogin({ ...options, ...runtime }),
   });
   return { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes, login };
-}
-
-function identitiesOf({ authenticators, mode }: Pick<Stages, 'authenticators' | 'mode'>): IdentitySource {
-  return {
-    authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
-    describe(identity) {
-      const tenant = mode.tenantOf(identity);
-      return { tenant, user: mode.userOf(identity, tenant) };
-    },
-  };
 }

@@ -21,7 +21,7 @@ import type { Plan } from '../reconcile/plan.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
-import { ComponentType } from './component.ts';
+import { ComponentType, RUNS } from './component.ts';
 import { createControllerLease } from './controller-lease.ts';
 import { createKeystone } from './keystone.ts';
 import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
@@ -68,10 +68,7 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
  * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
  * once.
  */
-const PERIODIC = new ComponentType<Controller>('periodic provisioning', {
-  start: (controller) => controller.start(),
-  stop: (controller) => controller.stop(),
-});
+const PERIODIC = new ComponentType<Controller>('periodic provisioning', RUNS);
 
 const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
   dispose: (provisioning) => provisioning.close(),
@@ -156,7 +153,7 @@ export function createServedProvisioningUpstream(build: Build): Upstream | undef
   const reviewedWrites = createServedReviewedWrites(build);
   return generation.component(PROVISIONING_UPSTREAM, {
     fingerprint: [loaded.configuration.upstream, options],
-    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
+    uses: [reviewedWrites],
     create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
   });
 }

@@ -13,7 +13,7 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
 import { RBACIndex } from '../rbac/rbac-index.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
-import { ComponentType } from './component.ts';
+import { ComponentType, RUNS } from './component.ts';
 import { connectInformers } from './informers.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
@@ -25,10 +25,7 @@ const OFF =
   'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';
 const ON = 'the RBAC index is on again';
 
-const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
-  start: (index) => index.start(),
-  stop: (index) => index.stop(),
-});
+const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', RUNS);
 
 /** @returns undefined if the configuration has no index */
 export function createAccessIndex(build: Build): AccessIndex | undefined {

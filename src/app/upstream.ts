@@ -26,7 +26,7 @@ export function createOwnUpstream(build: Build): Upstream {
   const reviewedWrites = createServedReviewedWrites(build);
   return generation.component(OWN_UPSTREAM, {
     fingerprint: [upstream, options],
-    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
+    uses: [reviewedWrites],
     create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
   });
 }

@@ -2,10 +2,9 @@
  * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the
  * ConfigMap has been read again, the last valid rules stay in force.
  */
+
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
-import { runAuthenticators } from '../authentication/authenticator.ts';
-import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
@@ -13,26 +12,25 @@ import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/ke
 import { createObjects } from '../clients/objects.ts';
 import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
-import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createIdentitySource, type IdentitySource } from '../pipeline/identity-source.ts';
 import type { Exchange, UpstreamFetcher } from '../pipeline/ports.ts';
+import { placeOf } from '../reconcile/objects.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type {
   AccessPolicy,
   KeystoneGroups,
-  KeystoneIdentities,
   Live,
   ProjectSync as WebhookProjectSync,
 } from '../webhook/ports.ts';
 import { createKeystoneGroups, createTokenReviewHandler } from '../webhook/token-review.ts';
 import { createWebhook } from '../webhook/webhook.ts';
+import { createKeystoneAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
-import { ComponentType } from './component.ts';
-import { caOf, createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
-import { createServedReviewedWrites } from './reviewed-writes.ts';
-import { provisioningUpstreamOptions } from './upstream.ts';
+import { ComponentType, RUNS_TO_THE_END } from './component.ts';
+import { caOf } from './keystone.ts';
+import { createServedProvisioningUpstream } from './provisioning.ts';
 
 export interface ConfiguredWebhook {
   readonly serve: (exchange: Exchange) => Promise<void>;
@@ -56,27 +54,19 @@ interface Rules<T> {
   readonly check?: ReadinessCheck;
 }
 
-interface RunningSync {
-  readonly sync: ProjectSynchronizer;
-  readonly upstream: Upstream;
-}
-
-const POLICY_RULES = new ComponentType<ConfigMapRules<KeystonePolicy>>('ConfigMap of the policy', {
-  start: (rules) => rules.start(),
-  dispose: (rules) => rules.stop(),
-});
-const SYNC_RULES = new ComponentType<ConfigMapRules<KeystoneSync>>('ConfigMap of the synchronisation', {
-  start: (rules) => rules.start(),
-  dispose: (rules) => rules.stop(),
-});
+const POLICY_RULES = new ComponentType<ConfigMapRules<KeystonePolicy>>(
+  'ConfigMap of the policy',
+  RUNS_TO_THE_END,
+);
+const SYNC_RULES = new ComponentType<ConfigMapRules<KeystoneSync>>(
+  'ConfigMap of the synchronisation',
+  RUNS_TO_THE_END,
+);
 const GROUP_NAMES = new ComponentType<KeystoneGroupNames>('names of Keystone groups', {
   dispose: (client) => client.close(),
 });
-const PROJECT_SYNC = new ComponentType<RunningSync>('synchronisation of projects', {
-  async dispose({ sync, upstream }) {
-    await sync.close();
-    await upstream.close();
-  },
+const PROJECT_SYNC = new ComponentType<ProjectSynchronizer>('synchronisation of projects', {
+  dispose: (sync) => sync.close(),
 });
 
 /**
@@ -156,30 +146,9 @@ function createRules<T>(
  * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
  * concurrent validations stays.
  */
-function createIdentities(
-  build: Build,
-  keystone: KeystoneConfiguration,
-  mode: TenancyMode,
-): KeystoneIdentities {
-  const { clock, telemetry } = build.runtime;
-  const { unknownCredentials } = build.loaded.configuration.limits;
+function createIdentities(build: Build, keystone: KeystoneConfiguration, mode: TenancyMode): IdentitySource {
   const perSource = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
-  const authenticator = createKeystoneAuthenticator({
-    identity: createKeystone(build, keystone).client,
-    cache: createTokenCache(build, keystone),
-    gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
-    tokenProvider: keystone.tokenProvider,
-    clock,
-    tagsOf: (token) => tagsOfKeystoneToken(token, mode),
-  });
-  return {
-    authenticate: async (token, source) =>
-      runAuthenticators([authenticator], { kind: 'bearer', token }, { source }),
-    describe(identity) {
-      const tenant = mode.tenantOf(identity);
-      return { tenant, user: mode.userOf(identity, tenant) };
-    },
-  };
+  return createIdentitySource([createKeystoneAuthentication(build, keystone, mode, perSource)], mode);
 }
 
 /**
@@ -192,26 +161,18 @@ function createSync(
   mode: TenancyMode,
   inForce: () => InForce,
 ): WebhookProjectSync {
-  const { generation, loaded, runtime } = build;
-  const options = provisioningUpstreamOptions(loaded);
-  if (options === undefined || rules === undefined) return { request() {} };
-  const reviewedWrites = createServedReviewedWrites(build);
-  const { sync } = generation.component(PROJECT_SYNC, {
-    fingerprint: [loaded.configuration.upstream, options, mode.name],
-    uses: reviewedWrites === undefined ? [] : [reviewedWrites],
-    create() {
-      const upstream = createUpstream({ ...runtime, ...options, reviewedWrites });
-      const projectSync = createProjectSynchronizer({
-        ...runtime,
-        objects: createObjects(upstream),
+  const fetcher = createServedProvisioningUpstream(build);
+  if (fetcher === undefined || rules === undefined) return { request() {} };
+  const sync = build.generation.component(PROJECT_SYNC, {
+    fingerprint: [mode.name],
+    uses: [fetcher],
+    create: () =>
+      createProjectSynchronizer({
+        ...build.runtime,
+        objects: createObjects(fetcher),
         rules: () => inForce().syncRules?.current,
-        placeOf({ tenant }) {
-          const named = tenant && mode.reviewTenant(tenant);
-          return named === undefined ? {} : { tenant: named };
-        },
-      });
-      return { sync: projectSync, upstream };
-    },
+        placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
+      }),
   });
   return {
     // Bindings in the system tenant would hold in every tenant.

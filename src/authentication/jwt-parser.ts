@@ -4,7 +4,8 @@
  * RFC 8725 §2.
  */
 
-import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { membersOf, skipBlanks, writtenIn } from '../lib/json-scan.ts';
 import { keysIn } from '../lib/strict-json.ts';
 
 export interface JWTParts {
@@ -124,9 +125,12 @@ function readRegistered(text: string): RegisteredClaims {
 
 /** The values of all members with this name in any letter case, as Go matches field names. */
 function membersNamed(text: string): (name: string) => readonly unknown[] {
-  const folded = membersOf(text).map(({ name, value }) => ({ name: foldedName(name), value }));
+  const bytes = Buffer.from(text);
+  const members = [...membersOf(bytes, skipBlanks(bytes, 0))];
   return (name) =>
-    folded.filter((member) => member.name === name).map(({ value }): unknown => JSON.parse(value));
+    members
+      .filter((member) => foldedName(member.name) === name)
+      .map(({ value }): unknown => JSON.parse(writtenIn(bytes, value)));
 }
 
 /** Go folds `ſ` and the Kelvin sign too. */

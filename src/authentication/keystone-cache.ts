@@ -4,8 +4,7 @@
  * other shape counts as not found.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
-import { z } from 'zod';
-import type { KeystoneToken, RevocationEvent } from '../api/keystone-v3.ts';
+import { type KeystoneToken, keystoneTokenSchema, type RevocationEvent } from '../api/keystone-v3.ts';
 import {
   ANY_PROJECT_TAG,
   auditChainTag,
@@ -16,50 +15,10 @@ import {
   trustTag,
   userTag,
 } from '../lib/drop-tags.ts';
-import { parseJSON } from '../lib/parse-json.ts';
+import { type Codec, jsonCodec } from '../lib/parse-json.ts';
 
-const referenceSchema = z.strictObject({ id: z.string(), name: z.string() });
-const inDomainSchema = z.strictObject({ id: z.string(), name: z.string(), domain: referenceSchema });
-
-const scopeSchema = z.union([
-  z.strictObject({ kind: z.literal('project'), project: inDomainSchema }),
-  z.strictObject({ kind: z.literal('domain'), domain: referenceSchema }),
-  z.strictObject({ kind: z.literal('system') }),
-  z.strictObject({ kind: z.literal('unscoped') }),
-]);
-
-const delegationSchema = z.union([
-  z.strictObject({
-    kind: z.literal('application-credential'),
-    id: z.string(),
-  }),
-  z.strictObject({
-    kind: z.literal('trust'),
-    id: z.string(),
-    trusteeUserID: z.string(),
-    impersonation: z.boolean(),
-  }),
-]);
-
-const tokenSchema = z.strictObject({
-  user: inDomainSchema,
-  scope: scopeSchema,
-  roles: z.array(referenceSchema),
-  federatedGroups: z.array(z.string()),
-  delegation: delegationSchema.exactOptional(),
-  methods: z.array(z.string()),
-  auditIDs: z.array(z.string()),
-  issuedAt: z.number(),
-  expiresAt: z.number(),
-});
-
-export const keystoneTokenCodec = {
-  /** Another stored form needs another name. */
-  name: 'keystone',
-  encode: (token: KeystoneToken): string => JSON.stringify(token),
-  /** @returns undefined if the text is not a token in this form */
-  decode: (text: string): KeystoneToken | undefined => parseJSON(text, tokenSchema),
-};
+/** Another stored form needs another name. */
+export const keystoneTokenCodec: Codec<KeystoneToken> = jsonCodec('keystone', keystoneTokenSchema);
 
 /** The tags of a token's entry. */
 export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken): string[] {

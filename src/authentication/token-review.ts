@@ -6,12 +6,13 @@
  */
 
 import { z } from 'zod';
-import type { UserInfo } from '../api/authentication-v1.ts';
+import { type UserInfo, userInfoSchema } from '../api/authentication-v1.ts';
+import type { Output } from '../api/config-fields.ts';
 import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import { parseJSON } from '../lib/parse-json.ts';
+import { type Codec, jsonCodec } from '../lib/parse-json.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt-parser.ts';
@@ -106,13 +107,18 @@ function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: ReviewedUser): number {
 }
 
 /** What is cached for a token: nothing in it depends on the configuration. */
-export interface ReviewedUser {
-  readonly user: UserInfo;
+const reviewedUserSchema = z.strictObject({
+  user: userInfoSchema.extend({ username: z.string().min(1) }),
   /** `exp` of the token in milliseconds since the epoch; absent if the token has none. */
-  readonly expiresAt?: number;
+  expiresAt: z.number().exactOptional(),
   /** The tenant claim of the token; empty if it is not a string. */
-  readonly tenantClaim?: string;
-}
+  tenantClaim: z.string().exactOptional(),
+});
+
+export type ReviewedUser = Output<typeof reviewedUserSchema>;
+
+/** Another stored form needs another name. */
+export const reviewedUserCodec: Codec<ReviewedUser> = jsonCodec('token-review', reviewedUserSchema);
 
 export interface ReviewedTenantRules {
   /** The tenant of users whose credential names none. */
@@ -162,25 +168,3 @@ export function tenantOfReviewed(
   const word = user.username.slice(0, Math.max(colon, 0));
   return isOrdinaryTenant(word) ? word : tenant;
 }
-
-const texts = z.array(z.string());
-
-const reviewedUserSchema = z.strictObject({
-  user: z.strictObject({
-    username: z.string().min(1),
-    uid: z.string(),
-    groups: texts,
-    extra: z.record(z.string(), texts),
-  }),
-  expiresAt: z.number().exactOptional(),
-  tenantClaim: z.string().exactOptional(),
-});
-
-/** The form in the shared cache, in which another version may have written an entry. */
-export const reviewedUserCodec = {
-  /** Another stored form needs another name. */
-  name: 'token-review',
-  encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
-  /** @returns undefined if the text is not a user in this form */
-  decode: (text: string): ReviewedUser | undefined => parseJSON(text, reviewedUserSchema),
-};

@@ -4,7 +4,7 @@
  */
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding } from '../api/kubernetes-object.ts';
-import { KINDS, type Place, type StoredObject } from '../reconcile/objects.ts';
+import { KINDS, type Place, placeOf, type StoredObject } from '../reconcile/objects.ts';
 import type { Target } from '../reconcile/plan.ts';
 import { isManaged, ownerLabels } from './managed-object.ts';
 
@@ -12,7 +12,7 @@ import { isManaged, ownerLabels } from './managed-object.ts';
 export function targetOf(binding: Binding, { tenant, namespace }: Place): Target | undefined {
   const problem = (found: StoredObject | undefined) => targetProblem(found, binding);
   if (namespace !== undefined)
-    return { kind: KINDS.Namespace, place: tenant === undefined ? {} : { tenant }, name: namespace, problem };
+    return { kind: KINDS.Namespace, place: placeOf({ tenant }), name: namespace, problem };
   return tenant === undefined ? undefined : { kind: KINDS.Tenant, place: {}, name: tenant, problem };
 }
 

@@ -6,7 +6,7 @@
 
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject } from '../api/kubernetes-object.ts';
-import { KINDS, type Place, type StoredObject } from '../reconcile/objects.ts';
+import { KINDS, type Place, placeOf, type StoredObject } from '../reconcile/objects.ts';
 import type { Comparison, Desired, Refusal } from '../reconcile/plan.ts';
 import { compareRBAC } from '../reconcile/rbac-drift.ts';
 import { targetOf } from './binding-target.ts';
@@ -173,7 +173,7 @@ function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedPr
   const labels = managedLabels(owner, { 'project-name': project.name });
   return desiredObject(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...labels } },
-    placeOf(tenant),
+    placeOf({ tenant }),
     titleOf('project', project),
   );
 }
@@ -207,7 +207,7 @@ function projectBindings({ desired: { tenant, bindings }, namespace }: ResolvedP
   return bindings.map(({ object, reason }) =>
     desiredObject(
       { ...object, metadata: { ...object.metadata, namespace } },
-      { ...placeOf(tenant), namespace },
+      { ...placeOf({ tenant }), namespace },
       reason,
     ),
   );
@@ -243,8 +243,4 @@ function compareContainer(
   const isOwn =
     isManaged(existing) && ownerLabels(existing.metadata)[owner] === ownerLabels(object.metadata)[owner];
   return isOwn ? { action: 'none' } : { refused: 'it is there, but Stonegate did not make it for this' };
-}
-
-function placeOf(tenant: string | undefined): Place {
-  return tenant === undefined ? {} : { tenant };
 }

@@ -4,7 +4,7 @@
  * tenants changed; objects that Stonegate did not create stay as they are.
  */
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
-import { KINDS, type Place, type StoredObject } from '../reconcile/objects.ts';
+import { KINDS, placeOf, type StoredObject } from '../reconcile/objects.ts';
 import { type Existing, makePlan, type Plan } from '../reconcile/plan.ts';
 import { type DesiredObjectRules, desiredObjects, resolveNamespaces } from './desired-objects.ts';
 import type { DesiredState } from './desired-state.ts';
@@ -22,9 +22,11 @@ export function computePlan(
   const containers = [
     ...cluster.tenants.map((object): Existing => ({ kind: KINDS.Tenant, place: {}, object })),
     ...cluster.places.flatMap(({ tenant, namespaces, clusterRoles }) => [
-      ...namespaces.map((object): Existing => ({ kind: KINDS.Namespace, place: placeOf(tenant), object })),
+      ...namespaces.map(
+        (object): Existing => ({ kind: KINDS.Namespace, place: placeOf({ tenant }), object }),
+      ),
       ...clusterRoles.map(
-        (object): Existing => ({ kind: KINDS.ClusterRole, place: placeOf(tenant), object }),
+        (object): Existing => ({ kind: KINDS.ClusterRole, place: placeOf({ tenant }), object }),
       ),
     ]),
   ];
@@ -61,14 +63,10 @@ function staleReason({ roleRef, subjects }: StoredBinding): string {
   return `nothing asks any more for ${roleRef.name} of ${first}${more}`;
 }
 
-function placeOf(tenant: string | undefined): Place {
-  return tenant === undefined ? {} : { tenant };
-}
-
 function locationOf({ kind, metadata: { namespace } }: StoredObject, tenant: string | undefined) {
   return kind === 'RoleBinding' && namespace !== undefined
-    ? { kind: KINDS.RoleBinding, place: { ...placeOf(tenant), namespace } }
-    : { kind: KINDS.ClusterRoleBinding, place: placeOf(tenant) };
+    ? { kind: KINDS.RoleBinding, place: placeOf({ tenant, namespace }) }
+    : { kind: KINDS.ClusterRoleBinding, place: placeOf({ tenant }) };
 }
 
 function untouchedBy(

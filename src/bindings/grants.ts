@@ -7,12 +7,12 @@
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
-import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
+import type { AssignmentScope, DomainReference, RoleAssignment, UserReference } from '../api/keystone-v3.ts';
 import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
 import { ownValue } from '../lib/json-object.ts';
 import type { Refusal } from '../reconcile/plan.ts';
 import { bindingMeta } from './managed-object.ts';
-import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
+import type { KeystoneDomain, KeystoneProject } from './ports.ts';
 
 /** Keystone's facts about the holders of roles, by the kind of subject. */
 export type Holders =

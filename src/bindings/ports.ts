@@ -4,7 +4,7 @@
  * server with the provisioning credential.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
-import type { RoleReference, Scope, UserReference } from '../api/keystone-v3.ts';
+import type { RoleAssignment } from '../api/keystone-v3.ts';
 
 export interface KeystoneDomain {
   readonly id: string;
@@ -17,15 +17,6 @@ export interface KeystoneProject {
   readonly name: string;
   readonly domainID: string;
   readonly enabled: boolean;
-}
-
-export type AssignmentScope = Exclude<Scope, { kind: 'unscoped' }>;
-
-/** One user's role on one scope; groups, inheritance and implied roles are already resolved. */
-export interface RoleAssignment {
-  readonly user: UserReference;
-  readonly role: RoleReference;
-  readonly scope: AssignmentScope;
 }
 
 export interface KeystoneDirectory {

@@ -6,10 +6,11 @@
 import { z } from 'zod';
 import type { Identity } from '../api/identity.ts';
 import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
+import { type RoleAssignment, roleAssignmentSchema } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import { parseJSON } from '../lib/parse-json.ts';
-import type { AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
+import { jsonCodec } from '../lib/parse-json.ts';
+import type { AssignmentSource, DisabledScopes } from './ports.ts';
 import {
   type NamespaceOf,
   projectNamespaces,
@@ -167,43 +168,17 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
   );
 }
 
-const referenceSchema = z.strictObject({ id: z.string(), name: z.string() });
-const inDomainSchema = z.strictObject({ id: z.string(), name: z.string(), domain: referenceSchema });
-
-const assignmentSchema = z.strictObject({
-  user: inDomainSchema,
-  role: referenceSchema,
-  scope: z.union([
-    z.strictObject({ kind: z.literal('project'), project: inDomainSchema }),
-    z.strictObject({ kind: z.literal('domain'), domain: referenceSchema }),
-    z.strictObject({ kind: z.literal('system') }),
-  ]),
-});
-
 /**
  * The forms in the shared cache, in which another version may have written an entry. Another form needs
  * another name.
  */
 
-export const assignmentsCodec = {
-  name: 'keystone-roles',
-  encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
-  /** @returns undefined if the text is not a list of assignments in this form */
-  decode: (text: string): readonly RoleAssignment[] | undefined => parseJSON(text, z.array(assignmentSchema)),
-};
+export const assignmentsCodec = jsonCodec('keystone-roles', z.array(roleAssignmentSchema).readonly());
 
-const storedScopesSchema = z.strictObject({
-  projectIDs: z.array(z.string()),
-  domainIDs: z.array(z.string()),
-});
+const idsSchema = z.array(z.string()).transform((ids): ReadonlySet<string> => new Set(ids));
 
 export const disabledScopesCodec = {
-  name: 'keystone-disabled',
+  ...jsonCodec('keystone-disabled', z.strictObject({ projectIDs: idsSchema, domainIDs: idsSchema })),
   encode: ({ projectIDs, domainIDs }: DisabledScopes): string =>
     JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
-  /** @returns undefined if the text is not in this form */
-  decode(text: string): DisabledScopes | undefined {
-    const stored = parseJSON(text, storedScopesSchema);
-    return stored && { projectIDs: new Set(stored.projectIDs), domainIDs: new Set(stored.domainIDs) };
-  },
 };

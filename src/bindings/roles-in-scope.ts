@@ -3,8 +3,8 @@
  * its project and the tenant's domain, other objects of a tenant for its domain, cluster-wide objects for
  * Keystone's system. Projects of another domain never count: they need a token with that scope.
  */
-import type { RoleReference } from '../api/keystone-v3.ts';
-import type { AssignmentScope, DisabledScopes, RoleAssignment } from './ports.ts';
+import type { AssignmentScope, RoleAssignment, RoleReference } from '../api/keystone-v3.ts';
+import type { DisabledScopes } from './ports.ts';
 
 /** The scope of a request in Keystone's terms. */
 export interface RoleScope {

@@ -3,12 +3,14 @@
  * process's memory. A session's id is not stored, only its digest. A drop of a user or a tenant ends their
  * sessions.
  */
+
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Random } from '../lib/random.ts';
-import type { KubernetesIdentity, Sealer, Session, SessionStore } from '../portal/ports.ts';
+import type { KubernetesIdentity } from '../pipeline/identity-source.ts';
+import type { Sealer, Session, SessionStore } from '../portal/ports.ts';
 import { createSealingKey } from './sealing-key.ts';
 import { sessionCodec } from './session-codec.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';

@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/credential-digest.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Codec } from '../lib/parse-json.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -264,15 +265,6 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
   readonly random: Random;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-}
-
-/** The form of facts in Redis. */
-export interface Codec<V> {
-  /** Part of the entries' keys: entries of another form, or of another cache, are not found. */
-  readonly name: string;
-  encode(value: V): string;
-  /** @returns undefined if it is not such a value */
-  decode(text: string): V | undefined;
 }
 
 export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {

@@ -5,10 +5,10 @@
  */
 
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -111,18 +111,11 @@ async function contentOf(
   signal: AbortSignal,
 ): Promise<string> {
   const { status, body } = await fetcher().fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: `/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`,
-      headers: [['Accept', 'application/json']],
-    },
+    ownGet(`/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`),
     signal,
   );
   if (status !== 200) throw new Error(`it could not be read: the API server answered ${status}`);
-  const object: unknown = JSON.parse(body.toString('utf8'));
-  const data = isJSONObject(object) ? object.data : undefined;
+  const data = readJSONObject(body)?.data;
   const content = isJSONObject(data) ? data[key] : undefined;
   if (typeof content !== 'string') throw new Error(`it has no key ${key}`);
   return content;

@@ -6,13 +6,8 @@
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import { z } from 'zod';
-import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
-import type {
-  AssignmentScope,
-  AssignmentSource,
-  KeystoneDirectory,
-  RoleAssignment,
-} from '../bindings/ports.ts';
+import type { AssignmentScope, RoleAssignment, RoleReference, UserReference } from '../api/keystone-v3.ts';
+import type { AssignmentSource, KeystoneDirectory } from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';

@@ -4,8 +4,7 @@
  * https://docs.openstack.org/api-ref/identity/v3/
  */
 import { z } from 'zod';
-import type { Delegation, KeystoneToken, RoleReference } from '../api/keystone-v3.ts';
-import type { AssignmentScope } from '../bindings/ports.ts';
+import type { AssignmentScope, Delegation, KeystoneToken, RoleReference } from '../api/keystone-v3.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { parseTimestamp } from '../lib/kubernetes-time.ts';
 import { firstProblem } from '../lib/parse-json.ts';

@@ -8,12 +8,12 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import type { AccessReviewer, ReviewedStatus } from '../authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
@@ -98,8 +98,8 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 /** Reads the status of a review strictly: only `allowed: true` is a permission. */
 export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
-  const review = parse(body);
-  if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');
+  const review = readJSONObject(body);
+  if (review?.kind !== kind) throw unusable('it is no review');
   const status = review.status;
   if (!isJSONObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError, ...unknown } = status;
@@ -117,14 +117,6 @@ export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: s
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof evaluationError === 'string' ? { evaluationError } : {}),
   };
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
 }
 
 function unusable(cause: unknown): StatusError {
@@ -199,16 +191,7 @@ interface Finding {
 /** @returns undefined on success */
 async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Finding | undefined> {
   try {
-    const { status } = await fetcher.fetch(
-      {
-        account: STONEGATE_ACCOUNT,
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target: '/version',
-        headers: [['Accept', 'application/json']],
-      },
-      signal,
-    );
+    const { status } = await fetcher.fetch(ownGet('/version'), signal);
     return status === 200 ? undefined : { problem: `GET /version was answered with ${status}` };
   } catch (error) {
     if (error instanceof StatusError) return { problem: error.message, cause: error.cause };

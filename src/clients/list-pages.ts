@@ -2,10 +2,11 @@
  * Lists a resource page by page, so that no page blocks the process for long, as of one revision.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { elementsOf, goList, isJSONObject, membersOf } from '../lib/json-object.ts';
+import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
+import { elementsOf, valueAt, writtenIn } from '../lib/json-scan.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 /** The API server gave another status than 200. */
@@ -86,26 +87,15 @@ export async function* listPages(
 
 /** @returns pages for `listPages`, requested with Stonegate's own account */
 export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: AbortSignal) {
-  return (query: string): Promise<UpstreamResponse> =>
-    fetcher().fetch(
-      {
-        account: STONEGATE_ACCOUNT,
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target: `${path}?${query}`,
-        headers: [['Accept', 'application/json']],
-      },
-      signal,
-    );
+  return (query: string): Promise<UpstreamResponse> => fetcher().fetch(ownGet(`${path}?${query}`), signal);
 }
 
 /** @throws UnexpectedStatus, MalformedObject */
 export function readPage({ status, body }: UpstreamResponse): ListPage {
   if (status !== 200) throw new UnexpectedStatus(status);
-  const text = body.toString('utf8');
-  const list = parse(text);
-  const items = isJSONObject(list) ? goList(list.items) : undefined;
-  if (!isJSONObject(list) || !isJSONObject(list.metadata) || items === undefined)
+  const list = readJSONObject(body);
+  const items = goList(list?.items);
+  if (list === undefined || !isJSONObject(list.metadata) || items === undefined)
     throw new MalformedObject('the response is no list');
   const { continue: next, resourceVersion: revision } = list.metadata;
   let texts: readonly string[] | undefined;
@@ -115,7 +105,7 @@ export function readPage({ status, body }: UpstreamResponse): ListPage {
     items: items.map((value, at) => ({
       value,
       text() {
-        texts ??= textsOfItems(text);
+        texts ??= textsOfItems(body);
         return texts[at] ?? '';
       },
     })),
@@ -136,14 +126,9 @@ async function unlessTooLarge(
   }
 }
 
-function textsOfItems(list: string): string[] {
-  return elementsOf(membersOf(list).findLast(({ name }) => name === 'items')?.value ?? '[]');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function textsOfItems(list: Buffer): string[] {
+  const items = valueAt(list, ['items']);
+  return items === undefined
+    ? []
+    : Array.from(elementsOf(list, items.start), (item) => writtenIn(list, item));
 }

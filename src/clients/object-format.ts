@@ -3,7 +3,13 @@
  * preserved, so that an update removes nothing. Arktos has a tenant in each path.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
  */
-import type { NamedObjectMeta, PolicyRule, ResourceKind } from '../api/kubernetes-object.ts';
+import { z } from 'zod';
+import {
+  type NamedObjectMeta,
+  type PolicyRule,
+  policyRuleSchema,
+  type ResourceKind,
+} from '../api/kubernetes-object.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { Place, StoredMeta, StoredObject } from '../reconcile/objects.ts';
 import { unusable } from './object-response.ts';
@@ -73,16 +79,8 @@ export function clusterRoleIn(value: unknown): { name: string; rules: readonly P
   if (!isJSONObject(value) || !isMeta(value.metadata)) return undefined;
   if (value.kind !== undefined && value.kind !== 'ClusterRole') return undefined;
   // Go omits an empty list, or writes null.
-  const rules: unknown = value.rules ?? [];
-  if (!Array.isArray(rules) || !rules.every(isRule)) return undefined;
-  return { name: value.metadata.name, rules };
-}
-
-function isRule(value: unknown): value is PolicyRule {
-  if (!isJSONObject(value) || !isTexts(value.verbs)) return false;
-  return [value.apiGroups, value.resources, value.resourceNames, value.nonResourceURLs].every(
-    (list) => list === undefined || isTexts(list),
-  );
+  const { data: rules } = z.array(policyRuleSchema).safeParse(value.rules ?? []);
+  return rules && { name: value.metadata.name, rules };
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -2,44 +2,24 @@
  * What the API server's responses to provisioning say: the object, or why there is none.
  */
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { UpstreamResponse } from '../pipeline/ports.ts';
 
 /** @throws StatusError UpstreamUnavailable */
 export function objectIn({ body }: UpstreamResponse): JSONObject {
-  const parsed = parse(body);
-  if (isJSONObject(parsed)) return parsed;
+  const object = readJSONObject(body);
+  if (object !== undefined) return object;
   throw unusable(new Error('it is no object'));
 }
 
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
-}
-
-/** The Status in a response; empty if there is none. */
-function statusOf({ body }: UpstreamResponse): JSONObject {
-  try {
-    const status: unknown = JSON.parse(body.toString('utf8'));
-    return isJSONObject(status) ? status : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
-}
-
-/** The `reason` of the response's Status; empty if there is none. */
-export function reasonOf(response: UpstreamResponse): string {
-  const { reason } = statusOf(response);
-  return typeof reason === 'string' ? reason : '';
+/** The reason of the Status in a response, if it is one. */
+export function reasonOf({ body }: UpstreamResponse): unknown {
+  return readJSONObject(body)?.reason;
 }
 
 /** @returns undefined if the response is not a Status */
-function messageOf(response: UpstreamResponse): string | undefined {
-  const { message } = statusOf(response);
+function messageOf({ body }: UpstreamResponse): string | undefined {
+  const message = readJSONObject(body)?.message;
   return typeof message === 'string' ? message : undefined;
 }
 

@@ -3,6 +3,7 @@
  * of its token endpoint.
  * OpenID Connect Discovery 1.0 §4; OpenID Connect Core 1.0 §3.1.3.3; RFC 6749 §2.3.
  */
+
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -23,6 +24,7 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
+import { readJSONObject } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 import { type IssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { OidcLoginError } from './oidc-login-error.ts';
@@ -158,11 +160,5 @@ export function tokensFromResponse(response: TokenResponse, issuer: string): Oid
  * @returns undefined if it has no subject
  */
 export function subjectOfIDToken(idToken: string): unknown {
-  try {
-    const payload: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
-    return typeof payload === 'object' && payload !== null && 'sub' in payload ? payload.sub : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return readJSONObject(Buffer.from(idToken.split('.')[1] ?? '', 'base64url'))?.sub;
 }

@@ -3,10 +3,10 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
 import type { GroupResource } from '../api/meta-v1.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import { postReview, reviewStatusOf } from './kube-apiserver.ts';
 
 const PATH = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -116,25 +116,7 @@ async function isAllowed(
  * and later).
  */
 export async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
-  const response = await fetcher.fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: '/version',
-      headers: PROBE,
-    },
-    signal,
-  );
-  const message = response.status === 400 ? objectIn(response)?.message : undefined;
+  const response = await fetcher.fetch({ ...ownGet('/version'), headers: PROBE }, signal);
+  const message = response.status === 400 ? readJSONObject(response.body)?.message : undefined;
   return typeof message === 'string' && message.endsWith(CONSTRAINED_WORDS);
-}
-
-function objectIn({ body }: UpstreamResponse): JSONObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isJSONObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,10 +2,11 @@
  * Which kinds of policies the API server does not have: their custom resource definitions were not applied.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
+
 import { TENANCY_API_VERSION } from '../api/tenancy-v1alpha1.ts';
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { goList, isJSONObject } from '../lib/json-object.ts';
+import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 
 /**
@@ -18,16 +19,7 @@ export async function missingDefinitions(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (resources.length === 0) return [];
-  const { status, body } = await fetcher.fetch(
-    {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: `/apis/${TENANCY_API_VERSION}`,
-      headers: [['Accept', 'application/json']],
-    },
-    signal,
-  );
+  const { status, body } = await fetcher.fetch(ownGet(`/apis/${TENANCY_API_VERSION}`), signal);
   // The group is there if one of its kinds is.
   if (status === 404) return [...resources];
   const served = status === 200 ? resourcesIn(body) : undefined;
@@ -41,11 +33,6 @@ export async function missingDefinitions(
 
 /** @returns the names of an APIResourceList; undefined for what is none */
 function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
-  try {
-    const list: unknown = JSON.parse(body.toString('utf8'));
-    const resources = isJSONObject(list) ? goList(list.resources) : undefined;
-    return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
-  } catch {
-    return undefined;
-  }
+  const resources = goList(readJSONObject(body)?.resources);
+  return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
 }

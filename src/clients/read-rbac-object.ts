@@ -80,7 +80,7 @@ class SharingReader implements RBACReader {
       labels: labelsOf(metadata),
       phase: this.#names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
       creationTimestamp: textOf(metadata.creationTimestamp),
-      json: copyOf(withKind(object, written.text())),
+      json: withKind(object, written.text()),
     };
   }
 
@@ -171,11 +171,6 @@ function keyOfSubject({ kind, namespace, name }: StoredSubject): string {
 
 function keyOfRoleRef({ kind, name }: StoredBinding['roleRef']): string {
   return `${kind.length}:${kind}${name}`;
-}
-
-/** Otherwise a part of a text would hold the whole text in memory. */
-function copyOf(text: string): string {
-  return Buffer.from(text).toString();
 }
 
 /** Items of a list have no kind. The text is on one line, as an event of a watch must be. */

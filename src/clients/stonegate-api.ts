@@ -5,7 +5,7 @@
 import { Pool } from 'undici';
 import type { HeaderList } from '../lib/header-list.ts';
 import { type ImpersonatedUser, impersonationHeaders } from '../lib/impersonation-headers.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -126,7 +126,7 @@ function safeURL(text: string): URL {
 }
 
 function readResponse(status: number, text: string, { origin }: URL): unknown {
-  const response = parse(text);
+  const response = readJSON(text);
   if (status >= 200 && status < 300 && response !== undefined) return response;
   const logged =
     isJSONObject(response) && typeof response.message === 'string' ? response.message : undefined;
@@ -136,15 +136,6 @@ function readResponse(status: number, text: string, { origin }: URL): unknown {
       : `${logged} (${status})`,
     status,
   );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Whatever it is, it is nothing that Stonegate said; the status tells more.
-    return undefined;
-  }
 }
 
 function reasonOf(error: unknown): string {

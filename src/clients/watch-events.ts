@@ -2,9 +2,11 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+
+import { ownGet } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
-import { isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, readJSONObject } from '../lib/json-object.ts';
+import { skipBlanks, valueAt, writtenIn } from '../lib/json-scan.ts';
 import { LineSplitter } from '../lib/line-splitter.ts';
 import type { UpstreamStreamer } from '../pipeline/ports.ts';
 import { MalformedObject, type ReceivedObject, readRevision, UnexpectedStatus } from './list-pages.ts';
@@ -27,11 +29,7 @@ export async function* watchEvents(
   target: string,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent, void> {
-  const request = { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' }, target } as const;
-  const { status, body } = await upstream.stream(
-    { ...request, headers: [['Accept', 'application/json']] },
-    signal,
-  );
+  const { status, body } = await upstream.stream(ownGet(target), signal);
   if (status !== 200) {
     body.destroy();
     throw new UnexpectedStatus(status);
@@ -45,10 +43,9 @@ export async function* watchEvents(
   if (lines.isWithinLine) throw new MalformedObject('the last line is not complete');
 }
 
-function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
+function linesIn(lines: LineSplitter, bytes: Buffer): readonly Buffer[] {
   try {
-    const texts = lines.take(bytes).map((line) => line.toString('utf8'));
-    return texts.filter((text) => text.trim() !== '');
+    return lines.take(bytes).filter((line) => skipBlanks(line, 0) < line.length);
   } catch (error) {
     throw error instanceof TooLarge ? new MalformedObject(error.message) : error;
   }
@@ -59,10 +56,9 @@ function linesIn(lines: LineSplitter, bytes: Buffer): readonly string[] {
  * @throws MalformedObject; UnexpectedStatus for an error event, with 410 if the API server has forgotten the
  *   revision
  */
-export function readEvent(line: string): WatchEvent | undefined {
-  const event = parse(line);
-  if (!isJSONObject(event) || typeof event.type !== 'string')
-    throw new MalformedObject('a line is no watch event');
+export function readEvent(line: Buffer): WatchEvent | undefined {
+  const event = readJSONObject(line);
+  if (typeof event?.type !== 'string') throw new MalformedObject('a line is no watch event');
   const { type, object } = event;
   const written = { value: object, text: () => textOfObject(line) };
   switch (type) {
@@ -92,14 +88,7 @@ function metadataOf(object: unknown): JSONObject {
   return isJSONObject(object) && isJSONObject(object.metadata) ? object.metadata : {};
 }
 
-function textOfObject(line: string): string {
-  return membersOf(line).findLast(({ name }) => name === 'object')?.value ?? '';
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw new MalformedObject('a line is no JSON');
-  }
+function textOfObject(line: Buffer): string {
+  const object = valueAt(line, ['object']);
+  return object === undefined ? '' : writtenIn(line, object);
 }

@@ -3,7 +3,6 @@
  * change numbers that do not fit a double. Of what is skipped, only brackets and strings are checked.
  * RFC 8259.
  */
-import { MAX_DEPTH } from './json-object.ts';
 
 /** The place of a value in the text: from `start` to before `end`. */
 export interface Span {
@@ -20,6 +19,9 @@ export interface Member {
 export class MalformedJSON extends Error {
   override readonly name = 'MalformedJSON';
 }
+
+/** How many objects and arrays Go's decoder accepts within each other. */
+export const MAX_DEPTH = 10_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -154,9 +156,14 @@ function endOfString(text: Buffer, start: number): number {
   throw new MalformedJSON('it ends within a string');
 }
 
-function parseString(text: Buffer, { start, end }: Span): string {
+/** The value as it is written. */
+export function writtenIn(text: Buffer, { start, end }: Span): string {
+  return text.toString('utf8', start, end);
+}
+
+function parseString(text: Buffer, span: Span): string {
   try {
-    const value: unknown = JSON.parse(text.toString('utf8', start, end));
+    const value: unknown = JSON.parse(writtenIn(text, span));
     return String(value);
   } catch (cause) {
     throw new MalformedJSON('a string is malformed', { cause });

@@ -3,19 +3,31 @@
  * member may restrict what the others mean, so a value with one is refused.
  */
 import type { z } from 'zod';
+import { readJSON } from './json-object.ts';
 
 /** Characters of an unknown member's name in a message. */
 const MAX_SHOWN = 63;
 
 /** @returns undefined if the text is not JSON of the schema */
 export function parseJSON<T>(text: string, schema: z.ZodType<T>): T | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return schema.safeParse(value).data;
+  return schema.safeParse(readJSON(text)).data;
+}
+
+/** The form of values in a store, in which another version of Stonegate may have written them. */
+export interface Codec<V> {
+  /** Part of the entries' keys: entries of another form, or of another cache, are not found. */
+  readonly name: string;
+  encode(value: V): string;
+  /** @returns undefined if it is not such a value */
+  decode(text: string): V | undefined;
+}
+
+export function jsonCodec<V>(name: string, schema: z.ZodType<V>): Codec<V> {
+  return {
+    name,
+    encode: (value) => JSON.stringify(value),
+    decode: (text) => parseJSON(text, schema),
+  };
 }
 
 /**

@@ -3,7 +3,7 @@
  * that occurs twice is read in three ways (the first, the last, or both merged), and an unpaired surrogate is
  * replaced by some parsers, so both are refused. RFC 8259 §4 and §8.2; RFC 7493 §2.
  */
-import { MAX_DEPTH } from './json-object.ts';
+import { MAX_DEPTH } from './json-scan.ts';
 
 export interface JSONLimits {
   /** Objects and arrays within each other. */

@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import { type ApplyResult, applyPlan, type Failure } from '../reconcile/apply.ts';
 import type { Reconciler } from '../reconcile/controller.ts';
-import { KINDS, type Objects, type StoredObject, type WrittenObject } from '../reconcile/objects.ts';
+import { KINDS, type Objects, placeOf, type StoredObject, type WrittenObject } from '../reconcile/objects.ts';
 import { type Desired, type Existing, makePlan, type Plan } from '../reconcile/plan.ts';
 import { compareRBAC } from '../reconcile/rbac-drift.ts';
 import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
@@ -87,10 +87,9 @@ export function createPolicyReconciler(options: PolicyReconcilerOptions): Reconc
 }
 
 function desiredObject({ tenant, object }: DesiredPolicyObject): Desired {
-  const { namespace } = object.metadata;
   return {
     kind: KINDS[object.kind],
-    place: { tenant, ...(namespace !== undefined && { namespace }) },
+    place: { ...placeOf(object.metadata), tenant },
     object,
     reason: `policy ${object.metadata.labels?.[POLICY_LABELS.policy] ?? ''}`,
     compare: (existing) => compareRBAC(object, existing, isOwned),
@@ -98,10 +97,9 @@ function desiredObject({ tenant, object }: DesiredPolicyObject): Desired {
 }
 
 function existingObject(kind: ResourceKind, object: StoredObject): Existing {
-  const { tenant, namespace } = object.metadata;
   return {
     kind,
-    place: { ...(tenant !== undefined && { tenant }), ...(namespace !== undefined && { namespace }) },
+    place: placeOf(object.metadata),
     object,
     deletion: { reason: 'no policy asks for it any more', isOwned },
   };

@@ -4,8 +4,9 @@
  */
 
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
+import type { IdentitySource } from '../pipeline/identity-source.ts';
 import { selfIdentityOf } from '../pipeline/own-api/handle-self-identity.ts';
-import type { IdentitySource, ProjectName, Session } from './ports.ts';
+import type { ProjectName, Session } from './ports.ts';
 
 export interface Account {
   /** The user's name in Keystone or at the issuer. */

@@ -1,15 +1,16 @@
 /**
  * What the portal is created with, and what its handlers get.
  */
+
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import type { IdentitySource } from '../pipeline/identity-source.ts';
 import type { TrustedProxies } from '../pipeline/request/client-address.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type {
   AccessSource,
-  IdentitySource,
   PasswordLogin,
   Provider,
   Sealer,

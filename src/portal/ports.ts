@@ -2,9 +2,10 @@
  * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is
  * thrown as a StatusError.
  */
+
 import type { AccessMatrix } from '../api/access-matrix.ts';
-import type { UserInfo } from '../api/authentication-v1.ts';
-import type { Identity, TenantName } from '../api/identity.ts';
+import type { Identity } from '../api/identity.ts';
+import type { KubernetesIdentity } from '../pipeline/identity-source.ts';
 
 export interface ProjectName {
   readonly id: string;
@@ -78,23 +79,6 @@ export interface Provider {
   readonly kubectlRedirectURI: string | undefined;
   readonly scopes: readonly string[];
   readonly login: OIDCLogin;
-}
-
-/** The tenant and user that the Kubernetes API derives from an identity. */
-export interface KubernetesIdentity {
-  readonly tenant: TenantName;
-  readonly user: UserInfo;
-}
-
-/** The API's own authenticators and tenancy mode. */
-export interface IdentitySource {
-  /** @throws StatusError as the API would refuse the credential */
-  authenticate(
-    credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string },
-    source: string,
-  ): Promise<Identity>;
-  /** @throws StatusError if the identity has no tenant or no user name */
-  describe(identity: Identity): KubernetesIdentity;
 }
 
 export interface AccessView {

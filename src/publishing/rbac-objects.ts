@@ -2,12 +2,18 @@
  * Which roles and bindings may be published. A role grants no more than the provisioner may grant; a binding
  * names a role that is published to the same tenant, or one of Stonegate's, and no subject of the cluster.
  */
+import { z } from 'zod';
 import { GIVEN_BY_MANAGE } from '../api/cluster-roles.ts';
-import type { PolicyRule, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
+import {
+  type PolicyRule,
+  policyRuleSchema,
+  type RBACSubject,
+  type RoleRef,
+  roleRefSchema,
+  subjectsSchema,
+} from '../api/kubernetes-object.ts';
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
-import { isJSONObject } from '../lib/json-object.ts';
-import { policyRuleSchema } from '../rbac/policy-rule.ts';
-import { objectKey, type Place, type StoredObject } from '../reconcile/objects.ts';
+import { objectKey, type Place, placeOf, type StoredObject } from '../reconcile/objects.ts';
 
 type Mode = 'arktos' | 'shared';
 
@@ -21,9 +27,8 @@ export function roleProblem(
 ): string | undefined {
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
     return "it has an aggregationRule, by which a tenant's own roles would count";
-  const rules = object.rules ?? [];
-  if (!Array.isArray(rules) || !rules.every((rule) => policyRuleSchema.safeParse(rule).success))
-    return 'its rules cannot be read';
+  const { data: rules } = z.array(policyRuleSchema).safeParse(object.rules ?? []);
+  if (rules === undefined) return 'its rules cannot be read';
   if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
   const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
   return index < 0
@@ -48,11 +53,7 @@ export function bindingProblem(object: StoredObject, mode: Mode): string | undef
 
 /** @returns undefined if the object is no binding */
 export function roleOf({ roleRef }: StoredObject): RoleRef | undefined {
-  if (!isJSONObject(roleRef)) return undefined;
-  const { apiGroup, kind, name } = roleRef;
-  if (apiGroup !== GROUP || (kind !== 'ClusterRole' && kind !== 'Role') || typeof name !== 'string')
-    return undefined;
-  return { apiGroup: GROUP, kind, name };
+  return roleRefSchema.safeParse(roleRef).data;
 }
 
 /** Whether every tenant has the role without its being published. */
@@ -74,11 +75,7 @@ export function roleKey(object: StoredObject, { tenant, namespace }: Place): str
     resource: isNamespaced ? 'roles' : 'clusterroles',
     namespaced: isNamespaced,
   };
-  const place = {
-    ...(tenant !== undefined && { tenant }),
-    ...(isNamespaced && namespace !== undefined && { namespace }),
-  };
-  return objectKey(kind, place, role.name);
+  return objectKey(kind, placeOf(isNamespaced ? { tenant, namespace } : { tenant }), role.name);
 }
 
 /**
@@ -110,21 +107,13 @@ function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mo
 }
 
 function subjectsOf({ subjects }: StoredObject): readonly RBACSubject[] | undefined {
-  if (subjects === undefined || subjects === null) return [];
-  return Array.isArray(subjects) && subjects.every(isSubject) ? subjects : undefined;
-}
-
-function isSubject(value: unknown): value is RBACSubject {
-  if (!isJSONObject(value)) return false;
-  const { kind, name, apiGroup, namespace } = value;
-  const isKnown = kind === 'User' || kind === 'Group' || kind === 'ServiceAccount';
-  const group = kind === 'ServiceAccount' ? '' : GROUP;
-  return (
-    isKnown &&
-    typeof name === 'string' &&
-    (apiGroup === undefined || apiGroup === group) &&
-    (namespace === undefined || typeof namespace === 'string')
-  );
+  const { data } = subjectsSchema.safeParse(subjects);
+  return data?.every(({ kind, apiGroup }) => {
+    const group = kind === 'ServiceAccount' ? '' : GROUP;
+    return apiGroup === undefined || apiGroup === group;
+  })
+    ? data
+    : undefined;
 }
 
 /** Grants something, by name. */

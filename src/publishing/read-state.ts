@@ -6,7 +6,14 @@ import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.
 import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../api/published-objects.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import { KINDS, type Objects, objectKey, type Place, type StoredObject } from '../reconcile/objects.ts';
+import {
+  KINDS,
+  type Objects,
+  objectKey,
+  type Place,
+  placeOf,
+  type StoredObject,
+} from '../reconcile/objects.ts';
 import type { Existing } from '../reconcile/plan.ts';
 import { type Copy, identityOf } from './copy.ts';
 import { desiredCopies, keyOfCopy } from './desired-copies.ts';
@@ -107,10 +114,10 @@ async function readSources(
   unread: UnreadSources[],
 ): Promise<readonly SourceObject[]> {
   const { objects, rules, configuration, signal } = options;
-  const tenant = rules.mode === 'arktos' ? { tenant: rules.systemTenant } : {};
+  const tenant = rules.mode === 'arktos' ? rules.systemTenant : undefined;
   const results = await mapWithConcurrency(scopesOf(configuration), CONCURRENCY, async (scope) => {
     const { kind, namespace } = scope;
-    const place: Place = { ...tenant, ...(namespace !== undefined && { namespace }) };
+    const place: Place = placeOf({ tenant, namespace });
     const reading =
       namespace === undefined || present.has(namespace)
         ? await attempt(() =>
@@ -157,7 +164,7 @@ async function readCopies(
   const results = await mapWithConcurrency(copiedKinds(configuration), CONCURRENCY, async (kind) => {
     const reading = await attempt(() =>
       objects.list(kind, place, COPIES, signal, (object) => {
-        const own = placeOf(kind, object);
+        const own = placeOf(object.metadata);
         return existing(kind, own, object, wanted.get(objectKey(kind, own, object.metadata.name)));
       }),
     );
@@ -166,13 +173,6 @@ async function readCopies(
     return [];
   });
   return results.flat();
-}
-
-function placeOf(kind: PublishedKind, { metadata: { tenant, namespace } }: StoredObject): Place {
-  return {
-    ...(tenant !== undefined && { tenant }),
-    ...(kind.namespaced && namespace !== undefined && { namespace }),
-  };
 }
 
 /** @param copy the desired one of that name */

@@ -6,7 +6,7 @@ import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.
 import { MANAGED_BY } from '../api/managed-labels.ts';
 import { PUBLISHED, type PublishedKind } from '../api/published-objects.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { KINDS, type Place } from '../reconcile/objects.ts';
+import { KINDS, type Place, placeOf } from '../reconcile/objects.ts';
 import type { PublishingRules } from './plan.ts';
 import { scopesOf } from './read-state.ts';
 import { guardedLabels } from './receivers.ts';
@@ -24,7 +24,7 @@ export function watchedObjects(
 ): WatchedObjects[] {
   const { mode, systemTenant } = rules;
   const isArktos = mode === 'arktos';
-  const system = isArktos ? { tenant: systemTenant } : {};
+  const tenant = isArktos ? systemTenant : undefined;
   return [
     ...(isArktos ? [{ kind: KINDS.Tenant, place: {}, fingerprint: tenantFingerprint }] : []),
     {
@@ -34,7 +34,7 @@ export function watchedObjects(
     },
     ...scopesOf(configuration).map(({ kind, namespace }) => ({
       kind,
-      place: { ...system, ...(namespace !== undefined && { namespace }) },
+      place: placeOf({ tenant, namespace }),
       fingerprint: sourceFingerprint,
     })),
   ];

@@ -96,6 +96,17 @@ export function isBindingKind({ group, resource }: ResourceKind): boolean {
   return group === RBAC.group && resource.endsWith('bindings');
 }
 
+/** @param metadata of an object, or what else has a tenant or a namespace */
+export function placeOf({
+  tenant,
+  namespace,
+}: {
+  readonly tenant?: string | undefined;
+  readonly namespace?: string | undefined;
+}): Place {
+  return { ...(tenant !== undefined && { tenant }), ...(namespace !== undefined && { namespace }) };
+}
+
 /** Identifies an object. */
 export function objectKey({ group, resource }: ResourceKind, place: Place, name: string): string {
   const { tenant = '', namespace = '' } = place;

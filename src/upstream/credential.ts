@@ -6,7 +6,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { readJSONObject } from '../lib/json-object.ts';
 
 export type UpstreamCredential =
   | { readonly token: string }
@@ -29,11 +29,6 @@ function commonNameOf(cert: string | Buffer): string | undefined {
 
 function subjectOf(token: string): string | undefined {
   const [, payload = ''] = token.split('.');
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    const subject = isJSONObject(claims) ? claims.sub : undefined;
-    return typeof subject === 'string' && subject.startsWith(SERVICE_ACCOUNT_PREFIX) ? subject : undefined;
-  } catch {
-    return undefined;
-  }
+  const subject = readJSONObject(Buffer.from(payload, 'base64url'))?.sub;
+  return typeof subject === 'string' && subject.startsWith(SERVICE_ACCOUNT_PREFIX) ? subject : undefined;
 }

@@ -7,7 +7,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
-import { isJSONObject } from '../lib/json-object.ts';
+import { isJSONObject, readJSON, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../lib/rate-limiter.ts';
 
@@ -56,9 +56,8 @@ export class ImpersonationRefusals {
    */
   read(body: Buffer, headers: HeaderList): ImpersonationRefusal | undefined {
     const impersonated = headerValue(headers, 'impersonate-user');
-    const status = body.length > MAX_REFUSAL_BYTES ? undefined : parse(body);
-    if (impersonated === undefined || !isJSONObject(status) || !isJSONObject(status.details))
-      return undefined;
+    const status = body.length > MAX_REFUSAL_BYTES ? undefined : readJSONObject(body);
+    if (impersonated === undefined || !isJSONObject(status?.details)) return undefined;
     if (status.kind !== 'Status' || status.code !== 403 || typeof status.message !== 'string')
       return undefined;
     const [, resource, , quoted = '', extraKey] = MESSAGE.exec(status.message) ?? [];
@@ -93,14 +92,6 @@ export class ImpersonationRefusals {
 
 /** The parts of Go's quoting that JSON has too; a name that needs the others is recognized by none. */
 function unquoted(text: string): string | undefined {
-  const name = parse(Buffer.from(`"${text}"`));
+  const name = readJSON(`"${text}"`);
   return typeof name === 'string' ? name : undefined;
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,18 +1,9 @@
 /**
  * The interfaces the webhooks need from outside.
  */
-import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
-import type { Identity, TenantName } from '../api/identity.ts';
+import type { Identity } from '../api/identity.ts';
 import type { ProjectMember } from '../api/keystone-auth.ts';
-
-/** The Keystone authenticator, without any other, and the tenancy mode. */
-export interface KeystoneIdentities {
-  /** @throws StatusError as the API would refuse the token */
-  authenticate(token: string, source: string): Promise<Identity>;
-  /** @throws StatusError if the identity has no tenant or no user name */
-  describe(identity: Identity): { readonly tenant: TenantName; readonly user: UserInfo };
-}
 
 export interface KeystoneGroups {
   /**

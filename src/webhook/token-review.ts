@@ -2,16 +2,19 @@
  * Answers a TokenReview with Keystone. A refused token is a response with `authenticated: false`, which the
  * API server may cache; a failure to validate is an error, which it does not cache.
  */
+
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { KeystoneSync } from '../api/keystone-auth.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { KeystoneGroups, KeystoneIdentities, Live, ProjectSync } from './ports.ts';
+import type { IdentitySource } from '../pipeline/identity-source.ts';
+import type { KeystoneGroups, Live, ProjectSync } from './ports.ts';
 import type { TokenReviewStatus } from './review.ts';
 import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';
 
 export interface TokenReviewHandlerOptions {
-  readonly identities: KeystoneIdentities;
+  /** The Keystone authenticator, without any other. */
+  readonly identities: IdentitySource;
   /** Given if user names are legacy names (`webhook.usernames`). */
   readonly legacy: KeystoneGroups | undefined;
   /** Given if there is a synchronisation file. */
@@ -31,7 +34,7 @@ export function createTokenReviewHandler(options: TokenReviewHandlerOptions): To
   return {
     async review(token, source) {
       try {
-        const identity = await options.identities.authenticate(token, source);
+        const identity = await options.identities.authenticate({ kind: 'bearer', token }, source);
         return { authenticated: true, user: await userOf(identity, token, options) };
       } catch (error) {
         return refusal(error);

@@ -6,10 +6,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import type { KeystoneToken } from '../../src/api/keystone-v3.ts';
+import type { KeystoneToken, RoleAssignment } from '../../src/api/keystone-v3.ts';
 import { keystoneTokenCodec } from '../../src/authentication/keystone-cache.ts';
 import { type ReviewedUser, reviewedUserCodec } from '../../src/authentication/token-review.ts';
-import type { DisabledScopes, RoleAssignment } from '../../src/bindings/ports.ts';
+import type { DisabledScopes } from '../../src/bindings/ports.ts';
 import { assignmentsCodec, disabledScopesCodec } from '../../src/bindings/role-lookup.ts';
 import { parseSealedEntry, type SealedEntry } from '../../src/cache/entry.ts';
 import { sessionCodec } from '../../src/cache/session-codec.ts';

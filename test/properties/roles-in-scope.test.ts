@@ -1,7 +1,7 @@
 /** Whatever projects, domains and namespaces are called: roles count in their own scope and nowhere else. */
 import fc from 'fast-check';
 import t from 'tap';
-import type { AssignmentScope, RoleAssignment } from '../../src/bindings/ports.ts';
+import type { AssignmentScope, RoleAssignment } from '../../src/api/keystone-v3.ts';
 import { rolesInScope } from '../../src/bindings/roles-in-scope.ts';
 
 const DOMAINS = ['d1', 'd2'];

@@ -1,11 +1,13 @@
 /**
  * Small Keystones and what they come to, for tests of provisioning.
  */
+
 import { bindingsSchema } from '../../src/api/config-bindings-v1alpha1.ts';
 import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
+import type { RoleAssignment } from '../../src/api/keystone-v3.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-state.ts';
 import { makeProvisioningPlan } from '../../src/bindings/make-plan.ts';
-import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/ports.ts';
+import type { KeystoneDirectory } from '../../src/bindings/ports.ts';
 import { applyPlan } from '../../src/reconcile/apply.ts';
 import type { Plan } from '../../src/reconcile/plan.ts';
 import type { MemoryCluster } from './memory-cluster.ts';

@@ -3,6 +3,7 @@
  * PartialObjectMetadataList or a Table.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
+import { readJSONObject } from '../../lib/json-object.ts';
 import {
   elementsOf,
   MalformedJSON,
@@ -59,15 +60,10 @@ function objectsOf(text: Buffer, listed: Span): Pick<ListPart, 'objects' | 'coun
 const REVISION = /^[0-9]+$/;
 
 function parseMetadata(text: Buffer, { start, end }: Span): { resourceVersion: string; continue: string } {
-  const metadata: unknown = JSON.parse(text.toString('utf8', start, end));
-  const { resourceVersion, continue: more = '' } = fieldsOf(metadata);
+  const { resourceVersion, continue: more = '' } = readJSONObject(text.subarray(start, end)) ?? {};
   if (typeof resourceVersion !== 'string' || !REVISION.test(resourceVersion) || typeof more !== 'string')
     throw new MalformedJSON('its metadata are not those of a list');
   return { resourceVersion, continue: more };
-}
-
-function fieldsOf(metadata: unknown): { readonly resourceVersion?: unknown; readonly continue?: unknown } {
-  return typeof metadata === 'object' && metadata !== null ? metadata : {};
 }
 
 /** Whether one revision is below another: both are decimal numbers of any length. */

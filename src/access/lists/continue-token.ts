@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { StatusError } from '../../errors/status-error.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { ListOptions } from './list-options.ts';
 
 /** The user and the list that a token belongs to. */
@@ -33,8 +33,8 @@ export function readContinueToken(scope: ContinueScope, token: string): JSONObje
   const text = Buffer.from(token.slice(CHECKSUM_LENGTH), 'base64url').toString('utf8');
   // Of several spellings of the same bytes only one is a token.
   const expected = `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
-  const position: unknown = token === expected ? parsed(text) : undefined;
-  if (!isJSONObject(position)) throw invalidContinue();
+  const position = token === expected ? readJSONObject(text) : undefined;
+  if (position === undefined) throw invalidContinue();
   return position;
 }
 
@@ -44,14 +44,6 @@ function checksum({ tenant, user, path, options }: ContinueScope, text: string):
     .update(JSON.stringify([tenant, user.username, user.uid, path, labelSelector, fieldSelector, text]))
     .digest('base64url')
     .slice(0, CHECKSUM_LENGTH);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function invalidContinue(): StatusError {

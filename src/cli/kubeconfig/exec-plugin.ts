@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, readJSON } from '../../lib/json-object.ts';
 
 export interface ExecPlugin {
   readonly apiVersion: string;
@@ -49,13 +49,8 @@ function exitOf(
 }
 
 function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(stdout);
-  } catch {
-    // The parser's own message quotes what it read, which may be the token.
-    throw new ExecPluginError(`${command} printed no JSON`);
-  }
+  const answer = readJSON(stdout);
+  if (answer === undefined) throw new ExecPluginError(`${command} printed no JSON`);
   if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
   const token = isJSONObject(answer.status) ? answer.status.token : undefined;

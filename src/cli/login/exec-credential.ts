@@ -9,7 +9,7 @@ import {
   type ExecCredential,
   type ExecCredentialVersion,
 } from '../../api/client-authentication-v1.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
 export interface ExecRequest {
@@ -52,13 +52,8 @@ export function writeExecCredential(
 }
 
 function parse(info: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(info);
-  } catch {
-    value = undefined;
-  }
-  if (!isJSONObject(value))
+  const value = readJSONObject(info);
+  if (value === undefined)
     throw new LoginError('KUBERNETES_EXEC_INFO is no JSON object: it is for kubectl to set');
   return value;
 }

@@ -4,11 +4,13 @@
  * but a regular file. Files are replaced by rename.
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { readJSONObject } from '../../lib/json-object.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
 /**
@@ -117,17 +119,9 @@ function distrust(stats: Stats, forbidden: number): string | undefined {
 }
 
 function understand(text: string, identity: readonly string[]): CachedCredential | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Written by another version, or on a full disk.
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const fields: Readonly<Record<string, unknown>> = { ...value };
-  const { token, expiresAt, obtainedAt, refreshToken } = fields;
-  if (JSON.stringify(fields.identity) !== JSON.stringify(identity)) return undefined;
+  // Another version may have written it, or the disk was full.
+  const { token, expiresAt, obtainedAt, refreshToken, identity: known } = readJSONObject(text) ?? {};
+  if (JSON.stringify(known) !== JSON.stringify(identity)) return undefined;
   if (typeof token !== 'string' || typeof expiresAt !== 'number' || typeof obtainedAt !== 'number')
     return undefined;
   return { token, expiresAt, obtainedAt, ...(typeof refreshToken === 'string' && { refreshToken }) };

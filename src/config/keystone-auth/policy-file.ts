@@ -2,6 +2,7 @@
  * Parses a policy file of k8s-keystone-auth. Content that k8s-keystone-auth would ignore or fail on at
  * request time is a problem here: an unknown key may be a mistyped restriction.
  */
+
 import { z } from 'zod';
 import type {
   KeystonePolicy,
@@ -9,6 +10,7 @@ import type {
   PolicyEntry,
   ResourcePermission,
 } from '../../api/keystone-auth.ts';
+import { readJSON } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 
@@ -142,11 +144,6 @@ function readPattern(text: string, name: RegExp): NamePattern | undefined {
 
 /** A JSON list with single quotes. */
 function readList(text: string): readonly string[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text.replaceAll("'", '"'));
-    return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const list = readJSON(text.replaceAll("'", '"'));
+  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : undefined;
 }

@@ -7,6 +7,7 @@ import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { readJSON } from '../../lib/json-object.ts';
 import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
 import type { Route } from '../../tenancy/tenancy-mode.ts';
@@ -81,17 +82,9 @@ export function documentOf<T>(
 ): T {
   const type = headerValue(headers, 'content-type') ?? '';
   if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
-  const document = read(parseJSON(body));
+  const document = read(readJSON(body));
   if (document === undefined) throw unreadable('it is of another kind');
   return document;
-}
-
-function parseJSON(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unreadable(cause);
-  }
 }
 
 export function withBody(response: UpstreamResponse, document: object): UpstreamResponse {

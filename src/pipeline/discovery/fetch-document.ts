@@ -2,7 +2,7 @@
  * Fetches a discovery document as Stonegate itself, on the account of the tenant whose user asks.
  */
 import type { TenantName } from '../../api/identity.ts';
-import type { Account } from '../../api/upstream-request.ts';
+import { type Account, ownGet } from '../../api/upstream-request.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
 import { type DiscoveryRoute, refusedRights, relayedHeaders } from './discovery-document.ts';
 
@@ -27,13 +27,7 @@ export async function fetchDocument(
   signal: AbortSignal,
 ): Promise<UpstreamResponse> {
   const { status, headers, body } = await fetcher.fetch(
-    {
-      account,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target: query === '' ? path : `${path}?${query}`,
-      headers: [['Accept', accept]],
-    },
+    { ...ownGet(query === '' ? path : `${path}?${query}`, accept), account },
     signal,
   );
   // No user is on the request, so the refusal is about Stonegate's own rights.

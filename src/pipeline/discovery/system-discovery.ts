@@ -3,8 +3,9 @@
  * resource definitions and its own discovery documents. If the list cannot be read, discovery stays as the
  * API server gives it: one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
+
 import { JSON_TYPE } from '../../api/meta-v1.ts';
-import { STONEGATE_ACCOUNT } from '../../api/upstream-request.ts';
+import { ownGet } from '../../api/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
@@ -104,15 +105,8 @@ class CachedSystemDiscovery implements SystemDiscovery {
 
   #fetch(target: string, accept: string, signal: AbortSignal): Promise<UpstreamResponse> {
     const { cache, fetcher } = this.#options;
-    const request = {
-      account: STONEGATE_ACCOUNT,
-      sender: { kind: 'stonegate' },
-      method: 'GET',
-      target,
-      headers: [['Accept', accept]],
-    } as const;
     return cache.get({ owner: OWNER, key: target, reusable: true }, signal, (wanted) =>
-      fetcher.fetch(request, wanted),
+      fetcher.fetch(ownGet(target, accept), wanted),
     );
   }
 

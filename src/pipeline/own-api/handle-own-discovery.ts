@@ -2,10 +2,12 @@
  * Stonegate's own group in discovery. Its own documents are constant; the API server's lists of groups are
  * fetched as the user, and the group is added.
  */
+
 import { createHash } from 'node:crypto';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { accountOf } from '../../authorization/acting-tenant.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { readJSON } from '../../lib/json-object.ts';
 import { narrowedTo } from '../../lib/media-ranges.ts';
 import type { OwnAPI, OwnDocument } from '../../tenancy/own-api.ts';
 import { OWN_GROUP_DOCUMENT, ownResourceList, withOwnGroup } from '../../tenancy/own-discovery.ts';
@@ -95,14 +97,9 @@ function fetchAsUser(
   );
 }
 
+/** @returns undefined for what cannot be read: the client gets what the API server said */
 function parse({ headers, body }: UpstreamResponse): unknown {
-  if (headerValue(headers, 'content-encoding') !== undefined) return undefined;
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    // The client gets what the API server said, and reports it as it would without Stonegate.
-    return undefined;
-  }
+  return headerValue(headers, 'content-encoding') === undefined ? readJSON(body) : undefined;
 }
 
 /** 304 if the client has the document already. */

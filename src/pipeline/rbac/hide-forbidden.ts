@@ -7,7 +7,7 @@ import type { HiddenObjects } from '../../access/hidden-objects.ts';
 import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { goQuoted } from '../../lib/go-quoted.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { readJSONObject } from '../../lib/json-object.ts';
 import type { RBACUser } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { ResponseHook } from '../feature.ts';
@@ -83,11 +83,7 @@ function notFound(
 
 /** The message that the audit log gets. */
 function messageOf(body: Buffer): string {
-  try {
-    const status: unknown = JSON.parse(body.toString('utf8'));
-    if (isJSONObject(status) && typeof status.message === 'string') return status.message;
-  } catch {
-    // Another format, or the response to a HEAD.
-  }
-  return 'forbidden by the API server';
+  const message = readJSONObject(body)?.message;
+  // It has none in another format, and in the response to a HEAD.
+  return typeof message === 'string' ? message : 'forbidden by the API server';
 }

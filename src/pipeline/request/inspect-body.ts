@@ -3,6 +3,7 @@
  * API server would misread, and those of writes for which others wait. The body is read whole, bounded in
  * size, time and memory; what is forwarded is exactly what the plugins have seen.
  */
+
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
 import { isWorkload } from '../../api/request-info.ts';
 import type { ReviewPathOf } from '../../api/reviewed-writes.ts';
@@ -11,6 +12,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { ByteBudget } from '../../lib/byte-budget.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { readJSON } from '../../lib/json-object.ts';
 import type { UpstreamFetcher } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
@@ -187,20 +189,11 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
         },
         exchange.signal,
       );
-      return { status: answer.status, content: parsed(answer.body) };
+      return { status: answer.status, content: readJSON(answer.body) };
     },
   };
 }
 
 function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
   return headers.filter(([name]) => !names.has(name.toLowerCase()));
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -3,6 +3,7 @@
  * shows tenants to users of the system tenant alone, so it is fetched as Stonegate itself, by a path in which
  * nothing is the client's. See docs/access.md.
  */
+
 import { invalidContinue } from '../../access/lists/continue-token.ts';
 import { fieldsMatch, parseFieldSelector } from '../../access/lists/field-selector.ts';
 import { labelsMatch, parseLabelSelector } from '../../access/lists/label-selector.ts';
@@ -14,10 +15,11 @@ import {
   tenantDocument,
   tenantListDocument,
 } from '../../access/tenant-object.ts';
-import { JSON_TYPE } from '../../api/meta-v1.ts';
+import { ownGet } from '../../api/upstream-request.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DocumentCache } from '../../lib/document-cache.ts';
+import { readJSON } from '../../lib/json-object.ts';
 import type { Route } from '../../tenancy/tenancy-mode.ts';
 import type { RouteHandler } from '../feature.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../ports.ts';
@@ -102,16 +104,7 @@ async function ownTenant(
 ): Promise<TenantSummary | undefined> {
   const key = { owner: tenant, key: target, reusable: true };
   const { status, body } = await cache.get(key, exchange.signal, (signal) =>
-    fetcher.fetch(
-      {
-        account: { kind: 'tenant', tenant },
-        sender: { kind: 'stonegate' },
-        method: 'GET',
-        target,
-        headers: [['Accept', JSON_TYPE]],
-      },
-      signal,
-    ),
+    fetcher.fetch({ ...ownGet(target), account: { kind: 'tenant', tenant } }, signal),
   );
   if (status === 404) return undefined;
   // No user is on the request, so the refusal is about Stonegate's own rights.
@@ -120,21 +113,9 @@ async function ownTenant(
       'UpstreamRefusedCredential',
       'the API server does not let Stonegate read tenants; its operator applies what `stonegate manifests rbac --config FILE` prints',
     );
-  const read = status === 200 ? readTenant(parsed(body), tenant) : undefined;
-  if (read === undefined) throw unusable(`its status was ${status}`);
-  return read;
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unusable(cause);
-  }
-}
-
-function unusable(cause: unknown): StatusError {
-  return new StatusError('UpstreamUnavailable', "the API server's answer about the tenant is unusable", {
-    cause,
+  const read = status === 200 ? readTenant(readJSON(body), tenant) : undefined;
+  if (read !== undefined) return read;
+  throw new StatusError('UpstreamUnavailable', "the API server's answer about the tenant is unusable", {
+    cause: `its status was ${status}`,
   });
 }

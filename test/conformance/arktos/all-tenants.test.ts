@@ -71,7 +71,7 @@ t.test('watches over all tenants', async (t) => {
     const numberless = (text: unknown) => JSON.stringify(text).replace(/\d+ \(\d+\)/, 'N (N)');
     t.equal(numberless(event), numberless(recorded('all-watch-too-old')[0]));
     t.match(
-      t.throws(() => readEvent(JSON.stringify(event))),
+      t.throws(() => readEvent(Buffer.from(JSON.stringify(event)))),
       { status: 410 },
     );
   });
@@ -80,7 +80,7 @@ t.test('watches over all tenants', async (t) => {
 t.test('the index reads what a real server sent', async (t) => {
   const reader = createRBACReader({ hasTenants: true });
   const read = recorded('all-watch-rolebindings').map((sent) => {
-    const event = readEvent(JSON.stringify(sent));
+    const event = readEvent(Buffer.from(JSON.stringify(sent)));
     if (event?.kind !== 'put' && event?.kind !== 'delete') throw new Error('no change of an object');
     return [event.kind, reader.read('rolebindings', event.object)];
   });

@@ -1,8 +1,8 @@
 /** Which looked-up roles count for a request, and the identity they make. */
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
+import type { AssignmentScope, RoleAssignment } from '../../../src/api/keystone-v3.ts';
 import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
-import type { AssignmentScope, RoleAssignment } from '../../../src/bindings/ports.ts';
 import { withRoles } from '../../../src/bindings/role-lookup.ts';
 import { type RoleScope, rolesInScope } from '../../../src/bindings/roles-in-scope.ts';
 
