@@ -190,7 +190,10 @@ export class Semaphore extends ListNode {
 
   #enqueue(size: number): Waiter {
     const { queuePerKey, clock } = this.#all.options;
-    if (this.#queued + size > queuePerKey || !this.#all.makeRoom(this, size)) throw this.#refusal('full');
+    if (this.#queued + size > queuePerKey || !this.#all.makeRoom(this, size)) {
+      this.#forgetIfIdle();
+      throw this.#refusal('full');
+    }
     const waiter = new Waiter(clock.now() + this.#queue.timeout, {
       onLeft: () => this.#left(size),
       onTimeout: () => this.#refusal('timeout'),

@@ -23,6 +23,8 @@ const TYPES = [
   [JSON_TYPE, 'json'],
   [PROTOBUF_TYPE, 'protobuf'],
 ] as const;
+/** Everyone may review themselves, and many at once: longer bodies of others need a right. */
+const MAX_BYTES = 64 * 1024;
 const LIMITS = { depth: 8, nodes: 10_000 };
 
 const RESOURCE_FIELDS = [
@@ -47,7 +49,8 @@ export async function readReviewSpec(
   clock: Clock,
 ): Promise<JSONObject> {
   const encoding = bodyType(exchange.headers, TYPES);
-  const body = await readBody(exchange, { ...limits, what: 'a review of oneself' }, clock);
+  const bodyBytes = Math.min(limits.bodyBytes, MAX_BYTES);
+  const body = await readBody(exchange, { ...limits, bodyBytes, what: 'a review of oneself' }, clock);
   const { spec = {} } = objectOf(parseBody(body, encoding, LIMITS), 'the body');
   return objectOf(spec, 'spec');
 }

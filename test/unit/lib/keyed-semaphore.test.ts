@@ -177,6 +177,13 @@ t.test('tenants without any request are forgotten if there are very many, and no
   t.notOk(acme.tryAcquire());
 });
 
+t.test('keys whose only request was refused are forgotten if there are very many', async (t) => {
+  const { all, acquire } = setUp({ permits: 1, queue: 0 });
+  t.ok(all.of('acme').tryAcquire());
+  for (let at = 0; at < 20_000; at += 1) acquire('a request', `address ${at}`);
+  t.ok(all.size <= 10_000, `${all.size} keys are known`);
+});
+
 t.test('a key may have fewer permits than others', async (t) => {
   const { all } = setUp({ permitsPerKey: 4 });
   const guests = all.of('guests', 2);

@@ -32,6 +32,7 @@ interface Options {
   readonly clock?: Clock;
   readonly headers?: HeaderList;
   readonly body?: string | Buffer | Readable;
+  readonly bodyBytes?: number;
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
   readonly review?: SubjectAccessReviewStatus | Error;
 }
@@ -43,6 +44,7 @@ async function post(spec: unknown, options: Options = {}) {
     upstream = () => FORBIDDEN,
     review = { allowed: false },
     body = JSON.stringify({ spec }),
+    bodyBytes = 1024,
     identity = keystoneIdentity('alice', { home }),
   } = options;
   const fetcher = fakeFetcher(upstream);
@@ -57,7 +59,7 @@ async function post(spec: unknown, options: Options = {}) {
       throw new Error('a self review asks its own question');
     },
   };
-  const limits = { bodyBytes: 1024, bodyTimeout: 1000 };
+  const limits = { bodyBytes, bodyTimeout: 1000 };
   const handler = createSelfReviewHandler({ fetcher, reviewer, mode, clock, limits });
   const exchange = {
     ...fakeExchange({ method: 'POST', target, headers }),
@@ -386,6 +388,12 @@ t.test('a review larger than the limit is a 413, and its connection is left aliv
   const body = Readable.from([Buffer.alloc(1000), Buffer.alloc(1000)]);
   await t.rejects(post(undefined, { body }), { code: 'BodyTooLarge', http: 413 });
   t.equal(body.destroyed, false);
+});
+
+t.test('a review may have 64 KiB, however long the bodies of other requests may be', async (t) => {
+  const bodyBytes = 256 * 1024;
+  const body = Buffer.from(`${JSON.stringify(listPods)}${' '.repeat(64 * 1024)}`);
+  await t.rejects(post(undefined, { body: Readable.from([body]), bodyBytes }), { code: 'BodyTooLarge' });
 });
 
 t.test('a review that does not arrive in time is a 408', async (t) => {
