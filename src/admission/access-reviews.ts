@@ -7,8 +7,8 @@
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import type { BodyAdmission, InspectedRequest } from './body-admission.ts';
 import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
+import type { BodyRule, InspectedRequest } from './body-rule.ts';
 
 export interface AccessReviewsOptions {
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
@@ -31,7 +31,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['selfsubjectaccessreviews', 'SelfSubjectAccessReview'],
 ]);
 
-export function createAccessReviewsAdmission({ isConfined }: AccessReviewsOptions): BodyAdmission {
+export function createAccessReviewsRule({ isConfined }: AccessReviewsOptions): BodyRule {
   return {
     name: 'access-reviews',
     maxBytes: MAX_BYTES,

@@ -5,7 +5,7 @@
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { InspectedRequest } from './body-admission.ts';
+import type { InspectedRequest } from './body-rule.ts';
 
 /**
  * @param what the object's name in a refusal

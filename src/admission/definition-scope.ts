@@ -7,8 +7,8 @@
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import type { BodyAdmission, InspectedBody } from './body-admission.ts';
 import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
+import type { BodyRule, InspectedBody } from './body-rule.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { Violation } from './violation.ts';
 
@@ -29,7 +29,7 @@ const ALLOWED: ReadonlySet<unknown> = new Set(['Namespaced', 'Tenant']);
 /** Directives that only order or shorten lists. */
 const LIST_DIRECTIVES = /^\$(?:setElementOrder|deleteFromPrimitiveList)\//;
 
-export function createDefinitionScope({ isSystem }: DefinitionScopeOptions): BodyAdmission {
+export function createDefinitionScopeRule({ isSystem }: DefinitionScopeOptions): BodyRule {
   return {
     name: 'definition-scope',
     maxBytes: MAX_BYTES,

@@ -17,8 +17,8 @@ import {
   RBAC_GROUP,
   roleRefOf,
 } from './binding-rights.ts';
-import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
 import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
+import type { BodyRule, InspectedBody, InspectedRequest } from './body-rule.ts';
 
 export interface RoleBindingsOptions {
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
@@ -32,7 +32,7 @@ export interface RoleBindingsOptions {
 
 const MAX_BYTES = 1024 * 1024;
 
-export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyAdmission {
+export function createRoleBindingsRule(options: RoleBindingsOptions): BodyRule {
   return {
     name: 'role-bindings',
     maxBytes: MAX_BYTES,

@@ -1,10 +1,10 @@
 /**
  * The features of a configuration, one line for each: what they give to the pipeline is in `feature.ts`.
  */
-import { createAccessReviewsAdmission } from '../admission/access-reviews.ts';
+import { createAccessReviewsRule } from '../admission/access-reviews.ts';
 import { createBodySizeAdmission, methodAdmission } from '../admission/admission.ts';
-import { createDefinitionScope } from '../admission/definition-scope.ts';
-import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
+import { createDefinitionScopeRule } from '../admission/definition-scope.ts';
+import { createRoleBindingsRule } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
@@ -104,9 +104,9 @@ function createBodyRules(mode: TenancyMode, reviewer: AccessReviewer): Feature['
   const isConfined = (tenant: TenantName) =>
     mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
   return [
-    createAccessReviewsAdmission({ isConfined }),
-    ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
-    createRoleBindingsAdmission({
+    createAccessReviewsRule({ isConfined }),
+    ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode)] : []),
+    createRoleBindingsRule({
       isConfined,
       review({ user, sender, tenant, account, signal }, attributes) {
         const home = mode.reviewTenant(tenant);

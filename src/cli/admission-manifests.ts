@@ -12,7 +12,7 @@ import { admissionDeployment } from './admission-deployment.ts';
 import { webhookConfigurations } from './admission-registration.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
-import { type Account, boundClusterRole, manifest, manifestText } from './rbac-objects.ts';
+import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
                                      [--url URL [--user NAME] | --namespace NAMESPACE]
@@ -65,7 +65,7 @@ export function admissionManifests(
       throw new Error(`admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090`);
     const ca = await authorityOf(caFile, sources);
     const place = url === undefined ? { namespace } : { url, namespace };
-    const account: Account =
+    const subject: Subject =
       url === undefined
         ? { kind: 'ServiceAccount', namespace, name: 'stonegate-admission' }
         : { kind: 'User', name: user ?? 'stonegate-admission' };
@@ -75,7 +75,7 @@ export function admissionManifests(
     ];
     // The process impersonates no one and writes nothing.
     const rights = configuration.upstream === undefined ? [] : [{ rule: ACCESS_REVIEWS }];
-    const documents = rights.length === 0 ? [] : boundClusterRole('stonegate-admission', rights, account);
+    const documents = rights.length === 0 ? [] : boundClusterRole('stonegate-admission', rights, subject);
     io.stdout(manifestText([...documents, ...objects.map(manifest)]));
   });
 }

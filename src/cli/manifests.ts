@@ -24,7 +24,7 @@ import { configurationError } from './configuration-file.ts';
 import { crdManifests } from './crd-manifests.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
-import { type Account, manifestText } from './rbac-objects.ts';
+import { manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
                                 [--service-account NAMESPACE/NAME | --user NAME] [--constrained | --provisioner]
@@ -55,13 +55,13 @@ const OPTIONS = {
 } as const;
 
 /** Stonegate's default names at the API server. */
-type AccountName = 'stonegate' | 'stonegate-provisioner';
+type SubjectName = 'stonegate' | 'stonegate-provisioner';
 
 interface Needs extends ImpersonationNeeds, ProvisionerNeeds {
   readonly mode: ImpersonationNeeds['mode'];
   /** The ConfigMaps with the webhook's rules. */
   readonly configMaps: readonly ConfigMapReference[];
-  readonly credentials: Readonly<Record<AccountName, UpstreamConfiguration['credential'] | undefined>>;
+  readonly credentials: Readonly<Record<SubjectName, UpstreamConfiguration['credential'] | undefined>>;
 }
 
 /** @param argv what follows `manifests` */
@@ -86,13 +86,13 @@ export function manifests(
     if (constrained && (values.provisioner === true || needs.mode !== 'shared'))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
     const name = values.provisioner === true ? 'stonegate-provisioner' : 'stonegate';
-    const account = accountOf(values) ?? (await accountOfCredential(needs, name, sources, note));
+    const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
     if (values.provisioner === true) {
-      io.stdout(provisionerManifests(needs, account));
+      io.stdout(provisionerManifests(needs, subject));
       return;
     }
-    io.stdout(rbacManifests({ ...needs, constrained }, account));
-    const configMaps = configMapManifests(needs.configMaps, account);
+    io.stdout(rbacManifests({ ...needs, constrained }, subject));
+    const configMaps = configMapManifests(needs.configMaps, subject);
     if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
   });
 }
@@ -159,10 +159,10 @@ function needsOf(configuration: StonegateConfiguration): Needs {
 }
 
 /** @returns undefined if the options say nothing and the tenancy mode does not decide */
-function accountOf(values: {
+function subjectOf(values: {
   readonly user?: string | undefined;
   readonly 'service-account'?: string | undefined;
-}): Account | undefined {
+}): Subject | undefined {
   const { user, 'service-account': serviceAccount } = values;
   if (user !== undefined && serviceAccount !== undefined) {
     throw new UsageError('expected either --service-account or --user');
@@ -180,18 +180,18 @@ function accountOf(values: {
 }
 
 /**
- * The account that the credential in the configuration belongs to: the user of a client certificate, which
+ * The subject that the credential in the configuration belongs to: the user of a client certificate, which
  * is the common name, else a service account. On Arktos it is always a user.
  *
- * @param name of the account if the configuration does not say it
+ * @param name of the subject if the configuration does not say it
  * @throws Error if the certificate names no user
  */
-async function accountOfCredential(
+async function subjectOfCredential(
   { mode, credentials }: Needs,
-  name: AccountName,
+  name: SubjectName,
   { readFile }: LoadSources,
   note: (line: string) => void,
-): Promise<Account> {
+): Promise<Subject> {
   const credential = credentials[name];
   if (credential === undefined || !('certFile' in credential))
     return mode === 'arktos'

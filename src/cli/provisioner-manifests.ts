@@ -11,11 +11,11 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
 import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
 import {
-  type Account,
-  accountDocuments,
-  accountNotes,
   boundClusterRole,
   manifestText,
+  type Subject,
+  serviceAccountDocuments,
+  subjectNotes,
 } from './rbac-objects.ts';
 
 export interface ProvisionerNeeds {
@@ -127,7 +127,7 @@ function rule(group: string, resources: readonly string[], verbs: readonly strin
 }
 
 /** @returns YAML for `kubectl apply -f -` */
-export function provisionerManifests(needs: ProvisionerNeeds, account: Account): string {
+export function provisionerManifests(needs: ProvisionerNeeds, subject: Subject): string {
   const { mode, createRoles, grantable } = needs;
   const held = createRoles
     ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
@@ -135,8 +135,8 @@ export function provisionerManifests(needs: ProvisionerNeeds, account: Account):
     : `# It may bind the roles that the configuration names, and make none${grantable === undefined ? '' : ' but those of policies, whose rules it holds'}.`;
   const rules = provisionerRules(needs).map((each) => ({ rule: each }));
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
-${accountNotes(account, mode, 'bindings')}
+${subjectNotes(subject, mode, 'bindings')}
 ${held}
 # Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.
-${manifestText([...accountDocuments(account), ...boundClusterRole('stonegate-provisioner', rules, account)])}`;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-provisioner', rules, subject)])}`;
 }

@@ -11,13 +11,13 @@ import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
 import { resourcesOfPolicies } from '../config/enabled-policies.ts';
 import {
-  type Account,
-  accountDocuments,
-  accountNotes,
   boundClusterRole,
   boundRole,
   type CommentedRule,
   manifestText,
+  type Subject,
+  serviceAccountDocuments,
+  subjectNotes,
 } from './rbac-objects.ts';
 
 type Condition = 'arktos' | 'shared' | 'tokenReview' | 'index' | 'constrained' | 'unconstrained';
@@ -189,19 +189,19 @@ export function impersonatorRules(needs: ImpersonationNeeds): CommentedRule[] {
 }
 
 /** @returns YAML for `kubectl apply -f -` */
-export function rbacManifests(needs: ImpersonationNeeds, account: Account): string {
+export function rbacManifests(needs: ImpersonationNeeds, subject: Subject): string {
   const { mode, constrained } = needs;
   const warning = constrained
     ? 'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.'
     : "A holder of this credential can act as any user: keep it as you keep an administrator's.";
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
-${accountNotes(account, mode, 'upstream')}
+${subjectNotes(subject, mode, 'upstream')}
 # ${warning}
-${manifestText([...accountDocuments(account), ...boundClusterRole('stonegate-impersonator', impersonatorRules(needs), account)])}`;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-impersonator', impersonatorRules(needs), subject)])}`;
 }
 
 /** Read access to the ConfigMaps with the webhook's rules, each by name. */
-export function configMapManifests(references: readonly ConfigMapReference[], reader: Account): Document[] {
+export function configMapManifests(references: readonly ConfigMapReference[], reader: Subject): Document[] {
   return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
     const resourceNames = configMaps.map(({ name }) => name);
     const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };

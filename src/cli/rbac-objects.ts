@@ -1,11 +1,11 @@
 /**
  * Objects of RBAC as YAML documents, with comments for the administrator who approves them: roles bound to
- * an account of Stonegate at the API server, and the account itself.
+ * Stonegate's user or service account at the API server, and the service account itself.
  */
 import { Document, isNode } from 'yaml';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 
-export type Account =
+export type Subject =
   | { readonly kind: 'User'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
 
@@ -31,9 +31,9 @@ export function manifestText(documents: readonly Document[]): string {
 export function boundClusterRole(
   name: string,
   rules: readonly CommentedRule[],
-  account: Account,
+  subject: Subject,
 ): Document[] {
-  return boundRole('ClusterRole', { name }, rules, account);
+  return boundRole('ClusterRole', { name }, rules, subject);
 }
 
 /** A role and its binding, which has the same name. */
@@ -41,7 +41,7 @@ export function boundRole(
   kind: 'ClusterRole' | 'Role',
   metadata: { readonly namespace?: string; readonly name: string },
   rules: readonly CommentedRule[],
-  account: Account,
+  subject: Subject,
 ): Document[] {
   const apiVersion = `${RBAC}/v1`;
   const role = manifest({ apiVersion, kind, metadata, rules: rules.map(({ rule }) => rule) });
@@ -49,21 +49,21 @@ export function boundRole(
     const node = role.getIn(['rules', at], true);
     if (comment !== undefined && isNode(node)) node.commentBefore = comment.replace(/^/gm, ' ');
   }
-  const subject = account.kind === 'User' ? { apiGroup: RBAC, ...account } : account;
+  const reference = subject.kind === 'User' ? { apiGroup: RBAC, ...subject } : subject;
   const binding = {
     apiVersion,
     kind: `${kind}Binding`,
     metadata,
     roleRef: { apiGroup: RBAC, kind, name: metadata.name },
-    subjects: [subject],
+    subjects: [reference],
   };
   return [role, manifest(binding)];
 }
 
 /** A service account with its namespace and a token; nothing for a user. */
-export function accountDocuments(account: Account): Document[] {
-  if (account.kind === 'User') return [];
-  const { namespace, name } = account;
+export function serviceAccountDocuments(subject: Subject): Document[] {
+  if (subject.kind === 'User') return [];
+  const { namespace, name } = subject;
   const token = manifest({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -84,23 +84,23 @@ export function accountDocuments(account: Account): Document[] {
 }
 
 /**
- * Who applies the manifests, and where the account's credential goes.
+ * Who applies the manifests, and where the subject's credential goes.
  *
  * @param section of the configuration that has the credential
  */
-export function accountNotes(account: Account, mode: 'arktos' | 'shared', section: string): string {
+export function subjectNotes(subject: Subject, mode: 'arktos' | 'shared', section: string): string {
   const apply =
     mode === 'arktos'
       ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant has these rights, and
 # a client certificate says which tenant its user is of; tokens of the TokenRequest API do not.`
       : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
   const organization = mode === 'arktos' ? ', O=tenant:system; exactly one O' : '';
-  return account.kind === 'ServiceAccount'
+  return subject.kind === 'ServiceAccount'
     ? `${apply}
 # Its token:
-#   kubectl -n ${account.namespace} get secret ${account.name}-token -o jsonpath='{.data.token}' | base64 -d
+#   kubectl -n ${subject.namespace} get secret ${subject.name}-token -o jsonpath='{.data.token}' | base64 -d
 # goes into the file that ${section}.credential.tokenFile names.`
     : `${apply}
-# Its client certificate (subject CN=${account.name}${organization}), signed by the API server's client CA,
+# Its client certificate (subject CN=${subject.name}${organization}), signed by the API server's client CA,
 # goes into the files that ${section}.credential.certFile and keyFile name.`;
 }

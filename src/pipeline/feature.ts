@@ -3,7 +3,7 @@
  * has, and nothing else of it is visible to the pipeline.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
-import type { BodyAdmission } from '../admission/body-admission.ts';
+import type { BodyRule } from '../admission/body-rule.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
@@ -25,7 +25,7 @@ export interface Feature {
   readonly admission?: readonly AdmissionPlugin[];
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
-  readonly bodyRules?: readonly BodyAdmission[];
+  readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
 }
 

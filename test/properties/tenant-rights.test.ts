@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { createAccessReviewsAdmission } from '../../src/admission/access-reviews.ts';
-import { createRoleBindingsAdmission } from '../../src/admission/role-bindings.ts';
+import { createAccessReviewsRule } from '../../src/admission/access-reviews.ts';
+import { createRoleBindingsRule } from '../../src/admission/role-bindings.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { parseStrictJSON } from '../../src/lib/strict-json.ts';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
@@ -91,7 +91,7 @@ t.test('a review that is forwarded is about a user of the tenant in the tenant',
       nonResourceAttributes: fc.constantFrom('null', 'null', '{"path":"/metrics"}'),
     }),
   });
-  const admission = createAccessReviewsAdmission({ isConfined: () => true });
+  const admission = createAccessReviewsRule({ isConfined: () => true });
   const request = inspectedRequest({
     path: '/apis/authorization.k8s.io/v1/tenants/acme/subjectaccessreviews',
   });
@@ -124,7 +124,7 @@ const roleRef = objectText({
 
 /** A user who may bind the cluster role `mine`, and nothing else. */
 function bindings() {
-  return createRoleBindingsAdmission({
+  return createRoleBindingsRule({
     isConfined: () => true,
     review: async (_, { resource, name }) => ({ allowed: resource === 'clusterroles' && name === 'mine' }),
   });

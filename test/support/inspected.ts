@@ -1,5 +1,5 @@
 /** A request as a body admission sees it, with an API server that answers what the test says. */
-import type { InspectedRequest, UserAnswer } from '../../src/admission/body-admission.ts';
+import type { InspectedRequest, UserResponse } from '../../src/admission/body-rule.ts';
 import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
@@ -15,7 +15,7 @@ export interface InspectedOptions {
   readonly username?: string;
   /** Without it, `acme`. */
   readonly tenant?: string;
-  readonly answer?: (asked: Asked) => UserAnswer;
+  readonly answer?: (asked: Asked) => UserResponse;
 }
 
 export function inspectedRequest(options: InspectedOptions): InspectedRequest & { readonly asked: Asked[] } {

@@ -1,10 +1,9 @@
 /**
- * Reads the bodies that an admission plugin has to see before they are forwarded, those in protobuf that the
+ * Reads the bodies that a body rule has to see before they are forwarded, those in protobuf that the
  * API server would misread, and those of writes for which others wait. The body is read whole, bounded in
- * size, time and memory; what is forwarded is exactly what the plugins have seen.
+ * size, time and memory; what is forwarded is exactly what the rules have seen.
  */
-
-import type { BodyAdmission, InspectedRequest, UserAnswer } from '../../admission/body-admission.ts';
+import type { BodyRule, InspectedRequest, UserResponse } from '../../admission/body-rule.ts';
 import { isWorkload } from '../../api/request-info.ts';
 import type { ReviewPathOf } from '../../api/reviewed-writes.ts';
 import { accountOf, actingTenant } from '../../authorization/acting-tenant.ts';
@@ -20,7 +19,7 @@ import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } fro
 import { readBody } from './read-body.ts';
 
 export interface BodyInspectionOptions {
-  readonly rules: readonly BodyAdmission[];
+  readonly rules: readonly BodyRule[];
   /** Whether every body in protobuf is forwarded as JSON. */
   readonly convertsProtobuf: boolean;
   /**
@@ -49,7 +48,7 @@ export interface BodyInspection {
   /**
    * @returns undefined, at once, if the body need not be read: nearly always
    * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded,
-   *   and as the plugins do
+   *   and as the rules do
    */
   inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
 }
@@ -68,7 +67,7 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
       const { exchange, info, tenant } = outgoing;
       if (WITHOUT_BODY.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
         return undefined;
-      // The options of a deletion concern no plugin.
+      // The options of a deletion concern no rule.
       const concerned =
         exchange.method === 'DELETE' ? [] : rules.filter((one) => one.concerns(info, actingTenant(outgoing)));
       const isConverted = convertsProtobuf && isProtobuf(exchange.headers) && !isWorkload(info);
@@ -113,16 +112,16 @@ function noMemory(): StatusError {
 }
 
 /** @throws StatusError BodyTooLarge if the client declares more than is read */
-function bytesToReserve(headers: HeaderList, admissions: readonly BodyAdmission[]): number {
-  const most = maxBytes(admissions);
+function bytesToReserve(headers: HeaderList, rules: readonly BodyRule[]): number {
+  const most = maxBytes(rules);
   const declared = headerValue(headers, 'content-length');
   const length = declared === undefined ? most : Number(declared);
   if (length <= most) return length;
   throw tooLarge(most);
 }
 
-function maxBytes(admissions: readonly BodyAdmission[]): number {
-  return Math.min(MAX_BYTES, ...admissions.map((one) => one.maxBytes));
+function maxBytes(rules: readonly BodyRule[]): number {
+  return Math.min(MAX_BYTES, ...rules.map((one) => one.maxBytes));
 }
 
 function tooLarge(bytes: number): StatusError {
@@ -133,21 +132,21 @@ function tooLarge(bytes: number): StatusError {
 }
 
 async function inspectBy(
-  admissions: readonly BodyAdmission[],
+  rules: readonly BodyRule[],
   outgoing: Outgoing,
   { clock, bodyTimeout, fetcher }: BodyInspectionOptions,
 ): Promise<Omit<Inspected, 'release'>> {
   const { exchange, upstreamHeaders } = outgoing;
   const request = inspectedRequest(outgoing, fetcher);
-  const type = mediaTypeOf(exchange.method, exchange.headers, admissions);
-  const bodyBytes = bytesOf(type, admissions);
+  const type = mediaTypeOf(exchange.method, exchange.headers, rules);
+  const bodyBytes = bytesOf(type, rules);
   const bytes = await readBody(exchange, { bodyBytes, bodyTimeout, what: 'this resource' }, clock);
   // A deletion without options has no body.
-  const sent = bytes.length === 0 && admissions.length === 0 ? bytes : parseBody(bytes, type.encoding);
+  const sent = bytes.length === 0 && rules.length === 0 ? bytes : parseBody(bytes, type.encoding);
   let content = sent;
-  for (const admission of admissions) {
+  for (const rule of rules) {
     const { format } = type;
-    content = (await admission.admit({ format, content }, request)) ?? content;
+    content = (await rule.admit({ format, content }, request)) ?? content;
   }
   const asItCame = content === sent && (type.encoding === 'json' || sent === bytes);
   const body = asItCame ? bytes : Buffer.from(JSON.stringify(content));
@@ -159,8 +158,8 @@ async function inspectBy(
   };
 }
 
-function bytesOf({ encoding }: MediaType, admissions: readonly BodyAdmission[]): number {
-  return encoding === 'yaml' ? Math.min(MAX_YAML_BYTES, maxBytes(admissions)) : maxBytes(admissions);
+function bytesOf({ encoding }: MediaType, rules: readonly BodyRule[]): number {
+  return encoding === 'yaml' ? Math.min(MAX_YAML_BYTES, maxBytes(rules)) : maxBytes(rules);
 }
 
 function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): InspectedRequest {
@@ -178,7 +177,7 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
     get signal() {
       return exchange.signal;
     },
-    async readStored(): Promise<UserAnswer> {
+    async readStored(): Promise<UserResponse> {
       const answer = await fetcher.fetch(
         {
           account: accountOf(outgoing),

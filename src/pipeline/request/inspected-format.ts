@@ -5,8 +5,8 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
 
-import type { BodyAdmission, BodyFormat } from '../../admission/body-admission.ts';
 import { malformed } from '../../admission/body-fields.ts';
+import type { BodyFormat, BodyRule } from '../../admission/body-rule.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';
 import { type HeaderList, headerValues } from '../../lib/header-list.ts';
 import { decodeObject } from '../../lib/kubernetes-protobuf.ts';
@@ -36,17 +36,13 @@ const PATCH_TYPES: Readonly<Record<string, MediaType>> = {
 const JSON_LIMITS = { depth: 256, nodes: 250_000 };
 
 /**
- * @param admissions all of them must be able to inspect it
+ * @param rules all of them must be able to inspect it
  * @throws StatusError MediaTypeUnsupported for a body that cannot be inspected
  */
-export function mediaTypeOf(
-  method: string,
-  headers: HeaderList,
-  admissions: readonly BodyAdmission[],
-): MediaType {
+export function mediaTypeOf(method: string, headers: HeaderList, rules: readonly BodyRule[]): MediaType {
   const types = method === 'PATCH' ? PATCH_TYPES : OBJECT_TYPES;
   const accepted = Object.entries(types).filter(([, { format }]) =>
-    admissions.every(({ formats }) => formats.has(format)),
+    rules.every(({ formats }) => formats.has(format)),
   );
   return bodyType(headers, accepted);
 }

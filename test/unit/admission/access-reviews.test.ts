@@ -1,10 +1,10 @@
 import t from 'tap';
-import { createAccessReviewsAdmission } from '../../../src/admission/access-reviews.ts';
+import { createAccessReviewsRule } from '../../../src/admission/access-reviews.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { inspectedRequest } from '../../support/inspected.ts';
 
 const V1 = '/apis/authorization.k8s.io/v1/tenants/acme';
-const admission = createAccessReviewsAdmission({
+const admission = createAccessReviewsRule({
   isConfined: (tenant) => tenant !== 'system',
 });
 const listPods = { verb: 'list', resource: 'pods', namespace: 'ns' };

@@ -1,13 +1,13 @@
 import t from 'tap';
-import type { BodyFormat, InspectedRequest } from '../../../src/admission/body-admission.ts';
-import { createDefinitionScope } from '../../../src/admission/definition-scope.ts';
+import type { BodyFormat, InspectedRequest } from '../../../src/admission/body-rule.ts';
+import { createDefinitionScopeRule } from '../../../src/admission/definition-scope.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { isTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-const plugin = createDefinitionScope(mode);
+const plugin = createDefinitionScopeRule(mode);
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 function tenantOf(name: string) {

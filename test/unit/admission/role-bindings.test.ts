@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { BindRight } from '../../../src/admission/binding-rights.ts';
-import type { BodyFormat, UserAnswer } from '../../../src/admission/body-admission.ts';
-import { createRoleBindingsAdmission } from '../../../src/admission/role-bindings.ts';
+import type { BodyFormat, UserResponse } from '../../../src/admission/body-rule.ts';
+import { createRoleBindingsRule } from '../../../src/admission/role-bindings.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { type Asked, inspectedRequest } from '../../support/inspected.ts';
 
@@ -20,13 +20,13 @@ interface Options {
   readonly format?: BodyFormat;
   /** Whether the user may bind. */
   readonly allowed?: boolean;
-  readonly answer?: (asked: Asked) => UserAnswer;
+  readonly answer?: (asked: Asked) => UserResponse;
 }
 
 async function admit(content: unknown, options: Options = {}) {
   const { path = BINDINGS, format = 'object', allowed = false } = options;
   const reviewed: BindRight[] = [];
-  const admission = createRoleBindingsAdmission({
+  const admission = createRoleBindingsRule({
     isConfined: () => true,
     async review(_, attributes) {
       reviewed.push(attributes);
@@ -145,7 +145,7 @@ t.test('a patch of a binding that the user may not read: 403', async (t) => {
 });
 
 t.test('users of the system tenant are left to the API server', async (t) => {
-  const admission = createRoleBindingsAdmission({
+  const admission = createRoleBindingsRule({
     isConfined: (tenant) => tenant !== 'system',
     review: async () => ({ allowed: true }),
   });

@@ -5,7 +5,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import type { BodyAdmission, InspectedBody, UserAnswer } from '../../../../src/admission/body-admission.ts';
+import type { BodyRule, InspectedBody, UserResponse } from '../../../../src/admission/body-rule.ts';
 import type { ReviewPathOf } from '../../../../src/api/reviewed-writes.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../../../../src/lib/byte-budget.ts';
@@ -29,7 +29,7 @@ interface Options {
   readonly headers?: HeaderList;
   readonly body?: string | Buffer;
   readonly exchange?: FakeExchange;
-  readonly admission?: Partial<BodyAdmission>;
+  readonly admission?: Partial<BodyRule>;
   readonly convertsProtobuf?: boolean;
   readonly memory?: ByteBudgetOptions;
   readonly clock?: Clock;
@@ -332,7 +332,7 @@ t.test('all tenants together have a bound too', async (t) => {
 });
 
 t.test('a plugin reads the stored object as the user', async (t) => {
-  const answers: UserAnswer[] = [];
+  const answers: UserResponse[] = [];
   const bodies = [{ kind: 'Thing' }, 'no JSON'];
   const { asked } = await send({
     headers: [

@@ -1,7 +1,6 @@
 /**
- * An admission plugin that reads the body of a request before it is forwarded. The pipeline reads the body
- * whole and bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin
- * refuses by throwing.
+ * A rule about the body of a request before it is forwarded. The pipeline reads the body whole and bounded,
+ * parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -38,16 +37,16 @@ export interface InspectedRequest {
    *
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
    */
-  readStored(): Promise<UserAnswer>;
+  readStored(): Promise<UserResponse>;
 }
 
-export interface UserAnswer {
+export interface UserResponse {
   readonly status: number;
   /** Parsed JSON; undefined if the response is not JSON. */
   readonly content: unknown;
 }
 
-export interface BodyAdmission {
+export interface BodyRule {
   readonly name: string;
   /** The longest body, in bytes. */
   readonly maxBytes: number;
