@@ -9,7 +9,7 @@ import { type Random, systemRandom } from '../lib/random.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
 import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/entries.ts';
-import { changeFile, fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/file.ts';
+import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
   checkCloud,
@@ -105,10 +105,10 @@ export function kubeconfig(
       const files = kubeconfigFiles(values.kubeconfig, parts.env);
       const file = await fileToChange(files);
       const others = force ? [] : files.filter((other) => other !== file);
-      for (const other of others) assertNamesFree(await readIfThere(other), entries, other);
+      for (const other of others) assertNamesFree(await readKubeconfigFile(other), entries, other);
       const options = { force, use: use ? names[0] : undefined };
       if (print) {
-        io.stdout(showEntries(await readIfThere(file), entries, options, file));
+        io.stdout(showEntries(await readKubeconfigFile(file), entries, options, file));
         return;
       }
       await changeFile(file, (text) => mergeEntries(text, entries, options, file), parts.random);

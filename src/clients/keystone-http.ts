@@ -4,9 +4,11 @@
  * status and the shape leave this file.
  * https://docs.openstack.org/api-ref/identity/v3/
  */
+
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { hasCode } from '../lib/error-code.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 
@@ -96,7 +98,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     };
     const response = await pool.request(dispatch).catch((error: unknown) => {
       // Keystone may close an idle connection at the moment of its reuse.
-      if (isConnectionError(error)) return pool.request(dispatch);
+      if (hasCode(error, 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE')) return pool.request(dispatch);
       throw error;
     });
     const bytes = await response.body.arrayBuffer();
@@ -141,11 +143,6 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
 function readDate(field: string | string[] | undefined): number | undefined {
   const date = typeof field === 'string' ? Date.parse(field) : Number.NaN;
   return Number.isNaN(date) ? undefined : date;
-}
-
-function isConnectionError(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
 function jsonObject(bytes: ArrayBuffer, status: number): Readonly<Record<string, unknown>> {

@@ -10,6 +10,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
+import { codeOf } from '../lib/error-code.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { redact } from '../lib/untrusted-text.ts';
 
@@ -117,7 +118,7 @@ function wrongTime(error: unknown, issuer: string): OidcLoginError {
 
 function unreachable(error: unknown, issuer: string): OidcLoginError {
   const reason = innermost(error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error) ?? '';
   const hint = /CERT|ISSUER|SIGNATURE|ALTNAME/.test(code)
     ? '. Where the provider has a certificate authority of its own, name its file with --ca-file'
     : '';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TokenReviewClient } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, withDeadline } from '../lib/clock.ts';
 import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.ts';
 import { parseJSON } from '../lib/parse-json.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
@@ -54,19 +54,16 @@ export function createTokenReviewClient({
   return {
     async review(token, source) {
       const spec = audiences.length === 0 ? { token } : { token, audiences };
-      const deadline = new AbortController();
-      const timer = clock.after(timeout, () => deadline.abort(new Error('a token review took too long')));
-      try {
-        const response = await postReview(
+      const late = new Error('a token review took too long');
+      const response = await withDeadline(clock, timeout, late, (signal) =>
+        postReview(
           fetcher,
           { account: { kind: 'source', address: source }, sender: { kind: 'stonegate' }, target: PATH },
           { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec },
-          deadline.signal,
-        );
-        return userOf(statusOf(response), audiences);
-      } finally {
-        timer.cancel();
-      }
+          signal,
+        ),
+      );
+      return userOf(statusOf(response), audiences);
     },
   };
 }

@@ -39,6 +39,26 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
 }
 
 /**
+ * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`
+ * @param late why
+ */
+export async function withDeadline<T>(
+  clock: Clock,
+  milliseconds: number,
+  late: Error,
+  work: (signal: AbortSignal) => Promise<T>,
+  ...signals: readonly AbortSignal[]
+): Promise<T> {
+  const deadline = new AbortController();
+  const timer = clock.after(milliseconds, () => deadline.abort(late));
+  try {
+    return await work(AbortSignal.any([deadline.signal, ...signals]));
+  } finally {
+    timer.cancel();
+  }
+}
+
+/**
  * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy
  * would find the time over although the response has arrived. So pending I/O is read first, and `cancel`
  * counts until `action` runs.

@@ -2,6 +2,9 @@
  * Reasons why a file cannot be read or written, for messages to the operator.
  */
 
+import { readFile } from 'node:fs/promises';
+import { hasCode } from './error-code.ts';
+
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'one this process may not read',
@@ -9,6 +12,16 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ENOTDIR: 'one below something that is no folder',
   ELOOP: 'links that lead in a circle',
 };
+
+/** @returns undefined if there is no such file */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
 
 /**
  * @returns words that the file's name can follow

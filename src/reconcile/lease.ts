@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 import type { ResourceKind } from '../api/kubernetes-object.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, withDeadline } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { Random } from '../lib/random.ts';
 import type { Objects, Place, StoredObject, WrittenObject } from './objects.ts';
@@ -118,16 +118,10 @@ class KubernetesLease implements Lease {
     };
   }
 
-  async #withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const ending = new AbortController();
-    const timer = this.#options.clock.after(TIMEOUT, () =>
-      ending.abort(new Error(`the API server is slow to answer for the Lease ${this.#options.name}`)),
-    );
-    try {
-      return await work(ending.signal);
-    } finally {
-      timer.cancel();
-    }
+  #withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, name } = this.#options;
+    const late = new Error(`the API server is slow to answer for the Lease ${name}`);
+    return withDeadline(clock, TIMEOUT, late, work);
   }
 }
 

@@ -2,8 +2,10 @@
  * Binds a server to `host:port`, written as in Kubernetes' `--bind-address` flags and Go's `net.Listen`.
  * https://pkg.go.dev/net#Listen
  */
+
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
+import { codeOf } from '../lib/error-code.ts';
 
 interface BindAddress {
   /** Undefined: all addresses of the machine. */
@@ -57,7 +59,7 @@ export async function listen(server: Server, bind: string): Promise<AddressInfo>
   try {
     await once(server, 'listening');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error) ?? '';
     const reason = REASONS[code];
     throw reason === undefined ? error : new AddressError(bind, code, reason, error);
   }

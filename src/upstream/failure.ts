@@ -2,7 +2,9 @@
  * What a failed call means to the client. The errors' own messages are only logged, since they contain
  * addresses and certificates.
  */
+
 import { StatusError } from '../errors/status-error.ts';
+import { codeOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
 import { Http1Error } from './http1/errors.ts';
@@ -78,7 +80,7 @@ export function toStatusError(error: unknown): StatusError {
 
 /** An error by which Node's own client refuses a head. */
 function isInvalidForNode(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   return (
     code === 'ERR_INVALID_CHAR' || code === 'ERR_INVALID_HTTP_TOKEN' || code === 'ERR_UNESCAPED_CHARACTERS'
   );

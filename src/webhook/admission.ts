@@ -6,7 +6,7 @@
  */
 import { ADMISSION_PATH, isReviewPath } from '../api/reviewed-writes.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, withDeadline } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -36,21 +36,6 @@ export function createAdmissionWebhook(
 ): (exchange: Exchange) => Promise<void> {
   const { review, limits, clock, random, logger, telemetry } = options;
 
-  /** @param until milliseconds since the epoch; then, or when `gone` is, the signal is aborted */
-  async function within<T>(
-    until: number,
-    gone: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const deadline = new AbortController();
-    const timer = clock.after(Math.max(0, until - clock.now()), () => deadline.abort());
-    try {
-      return await work(AbortSignal.any([deadline.signal, gone]));
-    } finally {
-      timer.cancel();
-    }
-  }
-
   return async (exchange) => {
     if (isHealthCheck(exchange)) {
       sendOK(exchange);
@@ -67,7 +52,13 @@ export function createAdmissionWebhook(
         // While the API server is asked, other bodies are judged.
         const { body, result, fields } =
           'complete' in judged
-            ? await within(begun + TIMEOUT, exchange.signal, (signal) => judged.complete({ source, signal }))
+            ? await withDeadline(
+                clock,
+                Math.max(0, begun + TIMEOUT - clock.now()),
+                new Error('the verdict took too long'),
+                (signal) => judged.complete({ source, signal }),
+                exchange.signal,
+              )
             : judged;
         telemetry.admissionReview(result);
         const auditID = random.uuid();

@@ -4,13 +4,15 @@
  * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
  */
 
-import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { mkdir, open, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
-import { reasonOf } from '../../lib/file-errors.ts';
+import { hasCode } from '../../lib/error-code.ts';
+import { readIfThere, reasonOf } from '../../lib/file-errors.ts';
 import type { Random } from '../../lib/random.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
+import { replaceFile } from '../replace-file.ts';
 
 /** Why a kubeconfig cannot be used, in a sentence for the user. */
 export class KubeconfigError extends Error {}
@@ -57,18 +59,17 @@ export function kubeconfigFiles(
  * @returns undefined if there is no such file
  * @throws Error if the file cannot be read
  */
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readKubeconfigFile(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    return await readIfThere(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw new Error(`the kubeconfig ${file}: ${reasonOf(error)}`);
   }
 }
 
 /** The file that gets new entries: the first existing one, else the last. */
 export async function fileToChange(files: readonly [string, ...string[]]): Promise<string> {
-  for (const file of files) if ((await readIfThere(file)) !== undefined) return file;
+  for (const file of files) if ((await readKubeconfigFile(file)) !== undefined) return file;
   return files.at(-1) ?? files[0];
 }
 
@@ -85,7 +86,7 @@ export async function changeFile(
   const target = await followLink(file);
   // kubectl locks the name that it is given, which may be the link or its target.
   await withLocks([...new Set([file, target])], async () => {
-    await replace(target, change(await readIfThere(target)), random);
+    await replaceFile(target, change(await readKubeconfigFile(target)), random);
   });
 }
 
@@ -104,7 +105,7 @@ async function followLink(file: string): Promise<string> {
   try {
     return await realpath(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return file;
+    if (hasCode(error, 'ENOENT')) return file;
     throw error;
   }
 }
@@ -113,26 +114,9 @@ async function takeLock(lock: string): Promise<void> {
   try {
     await (await open(lock, 'wx', 0o600)).close();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
     throw new KubeconfigError(
       `${lock} exists: another process is changing the kubeconfig. If none is, remove it`,
     );
-  }
-}
-
-async function replace(target: string, text: string, random: Random): Promise<void> {
-  const next = join(dirname(target), `.${basename(target)}.${random.bytes(6).toString('hex')}`);
-  try {
-    const handle = await open(next, 'wx', 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(next, target);
-  } catch (error) {
-    await rm(next, { force: true });
-    throw error;
   }
 }

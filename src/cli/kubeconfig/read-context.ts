@@ -11,7 +11,7 @@ import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import type { ImpersonatedUser } from '../../lib/impersonation-headers.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { ExecPluginError, runExecPlugin } from './exec-plugin.ts';
-import { KubeconfigError, readIfThere, readKubeconfig } from './file.ts';
+import { KubeconfigError, readKubeconfig, readKubeconfigFile } from './file.ts';
 
 export interface ClusterServer {
   readonly url: string;
@@ -112,7 +112,7 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
 }
 
 async function readDocument(file: string): Promise<Document | undefined> {
-  const content = await readIfThere(file);
+  const content = await readKubeconfigFile(file);
   if (content === undefined) return undefined;
   const { data } = readKubeconfig(content, file);
   if (data === null) return undefined;

@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
+import { hasCode } from '../../lib/error-code.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
@@ -113,8 +114,7 @@ async function readIfPossible(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : '';
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR') return undefined;
+    if (hasCode(error, 'ENOENT', 'EACCES', 'ENOTDIR')) return undefined;
     throw new LoginError(`cannot read ${path}: ${reasonOf(error)}`);
   }
 }

@@ -3,7 +3,9 @@
  * login fails, it fails for all of them and for retries of the same kubectl (four at once), because repeated
  * wrong passwords lock accounts.
  */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+
+import { rm, writeFile } from 'node:fs/promises';
+import { readIfThere } from '../../lib/file-errors.ts';
 import { type CredentialSource, LoginError, type Terminal } from './credential-source.ts';
 import { lock } from './lock.ts';
 import { type CachedCredential, renewAt, type TokenCache } from './token-cache.ts';
@@ -94,13 +96,8 @@ interface RecordedFailure {
 }
 
 async function readFailure(file: string): Promise<RecordedFailure | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
   const [at, interactive, caller = '', ...message] = text.split('\n');
   return { at: Number(at), interactive: interactive === 'true', caller, message: message.join('\n') };
 }

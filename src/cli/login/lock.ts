@@ -3,9 +3,11 @@
  * owner renews the file's modification time; without renewal the lock ends after its lifetime, so that a
  * killed process does not block the next login.
  */
+
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { hasCode } from '../../lib/error-code.ts';
 import { LoginError } from './credential-source.ts';
 
 /** Milliseconds between two attempts. */
@@ -77,8 +79,4 @@ async function hasExpired(file: string): Promise<boolean> {
     if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

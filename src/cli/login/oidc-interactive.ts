@@ -1,10 +1,12 @@
 /**
  * The interactive logins of `stonegate login --oidc`: in the browser, or with a device code.
  */
+
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
+import { withDeadline } from '../../lib/clock.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
-import { type Redirect, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';
+import { startRedirectListener } from './oidc-redirect.ts';
 
 export interface BrowserLoginOptions {
   /** Whether to open a browser. */
@@ -39,7 +41,13 @@ export async function logInWithBrowser(
       if (options.browser && !terminal.interactive) throw noTerminal(terminal);
       terminal.say(`To log in, open this page in a browser on this computer: ${login.url}`);
     }
-    const answer = await inTime(listener, terminal);
+    const answer = await withDeadline(
+      terminal.clock,
+      TIME_TO_LOG_IN,
+      new LoginError('no login within five minutes'),
+      (signal) => listener.answer(signal),
+      terminal.signal,
+    );
     try {
       const tokens = await login.redeem(answer.url);
       await answer.show('Logged in', 'You can close this page and go back to the terminal.');
@@ -50,18 +58,6 @@ export async function logInWithBrowser(
     }
   } finally {
     await listener.close();
-  }
-}
-
-async function inTime(listener: RedirectListener, terminal: Terminal): Promise<Redirect> {
-  const deadline = new AbortController();
-  const limit = terminal.clock.after(TIME_TO_LOG_IN, () => {
-    deadline.abort(new LoginError('no login within five minutes'));
-  });
-  try {
-    return await listener.answer(AbortSignal.any([terminal.signal, deadline.signal]));
-  } finally {
-    limit.cancel();
   }
 }
 

@@ -5,12 +5,15 @@
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { codeOf, hasCode } from '../../lib/error-code.ts';
 import { readJSONObject } from '../../lib/json-object.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { replaceFile } from '../replace-file.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
 /**
@@ -76,14 +79,9 @@ export async function openTokenCache(folder: string, identity: readonly string[]
       return text === undefined ? undefined : understand(text, identity);
     },
     async write(credential) {
-      const next = `${file}.${randomBytes(6).toString('hex')}`;
-      try {
-        await writeFile(next, JSON.stringify({ identity, ...credential }), { mode: 0o600, flag: 'wx' });
-        await rename(next, file);
-      } catch (error) {
-        await rm(next, { force: true });
-        throw failure(`cannot write the token to ${file}`, error);
-      }
+      await replaceFile(file, JSON.stringify({ identity, ...credential }), systemRandom).catch(
+        failed(`cannot write the token to ${file}`),
+      );
     },
   };
 }
@@ -93,7 +91,7 @@ async function readOwn(file: string): Promise<string | undefined> {
   try {
     handle = await open(file, READ_DIRECTLY);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw failure(`cannot read the cached token ${file}`, error);
   }
   try {
@@ -145,6 +143,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Other errors are reported by code, because the system's message repeats the file name. */
 function failure(what: string, error: unknown): LoginError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = codeOf(error) ?? String(error);
   return new LoginError(`${what}: ${REASONS[code] ?? code}`);
 }

@@ -1,6 +1,7 @@
 /**
  * The errors that the client itself reports. Errors of sockets and of TLS are passed on as Node reports them.
  */
+import { hasCode } from '../../lib/error-code.ts';
 
 export type Http1ErrorCode =
   /** A streamed request body was shorter or longer than its Content-Length. */
@@ -35,6 +36,5 @@ export function malformedResponse(message: string): Http1Error {
 
 /** Whether the connection ended without an error that the server or TLS gave a reason for. */
 export function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return error.code === 'CONNECTION_LOST' || error.code === 'ECONNRESET' || error.code === 'EPIPE';
+  return hasCode(error, 'CONNECTION_LOST', 'ECONNRESET', 'EPIPE');
 }

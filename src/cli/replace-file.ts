@@ -1,0 +1,24 @@
+/**
+ * Replaces a file that holds secrets: another process reads the old text or the new one, and only the owner
+ * may read either.
+ */
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Random } from '../lib/random.ts';
+
+export async function replaceFile(target: string, text: string, random: Random): Promise<void> {
+  const next = join(dirname(target), `.${basename(target)}.${random.bytes(6).toString('hex')}`);
+  try {
+    const handle = await open(next, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(next, target);
+  } catch (error) {
+    await rm(next, { force: true });
+    throw error;
+  }
+}
