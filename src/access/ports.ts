@@ -51,7 +51,7 @@ export interface VerificationSource {
 /** A Keystone project or domain with its names. */
 export interface NamedScope {
   readonly name: string;
-  /** Of a domain, its own id. */
+  /** The id of the project's domain; a domain has its own id here. */
   readonly domainID: string;
 }
 

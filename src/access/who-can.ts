@@ -2,7 +2,6 @@
  * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
  * names, and with those who need no binding.
  */
-
 import { readKeystoneGroup } from '../api/keystone-groups.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';

@@ -54,7 +54,7 @@ const subjectSchema = z.object({
   namespace: z.string().exactOptional(),
 });
 
-/** Of a binding; Go omits an empty list, or writes null. */
+/** The subjects of a binding; Go omits an empty list, or writes null. */
 export const subjectsSchema = z
   .array(subjectSchema)
   .nullish()

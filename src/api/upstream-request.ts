@@ -2,7 +2,6 @@
  * What every request from Stonegate to the API server states: the account that its limits, queue and
  * connections are charged to, and whose credential it carries.
  */
-
 import type { TenantName } from './identity.ts';
 import { JSON_TYPE } from './meta-v1.ts';
 

@@ -2,7 +2,6 @@
  * The admission webhook of a configuration. It is ready as soon as it listens, whatever the state of the
  * proxy and of the API server: without the API server only what needs a review of rights is refused.
  */
-
 import { podSecurityVersion } from '../admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../admission/pod-security-rules.ts';
 import type { AccessReview } from '../admission/ports.ts';

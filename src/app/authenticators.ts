@@ -1,7 +1,6 @@
 /**
  * The authenticators of a configuration, in the order in which they are asked.
  */
-
 import type {
   ClientCertificatesConfiguration,
   JWTConfiguration,

@@ -20,13 +20,13 @@ export interface ComponentHooks<T> {
   destroy?(component: T): void | Promise<void>;
 }
 
-/** Of what runs while it is in force. */
+/** Hooks of what runs while it is in force. */
 export const RUNS: ComponentHooks<{ start(): void; stop(): void | Promise<void> }> = {
   start: (component) => component.start(),
   stop: (component) => component.stop(),
 };
 
-/** Of what runs until no generation uses it. */
+/** Hooks of what runs until no generation uses it. */
 export const RUNS_TO_THE_END: ComponentHooks<{ start(): void; stop(): void }> = {
   start: (component) => component.start(),
   dispose: (component) => component.stop(),

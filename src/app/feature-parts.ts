@@ -1,7 +1,6 @@
 /**
  * What the features of a configuration share.
  */
-
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';

@@ -2,7 +2,6 @@
  * The portal of a configuration. Sessions in memory and the key of this process belong to the process and
  * outlive reloads.
  */
-
 import type {
   KeystoneConfiguration,
   PortalConfiguration,

@@ -2,7 +2,6 @@
  * Provisioning from Keystone's directory into the API server, with the provisioning credential and the
  * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
  */
-
 import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';

@@ -1,7 +1,6 @@
 /**
  * The tenancy mode of a configuration.
  */
-
 import { filteringMode } from '../api/authorization-mode.ts';
 import type { StonegateConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';

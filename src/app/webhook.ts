@@ -2,7 +2,6 @@
  * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the
  * ConfigMap has been read again, the last valid rules stay in force.
  */
-
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';

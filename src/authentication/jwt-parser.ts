@@ -3,7 +3,6 @@
  * members with one name, and finds registered claims in any letter case. RFC 7519 §3 and §4; RFC 7515 §4;
  * RFC 8725 §2.
  */
-
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { membersOf, skipBlanks, writtenIn } from '../lib/json-scan.ts';
 import { keysIn } from '../lib/strict-json.ts';

@@ -4,7 +4,6 @@
  * verifier could also sign.
  * RFC 7515 §5.2; RFC 7518 §3; RFC 7519 §4.1 and §7.2; RFC 8725 §3; OpenID Connect Core 1.0 §3.1.3.7.
  */
-
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { unauthorized } from '../errors/status-error.ts';

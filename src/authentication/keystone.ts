@@ -3,7 +3,6 @@
  * token as Keystone described it; the identity is derived from it with the current configuration. Only
  * tokens that no cache knows pass the gate, so that a flood of unknown tokens does not slow known users.
  */
-
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';

@@ -2,7 +2,6 @@
  * The interfaces that authentication needs from outside. `cache/`, `clients/` and `flowcontrol/` implement
  * them.
  */
-
 import type { JSONWebKeySet } from 'jose';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';

@@ -4,7 +4,6 @@
  * authenticators. The user keeps the API server's name, and the request is forwarded with its own token.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
-
 import { z } from 'zod';
 import { type UserInfo, userInfoSchema } from '../api/authentication-v1.ts';
 import type { Output } from '../api/config-fields.ts';

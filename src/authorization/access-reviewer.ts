@@ -1,7 +1,6 @@
 /**
  * The port for reviewing a user's rights at the API server. Implemented in `clients/kube-apiserver.ts`.
  */
-
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type {
   NonResourceAttributes,

@@ -3,7 +3,6 @@
  * namespace belongs to a project only by Stonegate's labels: one without them, with another project's, or
  * claimed by two projects is refused. A renamed project keeps its namespace.
  */
-
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject } from '../api/kubernetes-object.ts';
 import { KINDS, type Place, placeOf, type StoredObject } from '../reconcile/objects.ts';

@@ -3,7 +3,6 @@
  * token decides who is a member, so that no binding outlives an assignment. With `subjects: users`, a
  * binding names one user, as k8s-keystone-auth does, whatever scope the user's token has.
  */
-
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';

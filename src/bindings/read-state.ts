@@ -3,7 +3,6 @@
  * cluster. Both are read completely or not at all, since a plan from an incomplete list would remove rights
  * that users have.
  */
-
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -3,7 +3,6 @@
  * process's memory. A session's id is not stored, only its digest. A drop of a user or a tenant ends their
  * sessions.
  */
-
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';

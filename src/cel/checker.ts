@@ -2,7 +2,6 @@
  * Type-checks an expression as cel-go does, so that what kube-apiserver refuses to load is refused here.
  * https://github.com/google/cel-go/blob/master/checker/checker.go
  */
-
 import {
   type Call,
   type Comprehension,

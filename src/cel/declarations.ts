@@ -2,7 +2,6 @@
  * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int):
  * list<string>` is called on a string, `size(list<A>): int` is not. Letters are type parameters.
  */
-
 import type { Node } from './ast.ts';
 import type { Budget } from './errors.ts';
 import type { Type } from './types.ts';

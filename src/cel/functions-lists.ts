@@ -3,7 +3,6 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library;
  * https://pkg.go.dev/github.com/google/cel-go/ext#Lists
  */
-
 import type { Declarations, Functions, Run } from './declarations.ts';
 import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { add, compare, contains, equalsIn, isComparable, runtimeType } from './operators.ts';

@@ -2,7 +2,6 @@
  * The standard functions and operators of CEL.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#list-of-standard-definitions
  */
-
 import type { Declarations, Functions, Run } from './declarations.ts';
 import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import {

@@ -3,7 +3,6 @@
  * ASCII alone, and trim what Unicode calls White_Space.
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
-
 import { ESCAPES } from '../lib/go-quoted.ts';
 import type { Declarations, Functions } from './declarations.ts';
 import { type Budget, EvaluationFault } from './errors.ts';

@@ -2,7 +2,6 @@
  * Semantic versions, as Kubernetes' library reads and compares them.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-semver-library
  */
-
 import type { Declarations, Functions } from './declarations.ts';
 import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { checkedInt, parseUint64 } from './numbers.ts';

@@ -2,7 +2,6 @@
  * `stonegate explain`: what would happen to a request, stage by stage. It is computed from a configuration
  * file, whose backends are called, or by a running Stonegate for an administrator.
  */
-
 import {
   type Decision,
   EXPLANATIONS_PATH,

@@ -1,7 +1,6 @@
 /**
  * `stonegate whoami`: the user's identity as Stonegate reports it.
  */
-
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { askFor } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';

@@ -3,7 +3,6 @@
  * invalid, the last valid rules stay in force, and the problem is logged once.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
-
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -2,7 +2,6 @@
  * The stores that informers fill. An ObjectStore is bounded for each tenant: one with too many or too large
  * objects has none of them until the next list, and takes no room from others.
  */
-
 import { isJSONObject } from '../lib/json-object.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from './list-pages.ts';
 

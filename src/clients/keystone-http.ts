@@ -4,7 +4,6 @@
  * status and the shape leave this file.
  * https://docs.openstack.org/api-ref/identity/v3/
  */
-
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';

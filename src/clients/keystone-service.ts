@@ -5,7 +5,6 @@
  * missing) is logged once.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
-
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';

@@ -4,7 +4,6 @@
  * Stonegate's credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
-
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';

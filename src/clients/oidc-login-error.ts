@@ -3,7 +3,6 @@
  * if there are any, never with a whole response, which may contain tokens.
  * RFC 6749 §4.1.2.1 and §5.2; RFC 8628 §3.5; OpenID Connect Core 1.0 §3.1.2.6.
  */
-
 import {
   AuthorizationResponseError,
   ClientError,

@@ -4,7 +4,6 @@
  * OpenID Connect Core 1.0; RFC 7636 (PKCE), RFC 8252 (native apps), RFC 8628 (device code), RFC 9207
  * (`iss`).
  */
-
 import { setTimeout } from 'node:timers/promises';
 import {
   type Configuration,

@@ -3,7 +3,6 @@
  * of its token endpoint.
  * OpenID Connect Discovery 1.0 §4; OpenID Connect Core 1.0 §3.1.3.3; RFC 6749 §2.3.
  */
-
 import {
   allowInsecureRequests,
   authorizationCodeGrant,

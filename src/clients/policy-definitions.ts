@@ -2,7 +2,6 @@
  * Which kinds of policies the API server does not have: their custom resource definitions were not applied.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-
 import { TENANCY_API_VERSION } from '../api/tenancy-v1alpha1.ts';
 import { ownGet } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -3,7 +3,6 @@
  * and the projects for which it can be exchanged. It has its own connections, so that a flood of attempts
  * does not delay token validation.
  */
-
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordLogin, ProjectName } from '../portal/ports.ts';

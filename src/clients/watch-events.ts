@@ -2,7 +2,6 @@
  * The events of a watch, read line by line from its response.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-
 import { ownGet } from '../api/upstream-request.ts';
 import { TooLarge } from '../lib/byte-budget.ts';
 import { isJSONObject, type JSONObject, readJSONObject } from '../lib/json-object.ts';

@@ -1,7 +1,6 @@
 /**
  * Reasons why a file cannot be read or written, for messages to the operator.
  */
-
 import { readFile } from 'node:fs/promises';
 import { hasCode } from './error-code.ts';
 

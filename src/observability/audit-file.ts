@@ -3,7 +3,6 @@
  * it cannot be written, requests continue: the failure is logged and lost events are counted. Without pino's
  * exit hook, which throws if the file never opened.
  */
-
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import { AUDIT_BYTES } from '../api/memory-bounds.ts';

@@ -1,7 +1,6 @@
 /**
  * Observers of requests: combines several into one, and logs failed requests.
  */
-
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';

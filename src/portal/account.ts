@@ -2,7 +2,6 @@
  * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that
  * the current configuration derives from them, as in the API's own `selfidentity` response.
  */
-
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import type { IdentitySource } from '../pipeline/identity-source.ts';
 import { selfIdentityOf } from '../pipeline/own-api/handle-self-identity.ts';

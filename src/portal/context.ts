@@ -1,7 +1,6 @@
 /**
  * What the portal is created with, and what its handlers get.
  */
-
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';

@@ -2,7 +2,6 @@
  * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is
  * thrown as a StatusError.
  */
-
 import type { AccessMatrix } from '../api/access-matrix.ts';
 import type { Identity } from '../api/identity.ts';
 import type { KubernetesIdentity } from '../pipeline/identity-source.ts';

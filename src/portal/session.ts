@@ -3,7 +3,6 @@
  * tenancy mode, and the session holds the identity that it proved, never the credential. CWE-384 (session
  * fixation).
  */
-
 import type { PortalContext } from './context.ts';
 import { clearCookie, newID, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
 import type { ProjectName, Session } from './ports.ts';

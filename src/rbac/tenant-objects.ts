@@ -72,7 +72,7 @@ export class TenantObjects {
     return this.#bindings.get(namespace, name);
   }
 
-  /** By name, in no order. @param namespace empty for the ClusterRoleBindings */
+  /** The bindings by name, in no order. @param namespace empty for the ClusterRoleBindings */
   bindingsIn(namespace: string): ReadonlyMap<string, StoredBinding> {
     return this.#bindings.in(namespace) ?? NO_NAMED_BINDINGS;
   }

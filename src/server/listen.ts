@@ -2,7 +2,6 @@
  * Binds a server to `host:port`, written as in Kubernetes' `--bind-address` flags and Go's `net.Listen`.
  * https://pkg.go.dev/net#Listen
  */
-
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { codeOf } from '../lib/error-code.ts';

@@ -29,7 +29,7 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/validatingwebhookconfigurations',
 ]);
 
-/** Of these, the resources of which a tenant may read the object that is its own. */
+/** Of these resources, a tenant may read the object that is its own. */
 export const READABLE: ReadonlyMap<string, readonly string[]> = new Map([['/tenants', ['get', 'list']]]);
 
 /** The groups of these that hold nothing else. */

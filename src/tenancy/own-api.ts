@@ -3,7 +3,6 @@
  * server, so that no object a tenant creates there can pose as Stonegate's answer. One list of its resources
  * serves routing, discovery and OpenAPI.
  */
-
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -2,7 +2,6 @@
  * Takes out of a discovery document what a tenant can never have. Only named resources go: a tenant's own
  * cluster-scoped custom resources look just like the cluster's.
  */
-
 import { z } from 'zod';
 
 const resourceSchema = z.looseObject({

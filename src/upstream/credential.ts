@@ -3,7 +3,6 @@
  * name of a certificate, or the account of a service account's token. An opaque token shows no name.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
-
 import { X509Certificate } from 'node:crypto';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import { readJSONObject } from '../lib/json-object.ts';

@@ -2,7 +2,6 @@
  * What a failed call means to the client. The errors' own messages are only logged, since they contain
  * addresses and certificates.
  */
-
 import { StatusError } from '../errors/status-error.ts';
 import { codeOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';

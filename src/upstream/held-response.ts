@@ -2,7 +2,6 @@
  * A small response that is read as a whole before its head is passed on: a 403 may be about Stonegate's own
  * rights or hide an object from the user, and a 201 shows what was created.
  */
-
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { CallRequest, Flow, ResponseSink } from './call-request.ts';
 import { BorrowedChunk } from './http1/borrowed-chunk.ts';

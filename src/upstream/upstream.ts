@@ -2,7 +2,6 @@
  * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
-
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -2,7 +2,6 @@
  * Answers a TokenReview with Keystone. A refused token is a response with `authenticated: false`, which the
  * API server may cache; a failure to validate is an error, which it does not cache.
  */
-
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { KeystoneSync } from '../api/keystone-auth.ts';

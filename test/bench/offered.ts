@@ -3,7 +3,6 @@
  * limit, latency says nothing but how many connections wait. Contenders are all up and take turns of some
  * seconds.
  */
-
 import { keystoneToken } from './configuration.ts';
 import { caddy } from './contenders/caddy.ts';
 import { passThrough } from './contenders/node.ts';

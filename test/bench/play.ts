@@ -1,5 +1,4 @@
 /** A scenario of throughput, played at a pace. */
-
 import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { h2load } from './h2load.ts';

@@ -3,7 +3,6 @@
  * it is not their fault (503, never a 401 that would make them throw their token away), and all recovers by
  * itself.
  */
-
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Fault } from '../support/keystone/faults.ts';

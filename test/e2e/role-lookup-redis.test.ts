@@ -2,7 +2,6 @@
  * Two replicas that share a real Redis: looked-up roles, drops of them, revocation events, and the streams
  * they end.
  */
-
 import t, { type Test } from 'tap';
 import { createApp } from '../../src/app/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';

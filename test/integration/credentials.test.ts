@@ -3,7 +3,6 @@
  * WebSocket's subprotocol, and impersonate another user of their tenant, for as long as Keystone validates
  * them.
  */
-
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingKeystone, passwordOf, startRealKeystone } from '../support/keystone/real-keystone.ts';

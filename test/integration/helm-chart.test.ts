@@ -2,7 +2,6 @@
  * The Helm chart, rendered by Helm without an API server: what it renders fits together, and wrong values are
  * refused by name. The kustomize overlays render the same.
  */
-
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 

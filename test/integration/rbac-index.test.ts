@@ -2,7 +2,6 @@
  * The RBAC index decides as a real kube-apiserver does: random roles and bindings, thousands of questions,
  * and SubjectAccessReviews about the same users.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';

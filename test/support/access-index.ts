@@ -1,5 +1,4 @@
 /** An RBAC index as the features see it, made from objects; its state is set by the test. */
-
 import { STALE_AFTER, TrackedIndex } from '../../src/access/index-state.ts';
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/api/rbac-v1.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';

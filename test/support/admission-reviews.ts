@@ -1,5 +1,4 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
-
 import type { PolicyProblem } from '../../src/admission/cross-tenant-policies.ts';
 import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
 import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';

@@ -1,7 +1,6 @@
 /**
  * What a call to the API server shares with others, for tests of one part: a single pool, and no queues.
  */
-
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';

@@ -2,7 +2,6 @@
  * A pipeline in front of an Arktos API server that lets users of other tenants in by policies. It remembers
  * everything that it was sent.
  */
-
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { Identity } from '../../src/api/identity.ts';
 import type { PolicyRule } from '../../src/api/kubernetes-object.ts';

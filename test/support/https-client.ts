@@ -1,5 +1,4 @@
 /** Requests over HTTPS as a test writes them: a credential, a path, and the whole response. */
-
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';

@@ -1,5 +1,4 @@
 /** The RBAC index of a running Stonegate, as its metrics show it. */
-
 import type { IndexedResource } from '../../src/api/rbac-v1.ts';
 import type { App } from '../../src/app/app.ts';
 

@@ -1,7 +1,6 @@
 /**
  * An API server in memory with tenants and published objects, for tests of publishing.
  */
-
 import type { PublishingConfiguration } from '../../src/api/config-publishing-v1alpha1.ts';
 import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
 import {

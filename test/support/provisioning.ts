@@ -1,7 +1,6 @@
 /**
  * Small Keystones and what they come to, for tests of provisioning.
  */
-
 import { bindingsSchema } from '../../src/api/config-bindings-v1alpha1.ts';
 import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { RoleAssignment } from '../../src/api/keystone-v3.ts';

@@ -3,7 +3,6 @@
  * lists and in events. The text of a namespace is made once and shared by all users.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
-
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { ageAt } from '../../lib/human-duration.ts';

@@ -3,7 +3,6 @@
  * rename. A kubeconfig may contain tokens, so errors never quote its text.
  * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
  */
-
 import { mkdir, open, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';

@@ -3,7 +3,6 @@
  * accepts almost any value and fails at the first request, so each invalid value is refused here. Variables
  * and clouds.yaml are not read for the login: they belong to the machine on which kubectl runs.
  */
-
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { kubeconfigName } from '../../api/kubeconfig-v1.ts';

@@ -3,7 +3,6 @@
  * file found counts. All values are read as strings: a project id of digits is not a number.
  * https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
  */
-
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';

@@ -3,7 +3,6 @@
  * login fails, it fails for all of them and for retries of the same kubectl (four at once), because repeated
  * wrong passwords lock accounts.
  */
-
 import { rm, writeFile } from 'node:fs/promises';
 import { readIfThere } from '../../lib/file-errors.ts';
 import { type CredentialSource, LoginError, type Terminal } from './credential-source.ts';

@@ -3,7 +3,6 @@
  * be asked; standard output gets one ExecCredential. Without the variable a user runs the command directly.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
-
 import {
   EXEC_CREDENTIAL_VERSIONS,
   type ExecCredential,

@@ -3,7 +3,6 @@
  * owner renews the file's modification time; without renewal the lock ends after its lifetime, so that a
  * killed process does not block the next login.
  */
-
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';

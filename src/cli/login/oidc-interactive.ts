@@ -1,7 +1,6 @@
 /**
  * The interactive logins of `stonegate login --oidc`: in the browser, or with a device code.
  */
-
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { withDeadline } from '../../lib/clock.ts';

@@ -3,7 +3,6 @@
  * the browser, else with a device code. Modules that call the provider are imported on demand, so that a
  * cached token is not delayed.
  */
-
 import { join } from 'node:path';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';

@@ -4,7 +4,6 @@
  * but a regular file. Files are replaced by rename.
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
-
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';

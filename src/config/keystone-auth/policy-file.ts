@@ -2,7 +2,6 @@
  * Parses a policy file of k8s-keystone-auth. Content that k8s-keystone-auth would ignore or fail on at
  * request time is a problem here: an unknown key may be a mistyped restriction.
  */
-
 import { z } from 'zod';
 import type {
   KeystonePolicy,

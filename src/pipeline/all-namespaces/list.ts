@@ -2,7 +2,6 @@
  * A list of all namespaces that a user may list: each namespace is listed as the user, and the lists are
  * merged. See docs/access.md, "All-namespaces requests".
  */
-
 import {
   collectPage,
   type MergedPage,

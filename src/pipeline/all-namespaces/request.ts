@@ -2,7 +2,6 @@
  * Lists and watches of all namespaces, and the request for one namespace that is made of them: the same
  * path with the namespace in it, sent as the user that the client's own request in that namespace would have.
  */
-
 import type { PermittedNamespaces } from '../../access/all-namespaces/permitted-namespaces.ts';
 import type { ListOptions } from '../../access/lists/list-options.ts';
 import type { ResourceRequest } from '../../api/request-info.ts';

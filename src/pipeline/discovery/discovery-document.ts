@@ -2,7 +2,6 @@
  * One discovery document: how it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-
 import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { StatusError } from '../../errors/status-error.ts';

@@ -4,7 +4,6 @@
  * some forty in a row. The user's identity is not on these requests, so their paths are a closed list
  * (`tenancy/discovery-paths.ts`).
  */
-
 import type { TenantName } from '../../api/identity.ts';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import type { Account } from '../../api/upstream-request.ts';

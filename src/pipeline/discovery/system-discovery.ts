@@ -3,7 +3,6 @@
  * resource definitions and its own discovery documents. If the list cannot be read, discovery stays as the
  * API server gives it: one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
-
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { ownGet } from '../../api/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -5,7 +5,6 @@
  * concerned.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-
 import type { Extra, UserInfo } from '../../api/authentication-v1.ts';
 import type { TenantName } from '../../api/identity.ts';
 import {

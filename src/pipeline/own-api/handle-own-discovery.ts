@@ -2,7 +2,6 @@
  * Stonegate's own group in discovery. Its own documents are constant; the API server's lists of groups are
  * fetched as the user, and the group is added.
  */
-
 import { createHash } from 'node:crypto';
 import { JSON_TYPE } from '../../api/meta-v1.ts';
 import { accountOf } from '../../authorization/acting-tenant.ts';

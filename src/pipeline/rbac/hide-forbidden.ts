@@ -2,7 +2,6 @@
  * Shows a user who may not learn of an object the response that the API server has for a missing one, in
  * place of its 403. The audit log keeps the 403 and its reason.
  */
-
 import type { HiddenObjects } from '../../access/hidden-objects.ts';
 import { isWorkload, type ResourceRequest } from '../../api/request-info.ts';
 import { goEscaped } from '../../lib/go-json.ts';

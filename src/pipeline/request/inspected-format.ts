@@ -4,7 +4,6 @@
  * §8.4;
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
-
 import { malformed } from '../../admission/body-fields.ts';
 import type { BodyFormat, BodyRule } from '../../admission/body-rule.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';

@@ -4,7 +4,6 @@
  * about the user, unless the user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
-
 import { z } from 'zod';
 import type { RulesTrust } from '../../access/incomplete-rules.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../api/authorization-v1.ts';

@@ -2,7 +2,6 @@
  * Reads the body of a self review, JSON or protobuf, and builds a new one of the allowed fields only: the
  * review is made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
-
 import { malformed, objectOf } from '../../admission/body-fields.ts';
 import type { NonResourceAttributes, ResourceAttributes } from '../../api/authorization-v1.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../api/meta-v1.ts';

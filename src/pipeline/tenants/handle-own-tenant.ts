@@ -3,7 +3,6 @@
  * shows tenants to users of the system tenant alone, so it is fetched as Stonegate itself, by a path in which
  * nothing is the client's. See docs/access.md.
  */
-
 import { invalidContinue } from '../../access/lists/continue-token.ts';
 import { fieldsMatch, parseFieldSelector } from '../../access/lists/field-selector.ts';
 import { labelsMatch, parseLabelSelector } from '../../access/lists/label-selector.ts';

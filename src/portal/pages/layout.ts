@@ -3,7 +3,6 @@
  * forms.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
-
 import { DRAWING, STYLE } from '../assets.ts';
 import { type Content, constant, type Html, html } from '../html.ts';
 

@@ -1,7 +1,6 @@
 /**
  * What the client for the API server makes of the bytes of an answer, cut into these pieces.
  */
-
 import type { HeaderField } from '../../../src/lib/header-list.ts';
 import { Http1Error } from '../../../src/upstream/http1/errors.ts';
 import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';

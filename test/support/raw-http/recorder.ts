@@ -1,7 +1,6 @@
 /**
  * A response handler that records every call.
  */
-
 import type { HeaderField } from '../../../src/lib/header-list.ts';
 import type { BorrowedChunk } from '../../../src/upstream/http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../../../src/upstream/http1/connection.ts';

@@ -2,7 +2,6 @@
  * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and
  * the thinnest listener before that. Tests play both ends.
  */
-
 import type { Sender } from '../../../src/api/upstream-request.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';

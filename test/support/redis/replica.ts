@@ -1,7 +1,6 @@
 /**
  * One replica's caches over a shared store, with a backend that a test fills: which credential is whose.
  */
-
 import type { Validated } from '../../../src/authentication/ports.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';

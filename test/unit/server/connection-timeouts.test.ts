@@ -1,5 +1,4 @@
 /** The idle timeout of a connection and the stall timeout of a response, in both protocols. */
-
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';

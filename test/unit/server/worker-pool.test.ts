@@ -1,5 +1,4 @@
 /** Restarts and standard output of workers. */
-
 import { PassThrough, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import t from 'tap';
