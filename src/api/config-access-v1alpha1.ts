@@ -4,7 +4,17 @@
  */
 import { z } from 'zod';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
-import { checked, count, instant, label, type Output, sentence, text, unique } from './config-fields.ts';
+import {
+  checked,
+  count,
+  instant,
+  label,
+  type Output,
+  sentence,
+  text,
+  toggle,
+  unique,
+} from './config-fields.ts';
 import { file } from './config-files.ts';
 import { ESCALATING_VERBS, withoutEscalation } from './grantable-rules.ts';
 import { INDEX_BYTES } from './memory-bounds.ts';
@@ -62,12 +72,9 @@ const grantedRule = z.strictObject({
 });
 
 export const accessSchema = z.strictObject({
-  index: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether Stonegate lists and watches all namespaces, roles and bindings of the cluster. Its credential needs the right to that; `stonegate manifests rbac` prints it.',
-    ),
+  index: toggle(
+    'Whether Stonegate lists and watches all namespaces, roles and bindings of the cluster. Its credential needs the right to that; `stonegate manifests rbac` prints it.',
+  ),
   maxIndexBytes: count
     .default(INDEX_BYTES)
     .describe(
@@ -83,12 +90,9 @@ export const accessSchema = z.strictObject({
     .describe(
       "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees. With others lists are filtered only with `othersNeverDeny`, and `authorization.hideForbidden` is refused.",
     ),
-  othersNeverDeny: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Your statement that the other authorizers of the API server may allow what RBAC does not, and deny nothing. Lists and watches are then forwarded first, and only a 403 is replaced by the filtered response.',
-    ),
+  othersNeverDeny: toggle(
+    'Your statement that the other authorizers of the API server may allow what RBAC does not, and deny nothing. Lists and watches are then forwarded first, and only a 403 is replaced by the filtered response.',
+  ),
   verifyOneIn: z
     .int()
     .min(0)
@@ -175,36 +179,26 @@ const administration = z.strictObject({
 });
 
 export const authorizationSchema = z.strictObject({
-  hideForbidden: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
-    ),
+  hideForbidden: toggle(
+    "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
+  ),
   abacPolicyFile: file('abac-policies')
     .exactOptional()
     .describe(
       'Cross-tenant policies of the operator, one `abac.authorization.kubernetes.io/v1beta1` Policy a line. In arktos mode only.',
     ),
-  crossTenantPolicies: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether CrossTenantPolicy objects, which administrators of tenants write, let users of other tenants in. In arktos mode only.',
-    ),
-  tenantAdministrations: z
-    .boolean()
-    .default(false)
-    .describe('Whether TenantAdministration objects of the system tenant count. In arktos mode only.'),
+  crossTenantPolicies: toggle(
+    'Whether CrossTenantPolicy objects, which administrators of tenants write, let users of other tenants in. In arktos mode only.',
+  ),
+  tenantAdministrations: toggle(
+    'Whether TenantAdministration objects of the system tenant count. In arktos mode only.',
+  ),
   administrations: z
     .array(administration)
     .superRefine(unique('each name once', ({ name }) => name, 'name'))
     .default([])
     .describe('Administrations of sets of tenants, beside the objects. In arktos mode only.'),
-  administrationsMustEnd: z
-    .boolean()
-    .default(false)
-    .describe('Whether an administration without `notAfter` is refused.'),
+  administrationsMustEnd: toggle('Whether an administration without `notAfter` is refused.'),
 });
 
 export type AccessConfiguration = Output<typeof accessSchema>;

@@ -12,6 +12,7 @@ import {
   sentence,
   tenant,
   text,
+  toggle,
   unique,
   url,
 } from './config-fields.ts';
@@ -131,19 +132,15 @@ function staticFile(prefix: string) {
       'Reloaded if it changes. If a line is invalid, the last valid file stays in use.',
     ),
     ...namePrefixes(prefix),
-    systemTenantByDefault: z
-      .boolean()
-      .default(false)
-      .describe('Whether lines without a tenant belong to the system tenant. Otherwise they are refused.'),
+    systemTenantByDefault: toggle(
+      'Whether lines without a tenant belong to the system tenant. Otherwise they are refused.',
+    ),
   });
 }
 
 const anonymous = z
   .strictObject({
-    enabled: z
-      .boolean()
-      .default(false)
-      .describe('Whether requests without a credential are accepted as `system:anonymous`.'),
+    enabled: toggle('Whether requests without a credential are accepted as `system:anonymous`.'),
     paths: z.array(requestPath).default([]).describe('Exactly these paths; all paths if empty.'),
   })
   .refine(({ enabled, paths }) => enabled || paths.length === 0, {
@@ -156,7 +153,7 @@ const clientCertificates = z.strictObject({
     'The CAs whose client certificates are accepted, PEM, each with its root. Reloaded if it changes; connections with certificates that are no longer accepted are closed.',
   ),
   ...namePrefixes('x509:'),
-  allowSystemTenant: z.boolean().default(false).describe('Whether a certificate may name the system tenant.'),
+  allowSystemTenant: toggle('Whether a certificate may name the system tenant.'),
 });
 
 const tokenReview = z.strictObject({
@@ -246,10 +243,9 @@ export const authenticationSchema = z
       .describe(
         'Keys of `Impersonate-Extra-…` headers that clients may send when they impersonate another user. Each needs its own RBAC right.',
       ),
-    requireAllIssuers: z
-      .boolean()
-      .default(false)
-      .describe('Report ready only after every issuer has been reached once. Otherwise one suffices.'),
+    requireAllIssuers: toggle(
+      'Report ready only after every issuer has been reached once. Otherwise one suffices.',
+    ),
   })
   .describe('The credentials that are accepted; at least one source besides `anonymous`.');
 

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
-import { checked, type Output, period, sentence, text } from './config-fields.ts';
+import { checked, type Output, period, sentence, text, toggle } from './config-fields.ts';
 import { upstreamCredential } from './config-files.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from './reserved-names.ts';
 
@@ -86,12 +86,10 @@ export const bindingsSchema = z.strictObject({
   roles: roles
     .default(DEFAULT_ROLES)
     .describe('Keystone role → ClusterRole or Role; other Keystone roles are not bound.'),
-  createRoles: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether `stonegate:read`, `control`, `edit`, `manage` and the basic-user role are created and updated too.',
-    ),
+  createRoles: toggle(
+    'Whether `stonegate:read`, `control`, `edit`, `manage` and the basic-user role are created and updated too.',
+    true,
+  ),
   storageClusterID: z
     .string()
     .regex(/^(?:[1-5]?\d|6[0-3])$/, { error: 'a number from "0" to "63", in quotes' })

@@ -10,6 +10,10 @@ import { parseDuration } from '../lib/kubernetes-time.ts';
 export type Output<S extends z.ZodType> = Immutable<z.output<S>>;
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
+/** True or false. */
+export const toggle = (description: string, byDefault = false) =>
+  z.boolean().default(byDefault).describe(description);
+
 const DURATION = 'a duration such as 60s, 1m30s or 250ms';
 
 /** Parsed to milliseconds. */

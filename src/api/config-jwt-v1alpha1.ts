@@ -20,6 +20,7 @@ import {
   prefixOrNone,
   tenant,
   text,
+  toggle,
   unique,
   url,
 } from './config-fields.ts';
@@ -39,8 +40,6 @@ const ALGORITHMS: readonly string[] = [
   'ES512',
   'EdDSA',
 ];
-
-const on = z.boolean().default(true);
 
 const tenantClaim = text.describe('The claim that names the tenant; with `map` or `allow`.');
 
@@ -83,19 +82,21 @@ export const issuerTenantSchema = z
 /** Checks beyond kube-apiserver's; each can be turned off. */
 const strict = z
   .strictObject({
-    verifiedEmail: on.describe('Refuse `email` as a user name unless `email_verified` is true.'),
-    authorizedParty: on.describe(
+    verifiedEmail: toggle('Refuse `email` as a user name unless `email_verified` is true.', true),
+    authorizedParty: toggle(
       'Refuse a token for several audiences whose `azp` is not one of `audiences`.',
+      true,
     ),
-    tokenTypes: on.describe('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).'),
-    uniqueMembers: on.describe('Refuse a token with a duplicate member.'),
-    exactNumbers: on.describe('Refuse a number beyond 2^53 in a claim that an expression reads.'),
-    completeGroups: on.describe('Refuse a token that references groups instead of containing them all.'),
-    ownKeys: on.describe(
+    tokenTypes: toggle('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).', true),
+    uniqueMembers: toggle('Refuse a token with a duplicate member.', true),
+    exactNumbers: toggle('Refuse a number beyond 2^53 in a claim that an expression reads.', true),
+    completeGroups: toggle('Refuse a token that references groups instead of containing them all.', true),
+    ownKeys: toggle(
       'Ignore keys that the key set assigns to another issuer (`issuer`, as in Entra ID).',
+      true,
     ),
-    namedUsers: on.describe('Refuse a user or group name that consists of its prefix only.'),
-    wholeCharacters: on.describe('Refuse a token with a lone surrogate in a claim.'),
+    namedUsers: toggle('Refuse a user or group name that consists of its prefix only.', true),
+    wholeCharacters: toggle('Refuse a token with a lone surrogate in a claim.', true),
   })
   .prefault({})
   .describe('Checks that kube-apiserver does not make; all are on by default.');

@@ -3,7 +3,18 @@
  * are bound to them. RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
  */
 import { z } from 'zod';
-import { bind, label, type Output, period, rate, tenant, text, unique, url } from './config-fields.ts';
+import {
+  bind,
+  label,
+  type Output,
+  period,
+  rate,
+  tenant,
+  text,
+  toggle,
+  unique,
+  url,
+} from './config-fields.ts';
 import { authorityFile, secretSource, serverCertificate } from './config-files.ts';
 
 const publicOrigin = url({
@@ -52,10 +63,10 @@ const kubernetes = z.strictObject({
   caFile: authorityFile('that address'),
 });
 const keystone = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe('Whether users may sign in with a Keystone password, if `authentication.keystone` is set.'),
+  enabled: toggle(
+    'Whether users may sign in with a Keystone password, if `authentication.keystone` is set.',
+    true,
+  ),
   displayName: text.default('OpenStack Keystone').describe('The label of the sign-in form.'),
   publicURL: url({ what: "Keystone's address, such as https://keystone.example.com:5000/v3", path: /^/ })
     .exactOptional()

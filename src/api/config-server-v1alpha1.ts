@@ -2,7 +2,7 @@
  * The sections `server` and `upstream`: the listener for clients, and the API server.
  */
 import { z } from 'zod';
-import { bind, cidr, count, duration, type Output, period, url } from './config-fields.ts';
+import { bind, cidr, count, duration, type Output, period, toggle, url } from './config-fields.ts';
 import { authorityFile, file, upstreamCredential } from './config-files.ts';
 
 export const serverSchema = z.strictObject({
@@ -18,7 +18,7 @@ export const serverSchema = z.strictObject({
         .describe('If set, every client must present a certificate of this CA.'),
     })
     .describe('The server certificate. Reloaded if a file changes.'),
-  http2: z.boolean().default(true).describe('Whether HTTP/2 is offered in addition to HTTP/1.1.'),
+  http2: toggle('Whether HTTP/2 is offered in addition to HTTP/1.1.', true),
   trustedProxies: z
     .array(cidr)
     .default([])

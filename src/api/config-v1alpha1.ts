@@ -9,7 +9,18 @@ import { accessSchema, authorizationSchema } from './config-access-v1alpha1.ts';
 import { admissionSchema } from './config-admission-v1alpha1.ts';
 import { authenticationSchema } from './config-authentication-v1alpha1.ts';
 import { bindingsSchema } from './config-bindings-v1alpha1.ts';
-import { bind, count, duration, type Output, period, rate, sentence, tenant, text } from './config-fields.ts';
+import {
+  bind,
+  count,
+  duration,
+  type Output,
+  period,
+  rate,
+  sentence,
+  tenant,
+  text,
+  toggle,
+} from './config-fields.ts';
 import { file, secretSource } from './config-files.ts';
 import { portalSchema } from './config-portal-v1alpha1.ts';
 import { publishingSchema } from './config-publishing-v1alpha1.ts';
@@ -75,7 +86,7 @@ const cache = z
           .default([])
           .describe('The Sentinels that know the primary.'),
         sentinelName: text.exactOptional().describe('The name of the primary at the Sentinels.'),
-        cluster: z.boolean().default(false).describe('Whether the URL is that of a Redis Cluster.'),
+        cluster: toggle('Whether the URL is that of a Redis Cluster.'),
       })
       .refine(
         ({ sentinels, sentinelName }) => sentinels.length === 0 || sentinelName !== undefined,
@@ -138,10 +149,7 @@ const limits = z.strictObject({
     .strictObject({
       perUser: count.default(500).describe('Maximum number of open streams of a user.'),
       perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
-      endWithCredential: z
-        .boolean()
-        .default(true)
-        .describe('Whether watches and followed logs end when their credential expires.'),
+      endWithCredential: toggle('Whether watches and followed logs end when their credential expires.', true),
       recheck: period
         .prefault('60s')
         .describe('The credential of an open stream is validated again after at least this time.'),
