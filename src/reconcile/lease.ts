@@ -24,7 +24,7 @@ export interface Lease {
 
 /** Lease duration in milliseconds: if the holder crashes, no replica works for so long. */
 export const LEASE_TTL = 30_000;
-/** Milliseconds between renewals by the holder; two may fail. */
+/** Milliseconds between renewals by the holder. A failed one ends the run. */
 export const LEASE_RENEWAL = 10_000;
 /** Milliseconds between attempts of the other replicas. */
 export const LEASE_STANDBY = 2_000;
