@@ -70,7 +70,7 @@ export function readAdmissionReview(body: Uint8Array): AdmissionReview {
   const { resource, userInfo: user, subResource: subresource, operation, object } = request;
   if (!isWithinNodes(document, LIMITS.nodes) && !isDefinition(resource.group, resource.resource))
     throw malformed('it holds too many values');
-  // What is stored anew has to be there; otherwise nothing could be judged.
+  // Without the new object nothing could be judged.
   if (object === undefined && (operation === 'CREATE' || operation === 'UPDATE'))
     throw malformed('request.object is missing');
   const { uid, name, namespace, oldObject } = request;

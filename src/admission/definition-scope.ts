@@ -55,7 +55,7 @@ function keepsScope({ format, content }: InspectedBody): boolean {
   }
 }
 
-/** What is wrong with the scope of a definition that is about to be stored in a tenant. */
+/** The problem with the scope of a definition that is about to be stored in a tenant. */
 export function definitionScopeViolations(definition: unknown): Violation[] {
   const violations: Violation[] = [];
   const spec = new ObjectReader(definition, '', violations).object('spec');

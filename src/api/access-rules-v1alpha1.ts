@@ -50,7 +50,7 @@ export const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
     .describe('Whom a review is about.'),
 });
 
-/** What is asked for; each of them narrows the rules. */
+/** The selection that a client asks for; each field narrows the rules. */
 const selection = z.strictObject({
   verb: text('The verb. Without it, or with *, the rules are for all verbs.'),
   apiGroup: text('Only rules that cover this API group. Empty for the core group.').exactOptional(),

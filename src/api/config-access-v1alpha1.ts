@@ -210,7 +210,7 @@ export type NamedSetConfiguration = Output<typeof namedSet>;
 export interface EnabledPolicies {
   readonly abac: boolean;
   readonly crossTenantPolicies: boolean;
-  /** Those of the configuration. */
+  /** The administrations of the configuration. */
   readonly administrations: boolean;
   readonly tenantAdministrations: boolean;
 }

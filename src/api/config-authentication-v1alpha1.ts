@@ -125,7 +125,7 @@ function namePrefixes(prefix: string) {
   };
 }
 
-/** In the format of kube-apiserver's and Arktos' token and basic-auth files. */
+/** A file in the format of kube-apiserver's and Arktos' token and basic-auth files. */
 function staticFile(prefix: string) {
   return z.strictObject({
     file: file('static-users').describe(

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../cel/cel.ts';
 
-/** What an expression may give: the types of CEL, and how they are called in a message. */
+/** The result types that a field allows: those of CEL, and how they are called in a message. */
 export interface ResultType {
   readonly words: string;
   readonly types: ReadonlySet<string>;

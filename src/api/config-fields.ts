@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseDuration } from '../lib/kubernetes-time.ts';
 
-/** What a schema yields; a configuration is never changed. */
+/** The output type of a schema, deeply read-only: a configuration is never changed. */
 export type Output<S extends z.ZodType> = Immutable<z.output<S>>;
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
@@ -136,7 +136,7 @@ function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Of a refinement whose message is not about the value that was found.
+ * Marks a refinement whose message is not about the value that was found.
  *
  * @param message follows the field's path
  * @param path of the field at which it is reported

@@ -19,7 +19,7 @@ export type ContentKind =
   | 'sealing-key'
   | 'redis-url';
 
-/** What a schema of a string names. A file with no kind of content is written, not read. */
+/** The kind of file or secret that a string names. A file with no kind of content is written, not read. */
 export const NAMED = z.registry<{ readonly by: 'file' | 'environment'; readonly content?: ContentKind }>();
 
 /** The configuration never contains a secret, only the file or environment variable that holds it. */

@@ -79,7 +79,7 @@ export const issuerTenantSchema = z
     ...(groupsPrefix !== undefined && { groupsPrefix }),
   }));
 
-/** Checks beyond kube-apiserver's; each can be turned off. */
+/** These checks go beyond kube-apiserver's; each can be turned off. */
 const strict = z
   .strictObject({
     verifiedEmail: toggle('Refuse `email` as a user name unless `email_verified` is true.', true),

@@ -228,8 +228,8 @@ export const configurationSchema = sections.transform(
 const { apiVersion, kind, admin, log, publishing, admission } = sections.shape;
 
 /**
- * What a process needs that serves only the admission webhook. The sections that it does not use may contain
- * anything. Without `upstream` no rights can be reviewed, and what needs a review is refused.
+ * The sections that a process needs which serves only the admission webhook. The sections that it does not
+ * use may contain anything. Without `upstream` no rights can be reviewed, and what needs a review is refused.
  */
 export const admissionProcessSchema = z
   .unknown()

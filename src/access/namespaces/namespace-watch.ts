@@ -25,7 +25,7 @@ export interface NamespaceWatchOptions {
   readonly context: () => FormContext;
   /** The index's. */
   readonly revision: () => number;
-  /** What the watch begins with: all objects, or the changes from a position on. */
+  /** The watch begins with all objects, or with the changes from a position on. */
   readonly start: 'all' | number;
   /** The initial objects end with a bookmark that says so. */
   readonly marksInitialEvents: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a check of the Pod Security Standards consists of, and how checks read a pod and word their findings.
+ * The parts of a check of the Pod Security Standards, and how checks read a pod and word their findings.
  */
 import type { ObjectReader } from '../object-reader.ts';
 

@@ -120,7 +120,7 @@ const RESTRICTED_SOURCES = [
 ];
 
 function restrictedSource(volume: ObjectReader): Finding[] {
-  // What the standard allows has to be of the right type; what it forbids is forbidden in any.
+  // An allowed field must have the right type; a forbidden field is forbidden with any type.
   for (const source of ALLOWED_SOURCES) volume.object(source);
   const restricted = RESTRICTED_SOURCES.find((source) => volume.has(source));
   if (restricted !== undefined)
