@@ -12,7 +12,7 @@ const SINCE = 13;
  * Percent by which the old generation may grow before it is collected again. By default it grows to four
  * times what was in use under a load over HTTP/2, and V8 does not return the emptied pages to the system.
  */
-const GROWTH = 100;
+const GROWTH = 70;
 
 /** Called once, before the listeners open. */
 export function limitGarbage(): void {
