@@ -2,15 +2,20 @@
  * The rights of `stonegate manifests rbac` with what they depend on, for the chart's templates, which cannot
  * run Stonegate. Names that come from a configuration are placeholders.
  */
-import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/api/cluster-roles.ts';
-import { DEFAULT_ROLES } from '../src/api/config-bindings-v1alpha1.ts';
-import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/api/grantable-rules.ts';
-import type { PolicyRule } from '../src/api/kubernetes-object.ts';
-import { TENANT_KINDS, UNPUBLISHED_GROUPS, UNPUBLISHED_RESOURCES } from '../src/api/published-objects.ts';
-import { CREDENTIAL_ID_KEY } from '../src/api/reserved-names.ts';
+
 import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
 import { OWN_EXTRA_KEYS, policyRules, RIGHTS } from '../src/cli/rbac-manifests.ts';
+import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
+import type { PolicyRule } from '../src/kubernetes/kubernetes-object.ts';
+import {
+  TENANT_KINDS,
+  UNPUBLISHED_GROUPS,
+  UNPUBLISHED_RESOURCES,
+} from '../src/kubernetes/published-objects.ts';
+import { CREDENTIAL_ID_KEY } from '../src/kubernetes/reserved-names.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/rbac/cluster-roles.ts';
+import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
 
 export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { flag, text, texts } from '../src/api/kubernetes-schema.ts';
+import { flag, text, texts } from '../src/kubernetes/kubernetes-schema.ts';
 import { jsonSchema } from './configuration-reference.ts';
 
 export const CHART_SCHEMA = 'config/charts/stonegate/values.schema.json';

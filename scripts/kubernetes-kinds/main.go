@@ -1,5 +1,5 @@
 // Command kubernetes-kinds prints how the built-in kinds of Kubernetes are written in protobuf and in JSON, which
-// src/lib/kubernetes-protobuf.ts reads. It takes both from the struct tags of client-go's kinds. It fails if a kind has a type
+// src/kubernetes/kubernetes-protobuf.ts reads. It takes both from the struct tags of client-go's kinds. It fails if a kind has a type
 // that the reader does not know.
 package main
 

@@ -2,40 +2,41 @@
  * The features on top of the RBAC index: filtered lists, access rules, who-can and hidden objects. A verifier
  * compares the index that they use with the API server.
  */
-import { AccessChanges } from '../access/access-changes.ts';
-import { heldRoles } from '../access/held-roles.ts';
-import { createHiddenObjects } from '../access/hidden-objects.ts';
-import type { RulesTrust } from '../access/incomplete-rules.ts';
-import { CreatedNamespaces } from '../access/namespaces/created-namespaces.ts';
-import { VisibleNamespacesCache } from '../access/namespaces/visible-namespaces-cache.ts';
-import type { AccessIndex } from '../access/ports.ts';
-import { createRulesDocuments, type RulesDocuments } from '../access/rules/rules-document.ts';
-import { createVerifier, type OwnedVerifier, type Verifier } from '../access/verification.ts';
-import { accessMatrix } from '../api/access-matrix.ts';
-import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
-import { filteringMode, isRBACAlone } from '../api/authorization-mode.ts';
-import { createKeystoneNames } from '../clients/keystone-names.ts';
-import { createMergedNamespaces } from '../pipeline/all-namespaces/handle-all-namespaces.ts';
-import type { Feature } from '../pipeline/feature.ts';
-import { createFilteredNamespaces } from '../pipeline/namespaces/handle-namespaces.ts';
-import type { NamespacesMemory } from '../pipeline/namespaces/request.ts';
-import { createSelfAccessRulesHandler } from '../pipeline/own-api/handle-access-rules.ts';
-import { createRulesReviewHandler } from '../pipeline/own-api/handle-rules-review.ts';
-import { createWhoCanHandler } from '../pipeline/own-api/handle-who-can.ts';
-import { createReviewedSubjects } from '../pipeline/own-api/reviewed-subject.ts';
-import { createForbiddenHook } from '../pipeline/rbac/hide-forbidden.ts';
-import { readRequestInfo } from '../pipeline/request/request-info.ts';
-import { createFilteredReason, type FilteredReason } from '../pipeline/self-review/filtered-self-review.ts';
-import type { AccessSource } from '../portal/ports.ts';
+
+import type { Build } from '../config/build.ts';
+import { ComponentType } from '../config/component.ts';
+import { accessMatrix } from '../features/access-rules/access-matrix.ts';
+import { SELF_ACCESS_RULES_PATH } from '../features/access-rules/access-rules-v1alpha1.ts';
+import { createSelfAccessRulesHandler } from '../features/access-rules/handle-access-rules.ts';
+import { createRulesReviewHandler } from '../features/access-rules/handle-rules-review.ts';
+import { createReviewedSubjects } from '../features/access-rules/reviewed-subject.ts';
+import { createRulesDocuments, type RulesDocuments } from '../features/access-rules/rules-document.ts';
+import { createMergedNamespaces } from '../features/all-namespaces/handle-all-namespaces.ts';
+import type { Parts } from '../features/build.ts';
+import { createHiddenObjects } from '../features/hide-forbidden/hidden-objects.ts';
+import { createForbiddenHook } from '../features/hide-forbidden/hide-forbidden.ts';
+import { CreatedNamespaces } from '../features/namespaces/created-namespaces.ts';
+import { createFilteredNamespaces } from '../features/namespaces/handle-namespaces.ts';
+import type { NamespacesMemory } from '../features/namespaces/request.ts';
+import { VisibleNamespacesCache } from '../features/namespaces/visible-namespaces-cache.ts';
+import type { AccessSource } from '../features/portal/ports.ts';
+import { fingerprintOfIndex } from '../features/rbac-index/feature.ts';
+import { createVerifier, type OwnedVerifier, type Verifier } from '../features/rbac-index/verification.ts';
+import { createVerificationSource } from '../features/rbac-index/verification-source.ts';
+import { createFilteredReason, type FilteredReason } from '../features/self-reviews/filtered-self-review.ts';
+import { watchLifetimesOf } from '../features/watch-lifetimes.ts';
+import { createWhoCanHandler } from '../features/who-can/handle-who-can.ts';
+import { createKeystoneNames } from '../features/who-can/keystone-names.ts';
+import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
+import type { Feature } from '../proxy/feature.ts';
+import { readRequestInfo } from '../proxy/request/request-info.ts';
+import { AccessChanges } from '../rbac/access-changes.ts';
+import type { AccessIndex } from '../rbac/access-index.ts';
+import { heldRoles } from '../rbac/held-roles.ts';
+import type { RulesTrust } from '../rbac/incomplete-rules.ts';
 import { ownUserName } from '../upstream/credential.ts';
-import type { Build } from './build.ts';
-import { ComponentType } from './component.ts';
-import type { Parts } from './feature-parts.ts';
 import { createKeystone } from './keystone.ts';
-import { fingerprintOfIndex } from './rbac-index.ts';
 import { ownCredential } from './upstream.ts';
-import { createVerificationSource } from './verification-source.ts';
-import { watchLifetimesOf } from './watch-lifetimes.ts';
 
 export interface AccessFeatures {
   readonly features: readonly Feature[];

@@ -3,21 +3,25 @@
  * before the API server is. Its start, its reloads and its end.
  */
 import type { AddressInfo } from 'node:net';
+import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
+import { Generations } from '../config/generation.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
+import {
+  ADMISSION_LISTENER,
+  admissionTLS,
+  createConfiguredAdmission,
+} from '../features/admission/feature.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
-import type { Exchange } from '../pipeline/ports.ts';
+import type { Exchange } from '../proxy/ports.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import { ADMISSION_LISTENER, admissionTLS, createConfiguredAdmission } from './admission.ts';
-import { counted, type RuntimeDependencies } from './build.ts';
-import { Generations } from './generation.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions {

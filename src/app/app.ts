@@ -3,11 +3,10 @@
  * `serving.ts`; what outlives all configurations is created here.
  */
 import type { AddressInfo } from 'node:net';
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { createAuditLog } from '../audit/audit-log.ts';
-import { createMembershipLog } from '../audit/membership-log.ts';
-import { createApiServerProbe } from '../clients/kube-apiserver.ts';
+import type { RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
+import type { StonegateConfiguration } from '../config/configuration.ts';
+import { Generations } from '../config/generation.ts';
 import {
   type LoadedConfiguration,
   type LoadSources,
@@ -15,21 +14,22 @@ import {
   type Watched,
 } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
-import { ResponseMemory } from '../flowcontrol/response-memory.ts';
-import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
-import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import { createMembershipLog } from '../features/cross-tenant/membership-log.ts';
+import { createPortalState } from '../features/portal/feature.ts';
+import { createApiServerProbe } from '../kubernetes/access-reviews.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
+import { ResponseMemory } from '../limits/response-memory.ts';
 import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
+import { createAuditLog } from '../observability/audit-log.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
+import { StreamLifetimes } from '../proxy/streams/stream-lifetimes.ts';
+import { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import type { RuntimeDependencies } from './build.ts';
-import { Generations } from './generation.ts';
 import { type Addresses, createListeners, type Listeners } from './listeners.ts';
-import { createPortalState } from './portal.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
 

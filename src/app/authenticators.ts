@@ -1,39 +1,40 @@
 /**
  * The authenticators of a configuration, in the order in which they are asked.
  */
+
+import { tenantTag, userTag } from '../cache/drop-tags.ts';
+import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import type { Build } from '../config/build.ts';
+import { ComponentType } from '../config/component.ts';
 import type {
   ClientCertificatesConfiguration,
   JWTConfiguration,
   KeystoneConfiguration,
   TokenReviewConfiguration,
-} from '../api/config-v1alpha1.ts';
-import { type Authenticator, createAuthenticationReadiness } from '../authentication/authenticator.ts';
-import { createJWTAuthenticator } from '../authentication/jwt.ts';
-import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
+} from '../config/configuration.ts';
+import { staticUsersOf } from '../config/static-users.ts';
+import { type Authenticator, createAuthenticationReadiness } from '../identity/authenticator.ts';
+import { createJWTAuthenticator } from '../identity/jwt/jwt.ts';
+import { createKeystoneAuthenticator } from '../identity/keystone/keystone-authenticator.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../identity/oidc/oidc-issuer-keys.ts';
 import {
   createBasicAuthFileAuthenticator,
   createTokenFileAuthenticator,
   MAX_HASHES,
-} from '../authentication/static-files.ts';
+} from '../identity/static-files.ts';
 import {
   createTokenReviewAuthenticator,
   type ReviewedUser,
   reviewedUserCodec,
   tenantOfReviewed,
-} from '../authentication/token-review.ts';
-import { createX509Authenticator } from '../authentication/x509.ts';
-import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
-import { createTokenReviewClient } from '../clients/token-reviewer.ts';
-import { staticUsersOf } from '../config/static-users.ts';
-import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
-import { tenantTag, userTag } from '../lib/drop-tags.ts';
+} from '../identity/token-review.ts';
+import { createTokenReviewClient } from '../identity/token-reviewer.ts';
+import { createX509Authenticator } from '../identity/x509.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createUnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
-import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
-import { ComponentType } from './component.ts';
 import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
 import { createOwnUpstream } from './upstream.ts';
 

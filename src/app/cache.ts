@@ -1,16 +1,17 @@
 /**
  * The cache that replicas share in Redis, or that stands in for it in one process.
  */
-import type { CacheConfiguration } from '../api/config-v1alpha1.ts';
+
 import { createDrops } from '../cache/drops.ts';
 import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
 import type { LeaseStore, SharedStore } from '../cache/shared-store.ts';
+import type { Build, RuntimeDependencies } from '../config/build.ts';
+import { ComponentType } from '../config/component.ts';
+import type { CacheConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import type { Drops } from '../flowcontrol/ports.ts';
-import type { Build, RuntimeDependencies } from './build.ts';
-import { ComponentType } from './component.ts';
+import type { Drops } from '../proxy/streams/ports.ts';
 
 type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 

@@ -1,35 +1,36 @@
 /**
  * The features of a configuration, one line for each: what they give to the pipeline is in `feature.ts`.
  */
-import { createAccessReviewsRule } from '../admission/access-reviews.ts';
-import { createBodySizeAdmission, methodAdmission } from '../admission/admission.ts';
-import { createDefinitionScopeRule } from '../admission/definition-scope.ts';
-import { createRoleBindingsRule } from '../admission/role-bindings.ts';
-import { watchListAdmission } from '../admission/watch-list.ts';
-import type { TenantName } from '../api/identity.ts';
-import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
-import { actingTenant } from '../authorization/acting-tenant.ts';
-import { createConnectCreate } from '../authorization/connect-create.ts';
-import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
-import { createSharedResources } from '../authorization/shared-resources.ts';
-import { createTenantBoundary } from '../authorization/tenant-boundary.ts';
-import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
-import { createDiscoveryHandler } from '../pipeline/discovery/handle-discovery.ts';
-import type { Explain } from '../pipeline/explain/explain-request.ts';
-import type { Feature } from '../pipeline/feature.ts';
-import { createExplanationHandler } from '../pipeline/own-api/handle-explanation.ts';
-import { createOwnDiscoveryHandlers } from '../pipeline/own-api/handle-own-discovery.ts';
-import { handleSelfIdentity } from '../pipeline/own-api/handle-self-identity.ts';
-import { createFilteredReview } from '../pipeline/self-review/filtered-self-review.ts';
-import { createGuestReviewHandler } from '../pipeline/self-review/handle-guest-review.ts';
-import { createSelfReviewHandler } from '../pipeline/self-review/handle-self-review.ts';
-import { createOwnTenantHandler } from '../pipeline/tenants/handle-own-tenant.ts';
-import type { Policies } from '../policy/ports.ts';
+
+import type { Build } from '../config/build.ts';
+import { createAccessReviewsRule } from '../features/admission/access-reviews.ts';
+import { createDefinitionScopeRule } from '../features/admission/definition-scope.ts';
+import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
+import { watchListAdmission } from '../features/admission/watch-list.ts';
+import type { Parts } from '../features/build.ts';
+import type { Policies } from '../features/cross-tenant/ports.ts';
+import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
+import type { Explain } from '../features/explain/explain-request.ts';
+import { createExplanationHandler } from '../features/explain/handle-explanation.ts';
+import { handleSelfIdentity } from '../features/explain/handle-self-identity.ts';
+import { createOwnDiscoveryHandlers } from '../features/own-api/handle-own-discovery.ts';
+import { createOwnAPIRights } from '../features/own-api/own-api-rights.ts';
+import { createOwnTenantHandler } from '../features/own-tenant/handle-own-tenant.ts';
+import { createFilteredReview } from '../features/self-reviews/filtered-self-review.ts';
+import { createGuestReviewHandler } from '../features/self-reviews/handle-guest-review.ts';
+import { createSelfReviewHandler } from '../features/self-reviews/handle-self-review.ts';
+import { createConnectCreate } from '../features/tenant-boundary/connect-create.ts';
+import { createSharedResources } from '../features/tenant-boundary/shared-resources.ts';
+import { createTenantBoundary } from '../features/tenant-boundary/tenant-boundary.ts';
+import { createUpgradePlaces } from '../features/tenant-boundary/upgrade-places.ts';
+import { type AccessReviewer, reviewOf } from '../proxy/access-reviewer.ts';
+import { actingTenant } from '../proxy/acting-tenant.ts';
+import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
+import type { Feature } from '../proxy/feature.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
+import type { TenantName } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { AccessFeatures } from './access-features.ts';
-import type { Build } from './build.ts';
-import type { Parts } from './feature-parts.ts';
 
 /** @param access undefined without the RBAC index */
 export function createFeatures(

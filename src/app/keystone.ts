@@ -2,25 +2,7 @@
  * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its
  * revocation events.
  */
-import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
-import type { Identity } from '../api/identity.ts';
-import type { KeystoneToken, RoleAssignment } from '../api/keystone-v3.ts';
-import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
-import { identityOf } from '../authentication/keystone-mapping.ts';
-import { namespaceOf } from '../bindings/namespace-name.ts';
-import type { DisabledScopes } from '../bindings/ports.ts';
-import {
-  assignmentsCodec,
-  createRoleLookup,
-  disabledScopesCodec,
-  type RoleLookup,
-} from '../bindings/role-lookup.ts';
-import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
-import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
-import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
-import { createStartupProbe, type StartupProbe } from '../clients/startup-probe.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
-import { StatusError } from '../errors/status-error.ts';
+
 import {
   ANY_PROJECT_TAG,
   domainTag,
@@ -30,11 +12,34 @@ import {
   SWITCHED_OFF_TAG,
   tenantTag,
   userTag,
-} from '../lib/drop-tags.ts';
+} from '../cache/drop-tags.ts';
+import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import type { Build, RuntimeDependencies } from '../config/build.ts';
+import { ComponentType, RUNS_TO_THE_END } from '../config/component.ts';
+import type { KeystoneConfiguration } from '../config/configuration.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { namespaceOf } from '../features/bindings/namespace-name.ts';
+import type { DisabledScopes } from '../features/bindings/ports.ts';
+import { createKeystoneClient, type KeystoneClient } from '../identity/keystone/keystone.ts';
+import {
+  keystoneTokenCodec,
+  tagsOfEvent,
+  tagsOfToken,
+} from '../identity/keystone/keystone-cache-authenticator.ts';
+import { identityOf } from '../identity/keystone/keystone-mapping-authenticator.ts';
+import { createRevocations, type Revocations } from '../identity/keystone/keystone-revocations.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+  type RoleLookup,
+} from '../identity/keystone/role-lookup.ts';
+import { createStartupProbe, type StartupProbe } from '../lib/startup-probe.ts';
+import type { Identity } from '../tenancy/identity.ts';
+import type { KeystoneToken, RoleAssignment } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, longestLife } from './cache.ts';
-import { ComponentType, RUNS_TO_THE_END } from './component.ts';
 
 /**
  * Entries of a user with more projects are dropped with any project: each tag is one more key to read in

@@ -1,44 +1,45 @@
 /**
- * The pipeline of a configuration: the stages of `pipeline/serve-request.ts` with the adapters behind their
+ * The pipeline of a configuration: the stages of `proxy/serve-request.ts` with the adapters behind their
  * ports, and the features of `features.ts`.
  */
-import type { TenantName } from '../api/identity.ts';
-import { INSPECTED_BODIES } from '../api/memory-bounds.ts';
-import { createAnonymousAccess } from '../authentication/anonymous.ts';
-import type { RequestProvisioning } from '../bindings/on-request.ts';
-import { createAccessReviewer } from '../clients/kube-apiserver.ts';
-import type { StreamCredential } from '../flowcontrol/open-stream.ts';
-import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
-import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
-import type { StreamLifetimesOptions } from '../flowcontrol/stream-lifetimes.ts';
-import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import { ByteBudget } from '../lib/byte-budget.ts';
+
+import type { Build } from '../config/build.ts';
+import type { RequestProvisioning } from '../features/bindings/on-request.ts';
+import type { Policies } from '../features/cross-tenant/ports.ts';
+import { createDiscovery } from '../features/discovery/feature.ts';
+import { createExplain, type Explain } from '../features/explain/explain-request.ts';
+import { createWarnings } from '../features/explain/warnings.ts';
+import type { AccessSource } from '../features/portal/ports.ts';
+import { createAccessIndex } from '../features/rbac-index/feature.ts';
+import { createAnonymousAccess } from '../identity/anonymous.ts';
+import { createAccessReviewer } from '../kubernetes/access-reviews.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { Pipeline } from '../pipeline/delivery.ts';
-import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
-import { createWarnings } from '../pipeline/explain/warnings.ts';
-import { combineFeatures } from '../pipeline/feature.ts';
-import { LastModes } from '../pipeline/impersonation/impersonation-modes.ts';
-import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
-import { createAccessSubjects } from '../pipeline/rbac/access-subject.ts';
-import { createReasonOf } from '../pipeline/rbac/rbac-reasons.ts';
-import { parseTrustedProxies } from '../pipeline/request/client-address.ts';
-import { createBodyInspection } from '../pipeline/request/inspect-body.ts';
-import { permitsStream, recheckStreams } from '../pipeline/request/open-stream.ts';
-import { serveRequest } from '../pipeline/serve-request.ts';
-import type { Stages } from '../pipeline/stages.ts';
-import type { Policies } from '../policy/ports.ts';
-import type { AccessSource } from '../portal/ports.ts';
+import { ByteBudget } from '../limits/byte-budget.ts';
+import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
+import { createTenantRateLimit } from '../limits/rate-limits.ts';
+import type { ResponseMemory } from '../limits/response-memory.ts';
+import { createAccessSubjects } from '../proxy/access-subject.ts';
+import type { Pipeline } from '../proxy/delivery.ts';
+import { combineFeatures } from '../proxy/feature.ts';
+import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
+import { createOwnAPI } from '../proxy/own-api.ts';
+import type { Exchange, RequestObserver } from '../proxy/ports.ts';
+import { createReasonOf } from '../proxy/rbac-reasons.ts';
+import { parseTrustedProxies } from '../proxy/request/client-address.ts';
+import { createBodyInspection } from '../proxy/request/inspect-body.ts';
+import { permitsStream, recheckStreams } from '../proxy/request/open-stream.ts';
+import { serveRequest } from '../proxy/serve-request.ts';
+import type { Stages } from '../proxy/stages.ts';
+import type { StreamCredential } from '../proxy/streams/open-stream.ts';
+import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.ts';
+import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import { createOwnAPI } from '../tenancy/own-api.ts';
+import type { TenantName } from '../tenancy/identity.ts';
 import { memoizedMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessFeatures } from './access-features.ts';
 import { createAuthentication } from './authenticators.ts';
-import type { Build } from './build.ts';
-import { createDiscovery } from './discovery.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
-import { createAccessIndex } from './rbac-index.ts';
 import { reviewPathsOf } from './reviewed-writes.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';

@@ -1,7 +1,7 @@
 /**
  * The fields that the process and its listeners keep from the start: a reload does not change them.
  */
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { StonegateConfiguration } from '../config/configuration.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /** Tells the operator which changes have no effect before a restart. */

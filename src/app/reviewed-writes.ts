@@ -2,12 +2,13 @@
  * Which writes the proxy sends to an Arktos API server a few at a time: those that the admission webhook of
  * the configuration reviews. Without the section `admission` there are none.
  */
-import { createReviewPaths, type ReviewPathOf } from '../api/reviewed-writes.ts';
+
+import type { Build, RuntimeDependencies } from '../config/build.ts';
+import { ComponentType } from '../config/component.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import { readRequestInfo } from '../pipeline/request/request-info.ts';
+import { createReviewPaths, type ReviewPathOf } from '../features/admission/reviewed-writes.ts';
+import { readRequestInfo } from '../proxy/request/request-info.ts';
 import { createReviewedWrites, type ReviewedWrites } from '../upstream/reviewed-writes.ts';
-import type { Build, RuntimeDependencies } from './build.ts';
-import { ComponentType } from './component.ts';
 
 const REVIEWED_WRITES = new ComponentType<ReviewedWrites>('writes that the admission webhook reviews', {
   dispose: (writes) => writes.destroy(),

@@ -1,27 +1,28 @@
 /**
  * What a process serves with one configuration: the value of a generation.
  */
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { MembershipLog } from '../audit/membership-log.ts';
-import { USERS_WARNING } from '../bindings/grants.ts';
+
+import { type Build, counted } from '../config/build.ts';
+import type { StonegateConfiguration } from '../config/configuration.ts';
 import { accessWarnings } from '../config/validate.ts';
-import type { Drops } from '../flowcontrol/ports.ts';
-import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
-import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import { createConfiguredAdmission } from '../features/admission/feature.ts';
+import { createServedProvisioning } from '../features/bindings/feature.ts';
+import { USERS_WARNING } from '../features/bindings/grants.ts';
+import { createPolicies } from '../features/cross-tenant/feature.ts';
+import type { MembershipLog } from '../features/cross-tenant/membership-log.ts';
+import { createPolicyController } from '../features/cross-tenant/policy-controller.ts';
+import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
+import { createServedPublishing } from '../features/publishing/feature.ts';
+import { createIndexReadiness } from '../features/rbac-index/feature.ts';
+import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
-import { createConfiguredAdmission } from './admission.ts';
-import { type Build, counted } from './build.ts';
+import type { ResponseMemory } from '../limits/response-memory.ts';
+import type { Exchange, RequestObserver } from '../proxy/ports.ts';
+import type { Drops } from '../proxy/streams/ports.ts';
+import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
-import { createPolicies } from './policies.ts';
-import { createPolicyController } from './policy-controller.ts';
-import { createConfiguredPortal, type PortalState } from './portal.ts';
-import { createServedProvisioning } from './provisioning.ts';
-import { createServedPublishing } from './publishing.ts';
-import { createIndexReadiness } from './rbac-index.ts';
 import { createOwnUpstream } from './upstream.ts';
-import { createConfiguredWebhook, type InForce } from './webhook.ts';
 
 type Serve = (exchange: Exchange) => Promise<void>;
 

@@ -2,7 +2,7 @@
  * Says which setting of the configuration prevents the start. Unexpected errors are logged with their stack
  * instead.
  */
-import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../config/configuration.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { AddressError } from '../server/listen.ts';

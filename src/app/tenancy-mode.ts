@@ -1,9 +1,10 @@
 /**
  * The tenancy mode of a configuration.
  */
-import { filteringMode } from '../api/authorization-mode.ts';
-import type { StonegateConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
+
+import type { StonegateConfiguration, TenancyConfiguration } from '../config/configuration.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
+import { filteringMode } from '../kubernetes/authorization-mode.ts';
 import {
   arktosAdmission,
   type SystemAccounts,

@@ -1,15 +1,16 @@
 /**
  * Connections to the API server, and what Stonegate's own credential may impersonate there.
  */
-import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
-import { TENANT_QUEUE_BYTES } from '../api/memory-bounds.ts';
-import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
+
+import type { Build } from '../config/build.ts';
+import { ComponentType } from '../config/component.ts';
+import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import { type AskedUpstreamRights, createUpstreamRights } from '../kubernetes/upstream-rights.ts';
+import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { Build } from './build.ts';
-import { ComponentType } from './component.ts';
 import { createServedReviewedWrites } from './reviewed-writes.ts';
 
 /** Disposed when its last watch or tunnel has ended, which may take days. */

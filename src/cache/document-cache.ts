@@ -5,10 +5,10 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
-import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import { CancellableSingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
+import type { DocumentCache, DocumentRequest } from './document-cache-port.ts';
 import type { DocumentChanges } from './document-changes.ts';
 
 export interface DocumentCacheOptions<T> {

@@ -5,9 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../limits/rate-limiter.ts';
+import { ALL_DOCUMENTS_TAG, documentsTag } from './drop-tags.ts';
 import type { Stamp } from './epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 

@@ -3,14 +3,14 @@
  * long-running requests. A watch tells long-running requests about drops, since they are not entries and
  * outlive them.
  */
-import type { Drops } from '../flowcontrol/ports.ts';
+import type { Drops } from '../proxy/streams/ports.ts';
 import {
   endStreamsOfTenantTag,
   endStreamsOfUserTag,
   SWITCHED_OFF_TAG,
   tenantTag,
   userTag,
-} from '../lib/drop-tags.ts';
+} from './drop-tags.ts';
 import type { SharedCache } from './shared-cache.ts';
 
 type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'revocations'>;

@@ -5,7 +5,7 @@
  * the drop, and are repaired by replicas with a newer one (SECURITY.md).
  */
 import type { Clock } from '../lib/clock.ts';
-import { documentsTag, isDocumentsTag } from '../lib/drop-tags.ts';
+import { documentsTag, isDocumentsTag } from './drop-tags.ts';
 import { createKnownEpochs, type Epoch, type StampedEpochs } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';

@@ -3,7 +3,7 @@
  * bounded: beyond it all entries are invalidated, so that no drop is lost.
  */
 import type { Clock } from '../lib/clock.ts';
-import { isDocumentsTag } from '../lib/drop-tags.ts';
+import { isDocumentsTag } from './drop-tags.ts';
 
 export interface Epoch {
   /** When the tag was dropped, in milliseconds since the epoch. */

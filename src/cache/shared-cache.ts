@@ -6,8 +6,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { createRateLimiter, ONCE_A_MINUTE } from '../lib/rate-limiter.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { createRateLimiter, ONCE_A_MINUTE } from '../limits/rate-limiter.ts';
 import type { LeaseAttempt } from './distributed-single-flight.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
 import { createEpochs, type Mark, type Stamp } from './epochs.ts';

@@ -3,16 +3,17 @@
  * stores the backend's facts, never the credential: the key is a digest of it. Invalid credentials are cached
  * for seconds, and only in memory, so that no client can fill Redis with them.
  */
-import type { ForgettingCredentialCache, Validated } from '../authentication/ports.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { ForgettingCredentialCache, Validated } from '../identity/ports.ts';
 import type { Clock } from '../lib/clock.ts';
-import { digestOf } from '../lib/credential-digest.ts';
-import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Codec } from '../lib/parse-json.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { createExpiringCache } from '../limits/expiring-cache.ts';
+import { digestOf } from './credential-digest.ts';
 import { distributedSingleFlight } from './distributed-single-flight.ts';
 import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
 import type { Stamp } from './epochs.ts';

@@ -2,12 +2,20 @@
  * `stonegate access`: what the user may do, as a matrix of kinds and verbs, as Stonegate knows it from the
  * RBAC index.
  */
-import { accessMatrix, MATRIX_VERBS, type MatrixCell, type MatrixGroup } from '../api/access-matrix.ts';
-import { SELF_ACCESS_RULES_PATH, type SelfAccessRules } from '../api/access-rules-v1alpha1.ts';
-import { askFor } from '../clients/stonegate-api.ts';
+import {
+  accessMatrix,
+  MATRIX_VERBS,
+  type MatrixCell,
+  type MatrixGroup,
+} from '../features/access-rules/access-matrix.ts';
+import {
+  SELF_ACCESS_RULES_PATH,
+  type SelfAccessRules,
+} from '../features/access-rules/access-rules-v1alpha1.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { missingNamespace } from './missing-namespace.ts';
+import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate access [-n NAMESPACE] --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]

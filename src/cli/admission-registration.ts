@@ -4,9 +4,7 @@
  * responds.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
-import type { AdmissionProcessConfiguration } from '../api/config-v1alpha1.ts';
-import { MANAGED_BY } from '../api/managed-labels.ts';
-import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../api/published-objects.ts';
+import type { AdmissionProcessConfiguration } from '../config/configuration.ts';
 import {
   ADMISSION_PATH,
   CHANGES,
@@ -20,8 +18,10 @@ import {
   reviewedPolicyWrites,
   reviewedWrites,
   WRITES,
-} from '../api/reviewed-writes.ts';
-import { POLICY_REGISTRATION } from '../api/tenancy-v1alpha1.ts';
+} from '../features/admission/reviewed-writes.ts';
+import { POLICY_REGISTRATION } from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import { MANAGED_BY } from '../kubernetes/managed-labels.ts';
+import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../kubernetes/published-objects.ts';
 
 const REGISTRATION = 'stonegate-admission';
 

@@ -5,15 +5,15 @@
  */
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
-import { toKubernetesSchema } from '../api/kubernetes-schema.ts';
 import {
   crossTenantPolicySpecSchema,
   policyStatusSchema,
   TENANCY_GROUP,
   TENANCY_VERSION,
   tenantAdministrationSpecSchema,
-} from '../api/tenancy-v1alpha1.ts';
+} from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import { CRD_SHARING_POLICY } from '../kubernetes/kubernetes-object.ts';
+import { toKubernetesSchema } from '../kubernetes/kubernetes-schema.ts';
 
 const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 const READY = '.status.conditions[?(@.type=="Ready")]';

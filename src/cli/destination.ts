@@ -2,12 +2,13 @@
  * Which running Stonegate a command calls, and with which credential: from flags or from a context of the
  * user's kubeconfig.
  */
-import type { StonegateAddress } from '../clients/stonegate-api.ts';
-import type { ImpersonatedUser } from '../lib/impersonation-headers.ts';
+
+import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
 import { UsageError } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
 import { KubeconfigError, kubeconfigFiles, type ProcessEnvironment } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
+import type { StonegateAddress } from './stonegate-api.ts';
 
 /** The options of every command that asks a running Stonegate. */
 export const DESTINATION_OPTIONS = {

@@ -4,7 +4,7 @@
  * `widgets.v1.example.com`.
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
-import type { ExplainedRequest } from '../api/stonegate-v1alpha1.ts';
+import type { ExplainedRequest } from '../features/explain/stonegate-v1alpha1.ts';
 import { refuseWords, UsageError } from './command.ts';
 
 export interface RequestFlags {

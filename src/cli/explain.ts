@@ -2,19 +2,20 @@
  * `stonegate explain`: what would happen to a request, stage by stage. It is computed from a configuration
  * file, whose backends are called, or by a running Stonegate for an administrator.
  */
+
+import type { LoadedConfiguration } from '../config/load.ts';
 import {
   type Decision,
   EXPLANATIONS_PATH,
   type Explanation,
   type ExplanationRequest,
-} from '../api/stonegate-v1alpha1.ts';
-import { askFor } from '../clients/stonegate-api.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
+} from '../features/explain/stonegate-v1alpha1.ts';
 import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { readConfiguration } from './configuration-file.ts';
 import { destinationOf } from './destination.ts';
 import { requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
+import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE

@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
-import { accessPerProject, type KubeconfigEntries, kubeconfigEntries } from '../api/kubeconfig-v1.ts';
+import { accessPerProject, type KubeconfigEntries, kubeconfigEntries } from '../kubernetes/kubeconfig-v1.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';

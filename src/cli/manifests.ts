@@ -8,13 +8,13 @@ import type {
   ConfigMapReference,
   StonegateConfiguration,
   UpstreamConfiguration,
-} from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
+} from '../config/configuration.ts';
 import { checkContent } from '../config/content-checks.ts';
-import { enabledPolicies, hasPolicies } from '../config/enabled-policies.ts';
 import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
 import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
+import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';

@@ -2,7 +2,7 @@
  * Tells whether a namespace that the user names does not exist: a question about it is answered nevertheless,
  * which would hide a mistyped name.
  */
-import { askStonegate, type StonegateAddress, StonegateAPIError } from '../clients/stonegate-api.ts';
+import { askStonegate, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
 
 /**
  * Asks for the namespace as the user. Only a 404 counts: a user who may not `get` the namespace is not told

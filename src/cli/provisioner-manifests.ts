@@ -4,11 +4,12 @@
  * could create a role that allows anything.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
-import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
-import type { RoleTarget } from '../api/config-v1alpha1.ts';
-import { grantableRules } from '../api/grantable-rules.ts';
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import { TENANCY_GROUP } from '../api/tenancy-v1alpha1.ts';
+
+import type { RoleTarget } from '../config/configuration.ts';
+import { TENANCY_GROUP } from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../rbac/cluster-roles.ts';
+import { grantableRules } from '../rbac/grantable-rules.ts';
 import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
 import {
   boundClusterRole,

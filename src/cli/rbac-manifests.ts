@@ -4,12 +4,12 @@
  * made from this table.
  */
 import type { Document } from 'yaml';
-import type { EnabledPolicies } from '../api/config-access-v1alpha1.ts';
-import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
-import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
-import { resourcesOfPolicies } from '../config/enabled-policies.ts';
+import type { ConfigMapReference } from '../config/configuration.ts';
+import { resourcesOfPolicies } from '../features/cross-tenant/enabled-policies.ts';
+import type { EnabledPolicies } from '../features/rbac-index/access-configuration.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { ORIGINAL_USER_KEY, TENANT_KEY } from '../kubernetes/reserved-names.ts';
+import { KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import {
   boundClusterRole,
   boundRole,

@@ -3,7 +3,7 @@
  * Stonegate's user or service account at the API server, and the service account itself.
  */
 import { Document, isNode } from 'yaml';
-import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 
 export type Subject =
   | { readonly kind: 'User'; readonly name: string }

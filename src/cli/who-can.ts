@@ -2,8 +2,7 @@
  * `stonegate who-can`: who may do something in the cluster, through which binding and role, as Stonegate's
  * index has it.
  */
-import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../api/who-can-v1alpha1.ts';
-import { askFor, askStonegate } from '../clients/stonegate-api.ts';
+import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/who-can-v1alpha1.ts';
 import {
   type CommandIO,
   columns,
@@ -16,6 +15,7 @@ import {
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
 import { missingNamespace } from './missing-namespace.ts';
+import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
        stonegate who-can VERB /PATH

@@ -1,12 +1,12 @@
 /**
  * `stonegate whoami`: the user's identity as Stonegate reports it.
  */
-import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { askFor } from '../clients/stonegate-api.ts';
+import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { isLastInstant } from '../lib/kubernetes-time.ts';
+import { isLastInstant } from '../lib/go-time.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
+import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]

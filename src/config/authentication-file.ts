@@ -5,8 +5,8 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import { basename } from 'node:path';
-import { KUBERNETES_VERIFICATION } from '../api/config-jwt-v1alpha1.ts';
-import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { KUBERNETES_VERIFICATION } from '../identity/jwt/jwt-configuration.ts';
+import type { JWTConfiguration, StonegateConfiguration } from './configuration.ts';
 import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { ContentKind } from '../api/config-files.ts';
+import type { ContentKind } from '../lib/schema-files.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 
 type Check = (content: Buffer) => string | undefined;

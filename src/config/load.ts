@@ -5,13 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type {
-  AdmissionProcessConfiguration,
-  SecretSource,
-  StonegateConfiguration,
-} from '../api/config-v1alpha1.ts';
+import { checkAbacFile } from '../features/cross-tenant/abac-file.ts';
 import { reasonOf, tellable } from '../lib/file-errors.ts';
-import { checkAbacFile } from './abac-file.ts';
+import type { AdmissionProcessConfiguration, SecretSource, StonegateConfiguration } from './configuration.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
 import type { Reference } from './named-files.ts';

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { type ContentKind, NAMED, type SecretSource } from '../api/config-files.ts';
+import { type ContentKind, NAMED, type SecretSource } from '../lib/schema-files.ts';
 import type { Path } from './problem.ts';
 
 export interface Reference {

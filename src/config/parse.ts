@@ -3,13 +3,13 @@
  * file, so that a configuration can be checked before its certificates exist; `load.ts` reads those.
  */
 import type { z } from 'zod';
+import { withAuthenticationFile } from './authentication-file.ts';
 import {
   type AdmissionProcessConfiguration,
   admissionProcessSchema,
   configurationSchema,
   type StonegateConfiguration,
-} from '../api/config-v1alpha1.ts';
-import { withAuthenticationFile } from './authentication-file.ts';
+} from './configuration.ts';
 import { readYAML } from './documents.ts';
 import { type Reference, resolveNames } from './named-files.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';

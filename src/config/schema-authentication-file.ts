@@ -4,8 +4,7 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
  */
 import { z } from 'zod';
-import { celExpression, emailIsVerified } from '../api/config-expressions.ts';
-import { sentence, unique } from '../api/config-fields.ts';
+import { celExpression, emailIsVerified } from '../identity/jwt/expression-configuration.ts';
 import {
   CLAIM_RULE_FORMS,
   claimRuleExpression,
@@ -14,10 +13,11 @@ import {
   rulesOnce,
   UID_FORMS,
   userRuleExpression,
-} from '../api/config-jwt-v1alpha1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
+} from '../identity/jwt/jwt-configuration.ts';
+import { RESERVED_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
 import { isJSONObject } from '../lib/json-object.ts';
+import { sentence, unique } from '../lib/schema-fields.ts';
 
 const MAX_ISSUERS = 64;
 

@@ -5,12 +5,12 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { CsvError, parse } from 'csv-parse/sync';
-import { TENANT_NAME } from '../api/config-fields.ts';
-import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../api/credentials.ts';
-import { FERNET_START } from '../api/keystone-v3.ts';
-import { RESERVED_PREFIXES, reservedPrefixOf } from '../api/reserved-names.ts';
+import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../identity/credentials.ts';
+import { RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-names.ts';
+import { TENANT_NAME } from '../lib/schema-fields.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
+import { FERNET_START } from '../tenancy/keystone-v3.ts';
+import type { StaticFileConfiguration, StonegateConfiguration } from './configuration.ts';
 import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {

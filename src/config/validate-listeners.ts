@@ -2,7 +2,7 @@
  * Rules for the listeners of Stonegate, the portal and the webhooks: separate addresses, a separate host name
  * for the portal, and sign-in methods that the API accepts.
  */
-import type { PortalOIDCConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { PortalOIDCConfiguration, StonegateConfiguration } from './configuration.ts';
 import { broken, type Finding, type Path, type Rule } from './problem.ts';
 
 export function validateListeners(configuration: StonegateConfiguration): Finding[] {

@@ -2,13 +2,14 @@
  * Rules for the names of users, groups and tenants: no two users share a name, two Keystone domains never
  * map to one tenant, and the system tenant needs an explicit entry.
  */
+
+import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../kubernetes/reserved-names.ts';
 import type {
   AuthenticationConfiguration,
   JWTConfiguration,
   JWTTenant,
   StonegateConfiguration,
-} from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../api/reserved-names.ts';
+} from './configuration.ts';
 import type { Finding, Path } from './problem.ts';
 
 /** Prefixes of names of Kubernetes, of Stonegate and of delegated Keystone tokens. */

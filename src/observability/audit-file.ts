@@ -5,12 +5,12 @@
  */
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
-import { AUDIT_BYTES } from '../api/memory-bounds.ts';
-import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { AUDIT_BYTES } from '../limits/memory-bounds.ts';
 import { LineBatch, UnwrittenLines } from './audit-lines.ts';
+import type { AuditSink } from './audit-log.ts';
 
 export interface AuditFile extends AuditSink {
   /** Opens the file again, after a log rotation. */

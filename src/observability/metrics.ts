@@ -6,8 +6,8 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { LONG_RUNNING, type RequestInfo } from '../api/request-info.ts';
 import { CODES, type ErrorCode } from '../errors/codes.ts';
+import { LONG_RUNNING, type RequestInfo } from '../kubernetes/request-info.ts';
 import {
   ADMISSION_RESULTS,
   REVIEW_KINDS,
@@ -15,7 +15,7 @@ import {
   STREAM_END_REASONS,
   type Telemetry,
 } from '../lib/telemetry.ts';
-import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
+import type { ObservedRequest, RequestObserver } from '../proxy/ports.ts';
 import { createControllerMetrics } from './controller-metrics.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';

@@ -1,7 +1,7 @@
 /**
  * What a change of the indexed objects means: a namespace changed, or the access of some subjects may have.
  */
-import type { StoredNamespace, StoredObject, StoredRole } from '../api/rbac-v1.ts';
+import type { StoredNamespace, StoredObject, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 import { isBinding, type TenantObjects } from './tenant-objects.ts';
 

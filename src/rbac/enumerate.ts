@@ -2,8 +2,8 @@
  * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
  * bindings, not on the number of namespaces.
  */
-import type { StoredBinding, StoredNamespace, StoredRole } from '../api/rbac-v1.ts';
-import { GROUPS_OF_EVERYONE } from '../api/reserved-names.ts';
+import type { StoredBinding, StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
+import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';

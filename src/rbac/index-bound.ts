@@ -4,7 +4,7 @@
  * until all resources have been listed again and everything fits. If the API server has no tenants, its
  * objects are those of one tenant.
  */
-import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../kubernetes/rbac-v1.ts';
 
 /** The part of the bound that one tenant may take, if the API server has tenants. */
 const TENANT_SHARE = 1 / 4;

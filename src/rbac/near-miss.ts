@@ -3,8 +3,8 @@
  * that are empty because their aggregation is not filled in. And from which cluster role an aggregated rule
  * came.
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { LabelSelector, StoredRole } from '../api/rbac-v1.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { LabelSelector, StoredRole } from '../kubernetes/rbac-v1.ts';
 import type { RBACUser, ResourceQuestion } from './attributes.ts';
 import { type BoundRole, grantsOf } from './decide.ts';
 import { nameMatches, resourceMatches, verbMatches } from './rules.ts';

@@ -2,8 +2,8 @@
  * How many bytes of memory an object takes in the index, with its entries in all maps. The estimate is not
  * below what V8 takes: nothing is subtracted for names and rules that objects share.
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { StoredObject, StoredSubject } from '../api/rbac-v1.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { StoredObject, StoredSubject } from '../kubernetes/rbac-v1.ts';
 
 const OBJECT_BYTES = 420;
 /** A namespace, with the maps of its roles and bindings. */

@@ -3,7 +3,7 @@
  * which they are complete. It explains, enumerates and selects names; the API server authorizes. See
  * docs/access.md.
  */
-import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../kubernetes/rbac-v1.ts';
 import type { Scope } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
 import { IndexBound } from './index-bound.ts';

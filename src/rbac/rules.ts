@@ -2,8 +2,8 @@
  * Whether a rule covers a request, as Kubernetes' RBAC authorizer decides it.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/rbac/v1/evaluation_helpers.go
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
-import type { StoredRole } from '../api/rbac-v1.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { StoredRole } from '../kubernetes/rbac-v1.ts';
 import type { Question, ResourceQuestion } from './attributes.ts';
 
 const ALL = '*';

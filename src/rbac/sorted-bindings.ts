@@ -2,7 +2,7 @@
  * Bindings of one subject or role in the order of their namespaces and names; ClusterRoleBindings, which have
  * no namespace, come first. An array, since a user in hundreds of groups has few bindings by each.
  */
-import type { StoredBinding } from '../api/rbac-v1.ts';
+import type { StoredBinding } from '../kubernetes/rbac-v1.ts';
 
 export type SortedBindings = readonly StoredBinding[];
 

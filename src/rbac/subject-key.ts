@@ -3,8 +3,8 @@
  * user name.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/rbac/validation/rule.go
  */
-import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
-import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
+import type { StoredBinding, StoredSubject } from '../kubernetes/rbac-v1.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
 

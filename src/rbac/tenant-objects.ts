@@ -8,7 +8,7 @@ import type {
   StoredNamespace,
   StoredObject,
   StoredRole,
-} from '../api/rbac-v1.ts';
+} from '../kubernetes/rbac-v1.ts';
 import { insertBinding, removeBinding, type SortedBindings } from './sorted-bindings.ts';
 import { forEachKey, type SubjectKey } from './subject-key.ts';
 

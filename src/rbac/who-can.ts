@@ -2,7 +2,7 @@
  * Who may do something: every subject of a binding whose role allows it. It agrees with `decide` for each
  * subject. The cost is that of the roles, and of the bindings that count.
  */
-import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
+import type { StoredBinding, StoredRole, StoredSubject } from '../kubernetes/rbac-v1.ts';
 import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
 import { missingRole } from './decide.ts';
 import { ruleAllows } from './rules.ts';

@@ -6,10 +6,10 @@
  */
 import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { STREAM_WINDOW } from '../api/memory-bounds.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
+import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
 import { MAX_FIELDS } from './http1-head.ts';
 import { type Http2Connection, Http2Exchange } from './http2-exchange.ts';
 import { ACCEPT_PADDED_VALUES } from './http2-headers.ts';

@@ -12,7 +12,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Exchange } from '../pipeline/ports.ts';
+import type { Exchange } from '../proxy/ports.ts';
 import { readAuthorities } from './certificate-chain.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';

@@ -3,13 +3,13 @@
  * for one client, never the end of the process.
  */
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate } from '../api/credentials.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
+import type { ClientCertificate } from '../identity/credentials.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
+import type { Exchange, ResponseWriter } from '../proxy/ports.ts';
 import type { OpenResponses } from './response-state.ts';
 import { writeStatus } from './status-writer.ts';
 import type { UnfinishedHeads } from './unfinished-heads.ts';

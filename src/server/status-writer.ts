@@ -5,7 +5,7 @@
  */
 import type { StatusResponse } from '../errors/to-status.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/ports.ts';
+import type { ResponseWriter } from '../proxy/ports.ts';
 
 /** The same for a response writer, a raw socket and the admin listener. */
 export interface EncodedStatus {

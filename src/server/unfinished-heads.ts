@@ -3,9 +3,10 @@
  * known of the client. The connection that has waited longest is closed, whatever its address: a
  * load balancer may give all clients one.
  */
-import { MAX_UNFINISHED_HEADS } from '../api/memory-bounds.ts';
+
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { MAX_UNFINISHED_HEADS } from '../limits/memory-bounds.ts';
 
 /**
  * Milliseconds between two looks at all connections, while there are more of them than may wait: Node reports

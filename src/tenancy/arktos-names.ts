@@ -2,10 +2,11 @@
  * The user names of Arktos: what stands before the first colon is the tenant. Two sources never give the same
  * name, and none gives a guest's.
  */
-import type { Identity, TenantName } from '../api/identity.ts';
-import { GUEST_PREFIX } from '../api/reserved-names.ts';
+
 import { refusedName } from '../errors/status-error.ts';
+import { GUEST_PREFIX } from '../kubernetes/reserved-names.ts';
 import type { NamedIdentity } from './finished-user.ts';
+import type { Identity, TenantName } from './identity.ts';
 import { DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
 /** What the names of a tenant's users begin with. */

@@ -3,11 +3,11 @@
  * of the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full
  * path. The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
  */
-import type { UserInfo } from '../api/authentication-v1.ts';
-import type { TenantName } from '../api/identity.ts';
-import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
-import { forbidden } from '../errors/forbidden.ts';
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import { forbidden } from '../kubernetes/forbidden.ts';
+import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
 import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
+import type { TenantName } from './identity.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { Route } from './tenancy-mode.ts';
 

@@ -2,9 +2,9 @@
  * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before
  * the first colon of their name.
  */
-import type { TenantName } from '../api/identity.ts';
-import { GUEST_PREFIX } from '../api/reserved-names.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import { GUEST_PREFIX } from '../kubernetes/reserved-names.ts';
 import { assertNoGuestName, nameWithin, prefixOf } from './arktos-names.ts';
 import {
   CLUSTER_SCOPED,
@@ -19,6 +19,7 @@ import {
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { createGuestRules } from './guests.ts';
+import type { TenantName } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 

@@ -2,9 +2,10 @@
  * The closed list of what Stonegate fetches as itself: paths the API server shows to no tenant and every
  * client needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import type { TenantName } from '../api/identity.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+
+import type { RequestInfo } from '../kubernetes/request-info.ts';
 import { allParameters, firstParameter } from '../lib/query.ts';
+import type { TenantName } from './identity.ts';
 import type { Reduction, TenancyMode } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {

@@ -3,8 +3,9 @@
  * tenant's name if it is a valid one, otherwise the domain needs an entry in the configuration. Two domains
  * never map to one tenant.
  */
-import type { TenantName, TenantOrigin } from '../api/identity.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { TenantName, TenantOrigin } from './identity.ts';
 import { isTenantName, toTenantName } from './tenant-name.ts';
 
 export interface DomainOptions {

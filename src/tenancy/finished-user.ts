@@ -4,10 +4,11 @@
  * dropped silently: a user who lost a group unnoticed would lose rights at random.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
-import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { Identity, Subject } from '../api/identity.ts';
-import { AUTHENTICATED, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
+
 import { refusedName, StatusError } from '../errors/status-error.ts';
+import type { Extra, UserInfo } from '../kubernetes/authentication-v1.ts';
+import { AUTHENTICATED, SENDABLE_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
+import type { Identity, Subject } from './identity.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 
 /** The domain of the extra keys and groups that only Stonegate itself may set. */

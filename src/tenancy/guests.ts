@@ -3,7 +3,7 @@
  * brings nothing of home but that name, and belongs to the group of the one policy that lets them in: RBAC in
  * the entered tenant decides by that group.
  */
-import { GUEST_PREFIX, GUESTS_GROUP, isEnterable } from '../api/reserved-names.ts';
+import { GUEST_PREFIX, GUESTS_GROUP, isEnterable } from '../kubernetes/reserved-names.ts';
 import { nameWithin } from './arktos-names.ts';
 import { tenantRoute } from './arktos-route.ts';
 import type { GuestRules } from './tenancy-mode.ts';

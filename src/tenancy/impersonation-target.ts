@@ -4,9 +4,10 @@
  * refused before the API server is asked, since an administrator of a tenant may impersonate every name by
  * its rules.
  */
-import type { Extra } from '../api/authentication-v1.ts';
-import { reservedPrefixOf } from '../api/reserved-names.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { Extra } from '../kubernetes/authentication-v1.ts';
+import { reservedPrefixOf } from '../kubernetes/reserved-names.ts';
 import { assertUsable } from './user-name.ts';
 
 export interface ServiceAccount {

@@ -7,8 +7,8 @@ import type {
   ResourceRule,
   SelfSubjectRulesReview,
   SubjectAccessReviewSpec,
-} from '../api/authorization-v1.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+} from '../kubernetes/authorization-v1.ts';
+import type { RequestInfo } from '../kubernetes/request-info.ts';
 import { DISCOVERY_URLS, discoveryPath } from './discovery-paths.ts';
 import type { SelfReview } from './tenancy-mode.ts';
 

@@ -2,12 +2,13 @@
  * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant
  * shows in user name, groups and extra, and bindings decide.
  */
-import type { UserInfo } from '../api/authentication-v1.ts';
-import type { TenantName } from '../api/identity.ts';
-import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../api/reserved-names.ts';
+
 import { refusedName, StatusError } from '../errors/status-error.ts';
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
+import type { TenantName } from './identity.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';

@@ -3,7 +3,7 @@
  * the groups of all of them in every tenant, but has no document of their versions there. Those with a label
  * it serves in every tenant.
  */
-import { CRD_SHARING_POLICY } from '../api/kubernetes-object.ts';
+import { CRD_SHARING_POLICY } from '../kubernetes/kubernetes-object.ts';
 import { goList, isJSONObject } from '../lib/json-object.ts';
 import type { GroupDescription, ResourceNames } from './reduce-discovery.ts';
 

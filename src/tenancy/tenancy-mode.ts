@@ -2,10 +2,10 @@
  * A way of expressing tenants to the API server. A mode is this one small object; the rest of the code never
  * asks which mode it is in.
  */
-import type { UserInfo } from '../api/authentication-v1.ts';
-import type { Identity, TenantName } from '../api/identity.ts';
-import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import type { Identity, TenantName } from './identity.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** How a request is served. Refusals are thrown. */

@@ -2,8 +2,9 @@
  * A tenant's name is a DNS-1123 label: it is part of paths, user names and groups, in which other characters
  * have a meaning. https://www.rfc-editor.org/rfc/rfc1123#section-2
  */
-import type { TenantName } from '../api/identity.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { TenantName } from './identity.ts';
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

@@ -3,8 +3,9 @@
  * and `@` are Stonegate's only; a delegated token gets a name of its own, so that it never inherits what its
  * user holds by name.
  */
-import type { Subject } from '../api/identity.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { Subject } from './identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
 

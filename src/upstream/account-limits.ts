@@ -3,13 +3,14 @@
  * credentials, and Stonegate itself. Each of the three kinds has connections that the others cannot use, and
  * within a kind no tenant and no address can use all of them.
  */
-import { GUEST_QUEUES, TENANT_QUEUES } from '../api/memory-bounds.ts';
-import type { Account } from '../api/upstream-request.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { Account } from '../kubernetes/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
-import { KeyedSemaphore, type Semaphore, type SemaphoreOptions } from '../lib/keyed-semaphore.ts';
-import { createRateLimiter } from '../lib/rate-limiter.ts';
 import { sourceKey } from '../lib/source-key.ts';
+import { KeyedSemaphore, type Semaphore, type SemaphoreOptions } from '../limits/keyed-semaphore.ts';
+import { GUEST_QUEUES, TENANT_QUEUES } from '../limits/memory-bounds.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 import {
   stonegateQueueFull,
   tenantOverRate,

@@ -3,14 +3,14 @@
  * what it shares with other calls.
  */
 import type { Readable } from 'node:stream';
-import { STREAM_WINDOW } from '../api/memory-bounds.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamRequest } from '../pipeline/ports.ts';
+import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
+import type { UpstreamRequest } from '../proxy/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { SelectPools } from './connection-pools.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';

@@ -5,7 +5,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { Exchange, RelayHooks, UpstreamRequest } from '../pipeline/ports.ts';
+import type { Exchange, RelayHooks, UpstreamRequest } from '../proxy/ports.ts';
 import type { CallResult, Flow, ResponseSink } from './call-request.ts';
 import { isWithoutBody, responseHeaders } from './header-rules.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';

@@ -5,8 +5,9 @@
  * without a certificate, and with them TLS sessions of their own.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
-import type { Sender } from '../api/upstream-request.ts';
+
 import { StatusError } from '../errors/status-error.ts';
+import type { Sender } from '../kubernetes/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';

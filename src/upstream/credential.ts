@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
 import { X509Certificate } from 'node:crypto';
-import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../kubernetes/reserved-names.ts';
 import { readJSONObject } from '../lib/json-object.ts';
 
 export type UpstreamCredential =

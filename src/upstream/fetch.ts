@@ -2,13 +2,14 @@
  * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a
  * limit.
  */
-import { MAX_READ_RESPONSE, READ_RESPONSES } from '../api/memory-bounds.ts';
-import type { Account } from '../api/upstream-request.ts';
+
 import { StatusError } from '../errors/status-error.ts';
-import { ByteBudget, type Reservation, TooLarge } from '../lib/byte-budget.ts';
+import type { Account } from '../kubernetes/upstream-request.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { ByteBudget, type Reservation, TooLarge } from '../limits/byte-budget.ts';
+import { MAX_READ_RESPONSE, READ_RESPONSES } from '../limits/memory-bounds.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
 import { budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, ResponseSink } from './call-request.ts';

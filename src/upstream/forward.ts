@@ -2,7 +2,7 @@
  * Forwards one request and relays its response. Redirects are passed to the client and never followed: that
  * would send Stonegate's credential to their target (CVE-2020-8559).
  */
-import type { Exchange, Forwarder, UpstreamRequest } from '../pipeline/ports.ts';
+import type { Exchange, Forwarder, UpstreamRequest } from '../proxy/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Sending } from './call-request.ts';
 import { isSafe } from './call-state.ts';

@@ -12,7 +12,7 @@ import {
   isNamed,
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { Exchange } from '../pipeline/ports.ts';
+import type { Exchange } from '../proxy/ports.ts';
 import { createHeadSerializer, type RequestFraming } from './http1/serializer.ts';
 import { isContentLength, isFieldValue } from './http1/syntax.ts';
 

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject, readJSON, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../lib/rate-limiter.ts';
+import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../limits/rate-limiter.ts';
 
 export interface ImpersonationRefusal {
   /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */

@@ -2,7 +2,7 @@
  * The permits of one call: a short request or an upgrade needs one as long as it has a connection, and a
  * write that the admission webhook reviews two more until the API server responds.
  */
-import type { Semaphore } from '../lib/keyed-semaphore.ts';
+import type { Semaphore } from '../limits/keyed-semaphore.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { type CallRequest, heldBytes, type Sending } from './call-request.ts';
 import type { ReviewedWrite } from './reviewed-writes.ts';

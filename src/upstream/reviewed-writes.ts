@@ -3,11 +3,12 @@
  * most five times a second and lets the other writes wait in order of arrival. So that a tenant does not wait
  * for all writes of another, only a few are sent at once for each URL, of one tenant in turn.
  */
-import { REVIEWED_WRITE_QUEUES } from '../api/memory-bounds.ts';
-import type { Account } from '../api/upstream-request.ts';
+
+import type { Account } from '../kubernetes/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
-import { KeyedSemaphore, type Semaphore } from '../lib/keyed-semaphore.ts';
-import { createRateLimiter } from '../lib/rate-limiter.ts';
+import { KeyedSemaphore, type Semaphore } from '../limits/keyed-semaphore.ts';
+import { REVIEWED_WRITE_QUEUES } from '../limits/memory-bounds.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 import { stonegateQueueFull, tenantOverRate, tenantQueueFull, timedOut, unavailable } from './failure.ts';
 
 /** Writes for one URL that wait for a response: the API server never waits for the next one. */

@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { UpstreamStream, UpstreamStreamer } from '../pipeline/ports.ts';
+import type { UpstreamStream, UpstreamStreamer } from '../proxy/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, ResponseSink, Sending } from './call-request.ts';
 import { unavailable } from './failure.ts';

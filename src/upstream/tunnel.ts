@@ -12,7 +12,7 @@ import type {
   Tunneller,
   Upgrade,
   UpstreamRequest,
-} from '../pipeline/ports.ts';
+} from '../proxy/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, Sending } from './call-request.ts';
 import { ClientResponse } from './client-response.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
+import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
 import { createConnectionPools } from './connection-pools.ts';

@@ -2,8 +2,8 @@
  * A cluster as large as the RBAC index is built for: 10,000 namespaces, 100,000 bindings, 1,000 cluster
  * roles, and users in up to 200 groups. The same in every run.
  */
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { IndexedResource } from '../../src/api/rbac-v1.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser } from '../../src/rbac/attributes.ts';
 
 export const SIZE = { namespaces: 10_000, bindingsPerNamespace: 10, clusterRoles: 1_000, groups: 200 };

@@ -3,12 +3,12 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import type { UserInfo } from '../../src/api/authentication-v1.ts';
-import type { Sender } from '../../src/api/upstream-request.ts';
-import { runAuthorizers } from '../../src/authorization/authorizer.ts';
-import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
+import type { Sender } from '../../src/kubernetes/upstream-request.ts';
+import { runAuthorizers } from '../../src/proxy/authorizer.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../support/fake-exchange.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { createPortalSealer, createSharedSessions } from '../../src/cache/portal-storage.ts';
+import { createPortalSealer, createSharedSessions } from '../../src/features/portal/portal-storage.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { ACME, createFakePortal, keystoneIdentity } from '../support/portal.ts';

@@ -6,15 +6,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import type { KeystoneToken, RoleAssignment } from '../../src/api/keystone-v3.ts';
-import { keystoneTokenCodec } from '../../src/authentication/keystone-cache.ts';
-import { type ReviewedUser, reviewedUserCodec } from '../../src/authentication/token-review.ts';
-import type { DisabledScopes } from '../../src/bindings/ports.ts';
-import { assignmentsCodec, disabledScopesCodec } from '../../src/bindings/role-lookup.ts';
 import { parseSealedEntry, type SealedEntry } from '../../src/cache/entry.ts';
-import { sessionCodec } from '../../src/cache/session-codec.ts';
+import type { DisabledScopes } from '../../src/features/bindings/ports.ts';
+import type { Session } from '../../src/features/portal/ports.ts';
+import { sessionCodec } from '../../src/features/portal/session-codec.ts';
+import { keystoneTokenCodec } from '../../src/identity/keystone/keystone-cache-authenticator.ts';
+import { assignmentsCodec, disabledScopesCodec } from '../../src/identity/keystone/role-lookup.ts';
+import { type ReviewedUser, reviewedUserCodec } from '../../src/identity/token-review.ts';
 import { isJSONObject } from '../../src/lib/json-object.ts';
-import type { Session } from '../../src/portal/ports.ts';
+import type { KeystoneToken, RoleAssignment } from '../../src/tenancy/keystone-v3.ts';
 import { asJSON } from './recorded.ts';
 
 const FOLDER = fileURLToPath(new URL('recorded/stored-forms', import.meta.url));

@@ -5,8 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import type { AccessRulesStatus } from '../../src/api/access-rules-v1alpha1.ts';
 import { access } from '../../src/cli/access.ts';
+import type { AccessRulesStatus } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { rulesAllow } from '../support/evaluate-rules.ts';

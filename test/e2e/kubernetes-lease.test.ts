@@ -1,8 +1,8 @@
 /** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
 import t from 'tap';
-import { createObjects } from '../../src/clients/objects.ts';
+import { createObjects } from '../../src/kubernetes/objects.ts';
+import { createLease, LEASE_TTL } from '../../src/kubernetes/reconcile/lease.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createLease, LEASE_TTL } from '../../src/reconcile/lease.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { adminUpstream } from '../support/kubernetes/admin-upstream.ts';
 import { startKubernetes } from '../support/kubernetes/api-server.ts';

@@ -3,9 +3,9 @@
  */
 import { queryObjects } from 'node:v8';
 import t from 'tap';
-import { Generation } from '../../src/app/generation.ts';
-import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import { StreamDelivery } from '../../src/pipeline/response/stream-delivery.ts';
+import { Generation } from '../../src/config/generation.ts';
+import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
+import { StreamDelivery } from '../../src/proxy/response/stream-delivery.ts';
 import { openRequest } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
-import type { TenantAdministration } from '../../src/api/tenancy-v1alpha1.ts';
+import type { TenantAdministration } from '../../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prepareCrossTenant, registerServedWebhook } from '../support/cross-tenant.ts';
 import { freePort } from '../support/free-port.ts';

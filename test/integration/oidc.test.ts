@@ -2,13 +2,13 @@
  * The JWT authenticator against a real OpenID provider, over real connections.
  */
 import t, { type Test } from 'tap';
-import type { JWTConfiguration } from '../../src/api/config-v1alpha1.ts';
-import type { Identity } from '../../src/api/identity.ts';
-import { runAuthenticators } from '../../src/authentication/authenticator.ts';
-import { createJWTAuthenticator } from '../../src/authentication/jwt.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/oidc-issuer-keys.ts';
+import type { JWTConfiguration } from '../../src/config/configuration.ts';
+import { runAuthenticators } from '../../src/identity/authenticator.ts';
+import { createJWTAuthenticator } from '../../src/identity/jwt/jwt.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';

@@ -4,7 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
-import { createPortalPasswordLogin } from '../../src/clients/portal-password-login.ts';
+import { createPortalPasswordLogin } from '../../src/features/portal/portal-password-login.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';

@@ -3,9 +3,9 @@
  * the next run binds.
  */
 import t from 'tap';
-import { makeProvisioningPlan } from '../../src/bindings/make-plan.ts';
-import { storedBinding } from '../../src/bindings/stored-binding.ts';
-import { applyPlan } from '../../src/reconcile/apply.ts';
+import { makeProvisioningPlan } from '../../src/features/bindings/make-plan.ts';
+import { storedBinding } from '../../src/features/bindings/stored-binding.ts';
+import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { bridgeDirectory } from '../support/keystone/bridge-directory.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { createMemoryCluster } from '../support/memory-cluster.ts';

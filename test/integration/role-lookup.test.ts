@@ -6,8 +6,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { KeystoneServiceCredential } from '../../src/api/config-v1alpha1.ts';
-import { createKeystoneClient } from '../../src/clients/keystone.ts';
+import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
+import { createKeystoneClient } from '../../src/identity/keystone/keystone.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';

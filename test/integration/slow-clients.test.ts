@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
-import type { RouteHandlers } from '../../src/pipeline/feature.ts';
-import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { ResponseMemory } from '../../src/limits/response-memory.ts';
+import type { RouteHandlers } from '../../src/proxy/feature.ts';
+import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { allNamespacesSite, podReader } from '../support/all-namespaces.ts';
 import { eventually } from '../support/eventually.ts';
 import { fakePipeline } from '../support/fake-pipeline.ts';

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { readRulesRequest, readRulesReview } from '../../src/features/access-rules/rules-request.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { readRulesRequest, readRulesReview } from '../../src/pipeline/own-api/rules-request.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 
 const LIMITS = { bodyBytes: 10_000, bodyTimeout: 10_000 };

@@ -1,7 +1,7 @@
 /** A service that evaluates a user's access rules decides every question as the index does. */
 import fc from 'fast-check';
 import t from 'tap';
-import { compileAccessRules as compile } from '../../src/access/rules/access-rules.ts';
+import { compileAccessRules as compile } from '../../src/features/access-rules/access-rules.ts';
 import { subjectIn } from '../../src/rbac/attributes.ts';
 import { allows } from '../../src/rbac/decide.ts';
 import { rulesAllow } from '../support/evaluate-rules.ts';

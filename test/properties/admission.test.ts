@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { readAdmissionReview } from '../../src/admission/admission-review.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { readAdmissionReview } from '../../src/features/admission/admission-review.ts';
 import {
   admissionRequest,
   admissionReview,

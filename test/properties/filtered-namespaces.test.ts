@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { labelsMatch, parseLabelSelector } from '../../src/access/lists/label-selector.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { labelsMatch, parseLabelSelector } from '../../src/kubernetes/lists/label-selector.ts';
 import { action, eventsOf, replica, see } from '../support/namespace-actions.ts';
 import type { NamespacesWatch } from '../support/namespaces-site.ts';
 

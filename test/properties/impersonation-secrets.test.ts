@@ -4,13 +4,13 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { createAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { HeaderField } from '../../src/lib/header-list.ts';
+import { createAuditLog } from '../../src/observability/audit-log.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { createRequestLog, observeAll } from '../../src/observability/request-observers.ts';
-import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
+import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';

@@ -4,17 +4,17 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { UserInfo } from '../../src/api/authentication-v1.ts';
-import type { TenantName } from '../../src/api/identity.ts';
-import type { AccessAttributes } from '../../src/authorization/access-reviewer.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
-import { resolveImpersonatedUser } from '../../src/pipeline/impersonation/act-as.ts';
-import { withImpersonationHeaders } from '../../src/pipeline/impersonation/impersonate.ts';
-import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import { canonicalName, cleanClientHeaders } from '../../src/pipeline/request/client-headers.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import type { AccessAttributes } from '../../src/proxy/access-reviewer.ts';
+import { resolveImpersonatedUser } from '../../src/proxy/impersonation/act-as.ts';
+import { withImpersonationHeaders } from '../../src/proxy/impersonation/impersonate.ts';
+import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
+import { canonicalName, cleanClientHeaders } from '../../src/proxy/request/client-headers.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import type { TenantName } from '../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';

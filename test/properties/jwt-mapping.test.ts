@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { JWTTenant } from '../../src/api/config-v1alpha1.ts';
-import { identityOfClaims } from '../../src/authentication/jwt-mapping.ts';
 import { compileClaimsExpression, ExpressionError } from '../../src/cel/cel.ts';
+import type { JWTTenant } from '../../src/config/configuration.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { identityOfClaims } from '../../src/identity/jwt/jwt-mapping.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 
 const word = fc.oneof(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createJWTAuthenticator } from '../../src/authentication/jwt.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { createJWTAuthenticator } from '../../src/identity/jwt/jwt.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { directKeys, ISSUER, jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { Identity } from '../../src/api/identity.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { claimIdentity, keystoneIdentity } from '../support/identities.ts';

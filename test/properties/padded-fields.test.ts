@@ -11,7 +11,7 @@ import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
 import {
   type ImpersonationRequest,
   impersonationRequest,
-} from '../../src/pipeline/impersonation/impersonation-request.ts';
+} from '../../src/proxy/impersonation/impersonation-request.ts';
 import { echoTarget, startListener } from '../support/server/listening.ts';
 import {
   END_HEADERS,

@@ -4,14 +4,14 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { grantableRules } from '../../src/api/grantable-rules.ts';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { StoredBinding, StoredRole } from '../../src/api/rbac-v1.ts';
-import { type DesiredPolicyObject, desiredRBAC } from '../../src/policy/desired-rbac.ts';
-import { type Policy, policyGroup } from '../../src/policy/policy.ts';
-import { createPolicySet } from '../../src/policy/policy-set.ts';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
+import { type DesiredPolicyObject, desiredRBAC } from '../../src/features/cross-tenant/desired-rbac.ts';
+import { type Policy, policyGroup } from '../../src/features/cross-tenant/policy.ts';
+import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
+import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { StoredBinding, StoredRole } from '../../src/kubernetes/rbac-v1.ts';
 import { allows } from '../../src/rbac/decide.ts';
+import { grantableRules } from '../../src/rbac/grantable-rules.ts';
 import { roleAllows } from '../../src/rbac/rules.ts';
 import {
   ALICE_READS_PODS,

@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { KeystoneState } from '../../src/bindings/desired-state.ts';
-import { makeProjectPlan } from '../../src/bindings/make-plan.ts';
-import { isManaged } from '../../src/bindings/managed-object.ts';
-import { applyPlan } from '../../src/reconcile/apply.ts';
+import type { KeystoneState } from '../../src/features/bindings/desired-state.ts';
+import { makeProjectPlan } from '../../src/features/bindings/make-plan.ts';
+import { isManaged } from '../../src/features/bindings/managed-object.ts';
+import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import {
   asUsers,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { PUBLISHED, PUBLISHED_FROM, PUBLISHED_POLICY } from '../../src/api/published-objects.ts';
+import { PUBLISHED, PUBLISHED_FROM, PUBLISHED_POLICY } from '../../src/kubernetes/published-objects.ts';
 import type { Stored } from '../support/memory-objects.ts';
 import {
   kindOf,

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import type { RequestInfo } from '../../src/api/request-info.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import type { RequestInfo } from '../../src/kubernetes/request-info.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { requestTarget } from '../support/request-lines.ts';
 

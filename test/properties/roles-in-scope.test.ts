@@ -1,8 +1,8 @@
 /** Whatever projects, domains and namespaces are called: roles count in their own scope and nowhere else. */
 import fc from 'fast-check';
 import t from 'tap';
-import type { AssignmentScope, RoleAssignment } from '../../src/api/keystone-v3.ts';
-import { rolesInScope } from '../../src/bindings/roles-in-scope.ts';
+import { rolesInScope } from '../../src/identity/keystone/roles-in-scope.ts';
+import type { AssignmentScope, RoleAssignment } from '../../src/tenancy/keystone-v3.ts';
 
 const DOMAINS = ['d1', 'd2'];
 const domain = (id: string) => ({ id, name: id });

@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { createAccessReviewsRule } from '../../src/admission/access-reviews.ts';
-import { createRoleBindingsRule } from '../../src/admission/role-bindings.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { createAccessReviewsRule } from '../../src/features/admission/access-reviews.ts';
+import { createRoleBindingsRule } from '../../src/features/admission/role-bindings.ts';
 import { parseStrictJSON } from '../../src/lib/strict-json.ts';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
 import { applyPatch } from '../support/apiserver/patches.ts';

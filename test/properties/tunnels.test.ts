@@ -5,9 +5,9 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
-import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
-import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
+import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 import { fakePipeline } from '../support/fake-pipeline.ts';

@@ -5,11 +5,11 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { createKeystonePolicy } from '../../src/authorization/keystone-policy/keystone-policy.ts';
 import { readPolicy } from '../../src/config/keystone-auth/policy-file.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readReview } from '../../src/webhook/review.ts';
-import { legacyUser } from '../../src/webhook/reviewed-user.ts';
+import { createKeystonePolicy } from '../../src/features/webhook/keystone-policy/keystone-policy.ts';
+import { readReview } from '../../src/features/webhook/review.ts';
+import { legacyUser } from '../../src/features/webhook/reviewed-user.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 
 const NAMESPACES = ['', 'a', 'b', 'c'];

@@ -4,6 +4,13 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { kinds, missing } from '../support/kubernetes/programs.ts';
 
-t.test('src/lib/kubernetes-kinds.json is that of `npm run kinds`', { skip: missing(kinds()) }, async (t) => {
-  t.equal(execFileSync(kinds(), { encoding: 'utf8' }), readFileSync('src/lib/kubernetes-kinds.json', 'utf8'));
-});
+t.test(
+  'src/kubernetes/kubernetes-kinds.json is that of `npm run kinds`',
+  { skip: missing(kinds()) },
+  async (t) => {
+    t.equal(
+      execFileSync(kinds(), { encoding: 'utf8' }),
+      readFileSync('src/kubernetes/kubernetes-kinds.json', 'utf8'),
+    );
+  },
+);

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
-import * as bounds from '../../src/api/memory-bounds.ts';
-import { REVIEWS_BYTES } from '../../src/flowcontrol/review-limits.ts';
+import * as bounds from '../../src/limits/memory-bounds.ts';
+import { REVIEWS_BYTES } from '../../src/limits/review-limits.ts';
 import { MAX_CONNECTIONS } from '../../src/upstream/account-limits.ts';
 
 const MEBIBYTE = 1024 * 1024;

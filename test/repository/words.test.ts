@@ -46,8 +46,8 @@ const QUOTED: readonly RegExp[] = [
  * and scripts may depend on them, so they change only with a reason, and never together with the wording of the code.
  */
 const OUTPUT: Readonly<Record<string, readonly string[]>> = {
-  'src/bindings/difference.ts': ["const [first = 'nobody', ...others]"],
-  'src/bindings/grants.ts': [
+  'src/features/bindings/difference.ts': ["const [first = 'nobody', ...others]"],
+  'src/features/bindings/grants.ts': [
     "'bindings.subjects is users: what a person holds",
     "reason: 'people may ask what they may do'",
   ],
@@ -59,18 +59,18 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
   'docs/who-can.md': ['people'],
-  'test/unit/pipeline/own-api/handle-who-can.test.ts': ['people'],
-  'src/tenancy/own-openapi.ts': ['people'],
-  'src/pipeline/own-api/handle-who-can.ts': ['people'],
+  'test/unit/features/who-can/handle-who-can.test.ts': ['people'],
+  'src/features/own-api/own-openapi.ts': ['people'],
+  'src/features/who-can/handle-who-can.ts': ['people'],
   'src/cli/who-can.ts': ['people'],
   'test/e2e/who-can-real-keystone.test.ts': ['people'],
-  'test/unit/clients/keystone-names.test.ts': ['people'],
+  'test/unit/features/who-can/keystone-names.test.ts': ['people'],
   'test/unit/cli/who-can.test.ts': ['people'],
-  'src/api/who-can-v1alpha1.ts': ['people'],
-  'src/access/who-can.ts': ['people'],
-  'src/access/role-holders.ts': ['people'],
-  'src/pipeline/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
-  'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
+  'src/features/who-can/who-can-v1alpha1.ts': ['people'],
+  'src/features/who-can/who-can.ts': ['people'],
+  'src/features/who-can/role-holders.ts': ['people'],
+  'src/proxy/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
+  'src/features/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };
 
 /** `src/pipeline`, `test/unit`, `docs`. */

@@ -1,6 +1,7 @@
 /** An RBAC index as the features see it, made from objects; its state is set by the test. */
-import { STALE_AFTER, TrackedIndex } from '../../src/access/index-state.ts';
-import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/api/rbac-v1.ts';
+
+import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
+import { STALE_AFTER, TrackedIndex } from '../../src/rbac/index-state.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { indexOf, listInto, nextRevision } from './rbac-objects.ts';

@@ -1,12 +1,15 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
-import type { PolicyProblem } from '../../src/admission/cross-tenant-policies.ts';
-import { type PodSecurityVersion, podSecurityVersion } from '../../src/admission/pod-security/evaluate.ts';
-import { type PodSecurityRule, podSecurityRulesOf } from '../../src/admission/pod-security-rules.ts';
-import type { AdmissionTenants, Right } from '../../src/admission/ports.ts';
-import { createReviewDecision, type ReviewDecision } from '../../src/admission/review-decision.ts';
-import { createAdmissionReviewer } from '../../src/admission/reviewer.ts';
-import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission-v1.ts';
-import { publishedKindsOf } from '../../src/api/published-objects.ts';
+import type { PolicyProblem } from '../../src/features/admission/cross-tenant-policies.ts';
+import {
+  type PodSecurityVersion,
+  podSecurityVersion,
+} from '../../src/features/admission/pod-security/evaluate.ts';
+import { type PodSecurityRule, podSecurityRulesOf } from '../../src/features/admission/pod-security-rules.ts';
+import type { AdmissionTenants, Right } from '../../src/features/admission/ports.ts';
+import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
+import { createAdmissionReviewer } from '../../src/features/admission/reviewer.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
+import { publishedKindsOf } from '../../src/kubernetes/published-objects.ts';
 import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
 
 export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };

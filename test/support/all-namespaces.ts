@@ -1,20 +1,21 @@
 /** Requests to all namespaces, in front of an API server that lists and watches single namespaces. */
-import { AccessChanges } from '../../src/access/access-changes.ts';
-import type { Identity } from '../../src/api/identity.ts';
-import type { StoredObject } from '../../src/api/rbac-v1.ts';
-import type { RoleLookup } from '../../src/bindings/role-lookup.ts';
-import { ByteBudget } from '../../src/lib/byte-budget.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { firstParameter } from '../../src/lib/query.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+
 import {
   type AllNamespacesOptions,
   createMergedNamespaces,
-} from '../../src/pipeline/all-namespaces/handle-all-namespaces.ts';
-import type { UpstreamRequest, UpstreamResponse } from '../../src/pipeline/ports.ts';
-import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
-import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
+} from '../../src/features/all-namespaces/handle-all-namespaces.ts';
+import type { RoleLookup } from '../../src/identity/keystone/role-lookup.ts';
+import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { firstParameter } from '../../src/lib/query.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { ByteBudget } from '../../src/limits/byte-budget.ts';
+import { createAccessSubjects } from '../../src/proxy/access-subject.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../../src/proxy/ports.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
+import { WatchLifetimes } from '../../src/proxy/response/watch-lifetimes.ts';
+import { AccessChanges } from '../../src/rbac/access-changes.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';

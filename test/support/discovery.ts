@@ -2,12 +2,12 @@
 import { createDocumentCache } from '../../src/cache/document-cache.ts';
 import { DocumentChanges } from '../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../src/cache/process-cache.ts';
+import { createDiscoveryDocuments } from '../../src/features/discovery/discovery-documents.ts';
+import { createSystemDiscovery } from '../../src/features/discovery/system-discovery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { createDiscoveryDocuments } from '../../src/pipeline/discovery/discovery-documents.ts';
-import { createSystemDiscovery } from '../../src/pipeline/discovery/system-discovery.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/proxy/ports.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
 function documentCache(

@@ -2,7 +2,7 @@
  * The reference evaluation of access rules: what a service does with them. docs/access-rules.md has the same
  * in SQL.
  */
-import type { AccessRule, AccessRules } from '../../src/api/access-rules-v1alpha1.ts';
+import type { AccessRule, AccessRules } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
 import type { ResourceQuestion } from '../../src/rbac/attributes.ts';
 
 export type RulesQuestion = Omit<ResourceQuestion, 'tenant'>;

@@ -2,19 +2,20 @@
  * A pipeline whose neighbours are simple enough to see through: one tenant, one user, an API server that
  * answers what the test says and remembers what it was sent.
  */
-import type { Identity, TenantName } from '../../src/api/identity.ts';
-import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
+
 import type { StatusResponse } from '../../src/errors/to-status.ts';
-import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
-import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import type { Pipeline } from '../../src/pipeline/delivery.ts';
-import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
-import { createOwnAPI } from '../../src/tenancy/own-api.ts';
+import { ResponseMemory } from '../../src/limits/response-memory.ts';
+import type { AccessReviewer } from '../../src/proxy/access-reviewer.ts';
+import type { Pipeline } from '../../src/proxy/delivery.ts';
+import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
+import { createOwnAPI } from '../../src/proxy/own-api.ts';
+import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/proxy/ports.ts';
+import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
+import type { Identity, TenantName } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 

@@ -2,26 +2,27 @@
  * A pipeline in front of an Arktos API server that lets users of other tenants in by policies. It remembers
  * everything that it was sent.
  */
-import type { UserInfo } from '../../src/api/authentication-v1.ts';
-import type { Identity } from '../../src/api/identity.ts';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { AccessAttributes, AccessReviewer } from '../../src/authorization/access-reviewer.ts';
-import { createConnectCreate } from '../../src/authorization/connect-create.ts';
-import { createOwnAPIRights } from '../../src/authorization/own-api-rights.ts';
-import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
-import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
+
 import { unauthorized } from '../../src/errors/status-error.ts';
+import { createPoliciesInForce } from '../../src/features/cross-tenant/policies-in-force.ts';
+import type { Policy } from '../../src/features/cross-tenant/policy.ts';
+import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
+import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
+import { handleSelfIdentity } from '../../src/features/explain/handle-self-identity.ts';
+import { createOwnAPIRights } from '../../src/features/own-api/own-api-rights.ts';
+import { createGuestReviewHandler } from '../../src/features/self-reviews/handle-guest-review.ts';
+import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
+import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
+import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import { createDiscoveryHandler } from '../../src/pipeline/discovery/handle-discovery.ts';
-import { LastModes } from '../../src/pipeline/impersonation/impersonation-modes.ts';
-import { handleSelfIdentity } from '../../src/pipeline/own-api/handle-self-identity.ts';
-import type { Upgrade } from '../../src/pipeline/ports.ts';
-import { createGuestReviewHandler } from '../../src/pipeline/self-review/handle-guest-review.ts';
-import { serveRequest } from '../../src/pipeline/serve-request.ts';
-import { createPoliciesInForce } from '../../src/policy/policies-in-force.ts';
-import type { Policy } from '../../src/policy/policy.ts';
-import { createPolicySet } from '../../src/policy/policy-set.ts';
+import type { AccessAttributes, AccessReviewer } from '../../src/proxy/access-reviewer.ts';
+import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
+import type { Upgrade } from '../../src/proxy/ports.ts';
+import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { memoizedMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 import { fakePipeline } from './fake-pipeline.ts';

@@ -1,7 +1,7 @@
 /**
  * Identities for tests, of Keystone and of an issuer.
  */
-import type { Identity, Subject } from '../../src/api/identity.ts';
+import type { Identity, Subject } from '../../src/tenancy/identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
 

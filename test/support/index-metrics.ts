@@ -1,6 +1,7 @@
 /** The RBAC index of a running Stonegate, as its metrics show it. */
-import type { IndexedResource } from '../../src/api/rbac-v1.ts';
+
 import type { App } from '../../src/app/app.ts';
+import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 
 const INDEX = 'informer="rbac-index"';
 

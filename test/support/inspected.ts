@@ -1,6 +1,6 @@
 /** A request as a body admission sees it, with an API server that answers what the test says. */
-import type { InspectedRequest, UserResponse } from '../../src/admission/body-rule.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import type { InspectedRequest, UserResponse } from '../../src/proxy/body-rule.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 export interface Asked {

@@ -1,8 +1,13 @@
 /**
  * The API server in memory for tests of provisioning: objects are found by their kind.
  */
-import type { KubernetesObject, ObjectKind } from '../../src/api/kubernetes-object.ts';
-import { KINDS, type Objects, type Place, type StoredObject } from '../../src/reconcile/objects.ts';
+import type { KubernetesObject, ObjectKind } from '../../src/kubernetes/kubernetes-object.ts';
+import {
+  KINDS,
+  type Objects,
+  type Place,
+  type StoredObject,
+} from '../../src/kubernetes/reconcile/objects.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 
 export interface ObjectReference extends Place {

@@ -1,18 +1,19 @@
 /**
  * An API server in memory with tenants and published objects, for tests of publishing.
  */
-import type { PublishingConfiguration } from '../../src/api/config-publishing-v1alpha1.ts';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+
+import { type PublishingRules, planPublishing } from '../../src/features/publishing/plan.ts';
+import type { PublishingConfiguration } from '../../src/features/publishing/publishing-configuration.ts';
+import { readPublishing } from '../../src/features/publishing/read-state.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import {
   NAMESPACED_KINDS,
   PUBLISHED,
   type PublishedKind,
   TENANT_KINDS,
-} from '../../src/api/published-objects.ts';
-import { type PublishingRules, planPublishing } from '../../src/publishing/plan.ts';
-import { readPublishing } from '../../src/publishing/read-state.ts';
-import { applyPlan } from '../../src/reconcile/apply.ts';
-import { KINDS, type Place, type StoredObject } from '../../src/reconcile/objects.ts';
+} from '../../src/kubernetes/published-objects.ts';
+import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
+import { KINDS, type Place, type StoredObject } from '../../src/kubernetes/reconcile/objects.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
 export type Mode = 'arktos' | 'shared';

@@ -1,6 +1,6 @@
 /** Random changes of namespaces and of what a user may see, and replicas that learn of them. */
 import fc from 'fast-check';
-import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { unsyncedAccessIndex } from './access-index.ts';
 import { type NamespacesSite, namespacesMemory, namespacesSiteOf } from './namespaces-site.ts';
 import {

@@ -1,5 +1,5 @@
 /** Lists of single namespaces as an API server gives them, with `limit` and `continue`. */
-import type { PartRequest } from '../../src/access/all-namespaces/collect-page.ts';
+import type { PartRequest } from '../../src/features/all-namespaces/collect-page.ts';
 
 /** Namespace → the names of its objects. */
 export type Contents = ReadonlyMap<string, readonly string[]>;

@@ -1,23 +1,24 @@
 /** Filtered namespaces as a user sees them, from an RBAC index that the test fills. */
-import { AccessChanges } from '../../src/access/access-changes.ts';
-import { CreatedNamespaces } from '../../src/access/namespaces/created-namespaces.ts';
-import { VisibleNamespacesCache } from '../../src/access/namespaces/visible-namespaces-cache.ts';
-import type { Identity } from '../../src/api/identity.ts';
-import type { StoredObject } from '../../src/api/rbac-v1.ts';
+
 import { StatusError } from '../../src/errors/status-error.ts';
 import { toStatus } from '../../src/errors/to-status.ts';
-import { ResponseMemory } from '../../src/flowcontrol/response-memory.ts';
-import type { HeaderList } from '../../src/lib/header-list.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+import { CreatedNamespaces } from '../../src/features/namespaces/created-namespaces.ts';
 import {
   createFilteredNamespaces,
   type FilteredNamespaces,
-} from '../../src/pipeline/namespaces/handle-namespaces.ts';
-import type { FilteredNamespacesOptions, NamespacesMemory } from '../../src/pipeline/namespaces/request.ts';
-import { createAccessSubjects } from '../../src/pipeline/rbac/access-subject.ts';
-import type { Outgoing } from '../../src/pipeline/request-context.ts';
-import type { StreamedResponse } from '../../src/pipeline/response/response-stream.ts';
-import { WatchLifetimes } from '../../src/pipeline/response/watch-lifetimes.ts';
+} from '../../src/features/namespaces/handle-namespaces.ts';
+import type { FilteredNamespacesOptions, NamespacesMemory } from '../../src/features/namespaces/request.ts';
+import { VisibleNamespacesCache } from '../../src/features/namespaces/visible-namespaces-cache.ts';
+import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
+import type { HeaderList } from '../../src/lib/header-list.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { ResponseMemory } from '../../src/limits/response-memory.ts';
+import { createAccessSubjects } from '../../src/proxy/access-subject.ts';
+import type { Outgoing } from '../../src/proxy/request-context.ts';
+import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
+import { WatchLifetimes } from '../../src/proxy/response/watch-lifetimes.ts';
+import { AccessChanges } from '../../src/rbac/access-changes.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';

@@ -1,13 +1,14 @@
 /**
  * A request at the last stage, for what Stonegate answers itself: parsed and routed as the pipeline does.
  */
-import type { Identity } from '../../src/api/identity.ts';
-import { impersonationHeaders } from '../../src/lib/impersonation-headers.ts';
-import { senderOf } from '../../src/pipeline/pass-through.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
-import type { Outgoing } from '../../src/pipeline/request-context.ts';
-import { routeKind } from '../../src/pipeline/route-kind.ts';
+
+import { impersonationHeaders } from '../../src/kubernetes/impersonation-headers.ts';
+import { senderOf } from '../../src/proxy/pass-through.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/proxy/ports.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
+import type { Outgoing } from '../../src/proxy/request-context.ts';
+import { routeKind } from '../../src/proxy/route-kind.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 

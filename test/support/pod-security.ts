@@ -1,13 +1,13 @@
 /** Pods and the checks of the Pod Security Standards, as unit tests write them down. */
 import type { Test } from 'tap';
-import { podPartOf } from '../../src/admission/pod-part.ts';
-import type { PodSecurityLevel } from '../../src/admission/pod-security/check.ts';
+import { podPartOf } from '../../src/features/admission/pod-part.ts';
+import type { PodSecurityLevel } from '../../src/features/admission/pod-security/check.ts';
 import {
   type PodSecurityViolation,
   podSecurityMessage,
   podSecurityVersion,
   podSecurityViolations,
-} from '../../src/admission/pod-security/evaluate.ts';
+} from '../../src/features/admission/pod-security/evaluate.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,15 +1,20 @@
 /** Policies, the facts and settings from which they follow, and requests of guests. */
-import type { AbacPolicy } from '../../src/api/abac-v1beta1.ts';
-import { grantableRules } from '../../src/api/grantable-rules.ts';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+
+import { parseAbacFile } from '../../src/features/cross-tenant/abac-file.ts';
+import type { AbacPolicy } from '../../src/features/cross-tenant/abac-v1beta1.ts';
+import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import {
+  createPolicyResolver,
+  type PolicySettings,
+  type WrittenPolicies,
+} from '../../src/features/cross-tenant/resolve.ts';
 import type {
   CrossTenantPolicy,
   CrossTenantRule,
   TenantAdministration,
-} from '../../src/api/tenancy-v1alpha1.ts';
-import { parseAbacFile } from '../../src/config/abac-file.ts';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
-import { createPolicyResolver, type PolicySettings, type WrittenPolicies } from '../../src/policy/resolve.ts';
+} from '../../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import { grantableRules } from '../../src/rbac/grantable-rules.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 export const NOW = Date.UTC(2026, 6, 1);

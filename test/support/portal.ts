@@ -2,20 +2,21 @@
  * The portal without sockets and with everything around it made up: what browsers would send, and what they
  * would keep.
  */
-import type { Identity, TenantName } from '../../src/api/identity.ts';
-import { createMemorySessions, createPortalSealer } from '../../src/cache/portal-storage.ts';
+
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
-import type { PortalOptions } from '../../src/portal/context.ts';
-import { createPortal } from '../../src/portal/portal.ts';
+import type { PortalOptions } from '../../src/features/portal/context.ts';
+import { createPortal } from '../../src/features/portal/portal.ts';
+import { createMemorySessions, createPortalSealer } from '../../src/features/portal/portal-storage.ts';
 import type {
   OIDCLogin,
   OIDCResult,
   PasswordResult,
   PasswordSignIn,
   Provider,
-} from '../../src/portal/ports.ts';
+} from '../../src/features/portal/ports.ts';
+import type { LogFields, Logger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { Identity, TenantName } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';

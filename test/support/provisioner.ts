@@ -5,10 +5,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { RoleTarget } from '../../src/api/config-v1alpha1.ts';
 import { checkCommand } from '../../src/app/commands/check.ts';
 import { syncCommand } from '../../src/app/commands/sync.ts';
 import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
+import type { RoleTarget } from '../../src/config/configuration.ts';
 import { isObject } from './apiserver/json.ts';
 import { printedIO } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';

@@ -1,14 +1,15 @@
 /**
  * Small Keystones and what they come to, for tests of provisioning.
  */
-import { bindingsSchema } from '../../src/api/config-bindings-v1alpha1.ts';
-import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
-import type { RoleAssignment } from '../../src/api/keystone-v3.ts';
-import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-state.ts';
-import { makeProvisioningPlan } from '../../src/bindings/make-plan.ts';
-import type { KeystoneDirectory } from '../../src/bindings/ports.ts';
-import { applyPlan } from '../../src/reconcile/apply.ts';
-import type { Plan } from '../../src/reconcile/plan.ts';
+
+import type { BindingsConfiguration } from '../../src/config/configuration.ts';
+import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
+import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
+import { makeProvisioningPlan } from '../../src/features/bindings/make-plan.ts';
+import type { KeystoneDirectory } from '../../src/features/bindings/ports.ts';
+import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
+import type { Plan } from '../../src/kubernetes/reconcile/plan.ts';
+import type { RoleAssignment } from '../../src/tenancy/keystone-v3.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
 
 export type Mode = 'arktos' | 'shared';

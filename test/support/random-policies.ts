@@ -1,14 +1,14 @@
 /** Random policies of all forms and requests of guests, from few names, so that they meet. */
 import fc from 'fast-check';
-import { CLUSTER_ROLES } from '../../src/api/cluster-roles.ts';
-import type { AdministrationConfiguration } from '../../src/api/config-access-v1alpha1.ts';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
 import type {
   CrossTenantPolicy,
   CrossTenantRule,
   TenantAdministration,
-} from '../../src/api/tenancy-v1alpha1.ts';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/policy/ports.ts';
+} from '../../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import type { AdministrationConfiguration } from '../../src/features/rbac-index/access-configuration.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import { CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
 import {
   abacLine,
   administration,

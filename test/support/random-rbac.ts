@@ -1,7 +1,7 @@
 /** Random RBAC objects, subjects and questions from few names, so that rules, bindings and questions meet. */
 import fc from 'fast-check';
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
-import type { StoredBinding, StoredRole, StoredSubject } from '../../src/api/rbac-v1.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { StoredBinding, StoredRole, StoredSubject } from '../../src/kubernetes/rbac-v1.ts';
 import type { ResourceQuestion, SubjectByNamespace } from '../../src/rbac/attributes.ts';
 import {
   clusterRole,

@@ -1,5 +1,5 @@
 /** Namespaces, roles and bindings as the RBAC index stores them, numbered by a revision that counts up. */
-import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type {
   LabelSelector,
   StoredBinding,
@@ -7,7 +7,7 @@ import type {
   StoredObject,
   StoredRole,
   StoredSubject,
-} from '../../src/api/rbac-v1.ts';
+} from '../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser, ResourceQuestion } from '../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 

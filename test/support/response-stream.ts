@@ -1,5 +1,5 @@
 /** The client's end of a streamed answer: it reads everything, until the test says that it stops reading. */
-import type { ResponseStream, StreamedResponse } from '../../src/pipeline/response/response-stream.ts';
+import type { ResponseStream, StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 
 export interface ReadStream {
   readonly text: string;

@@ -2,14 +2,15 @@
  * An API server of one resource as the test writes it, in front of an informer with a clock of the
  * test's: it stores objects, answers lists, and holds watches open until the test ends them.
  */
-import { TrackedIndex } from '../../src/access/index-state.ts';
-import type { IndexedResource } from '../../src/api/rbac-v1.ts';
-import { Informer } from '../../src/clients/informer.ts';
-import { storeOf } from '../../src/clients/rbac-informers.ts';
-import { createRBACReader } from '../../src/clients/read-rbac-object.ts';
+
+import { storeOf } from '../../src/features/rbac-index/rbac-informers.ts';
+import { Informer } from '../../src/kubernetes/informer.ts';
+import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../../src/pipeline/ports.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../../src/proxy/ports.ts';
+import { TrackedIndex } from '../../src/rbac/index-state.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';
 import { eventually } from './eventually.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type ListResponse, listOf, type OpenWatch, scriptedResource } from './scripted-resource.ts';

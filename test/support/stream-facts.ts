@@ -1,9 +1,9 @@
 /**
  * What a long-running request is opened with, for tests of streams.
  */
-import type { LongRunning } from '../../src/api/request-info.ts';
-import type { StreamFacts } from '../../src/flowcontrol/open-stream.ts';
-import { readRequestInfo } from '../../src/pipeline/request/request-info.ts';
+import type { LongRunning } from '../../src/kubernetes/request-info.ts';
+import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
+import type { StreamFacts } from '../../src/proxy/streams/open-stream.ts';
 import { isTenantName, toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { alice } from './fake-pipeline.ts';
 

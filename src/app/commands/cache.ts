@@ -5,8 +5,8 @@ import { drop } from '../../cache/drops.ts';
 import { createRedisStore } from '../../cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from '../../cli/cache-drop.ts';
 import type { CommandIO } from '../../cli/command.ts';
+import { commandRuntime } from '../../config/build.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
-import { commandRuntime } from '../build.ts';
 import { createRedisCache, redisConnection } from '../cache.ts';
 
 /** Milliseconds. An operator waits longer for Redis than a request does. */

@@ -3,34 +3,35 @@
  * asks what Stonegate may impersonate, list and watch, and which role bindings give tenants more than the
  * operator may know; in arktos mode also whether policies of tenants count.
  */
-import type { StonegateConfiguration } from '../../api/config-v1alpha1.ts';
-import { INDEXED_RESOURCES } from '../../api/rbac-v1.ts';
-import { TENANCY_GROUP } from '../../api/tenancy-v1alpha1.ts';
+
+import { check } from '../../cli/check.ts';
+import type { CommandIO } from '../../cli/command.ts';
+import { commandRuntime } from '../../config/build.ts';
+import type { StonegateConfiguration } from '../../config/configuration.ts';
+import { Generations } from '../../config/generation.ts';
+import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
+import { reasonOf, StatusError } from '../../errors/status-error.ts';
+import { createProvisioningUpstream } from '../../features/bindings/feature.ts';
 import {
   systemBindingWarnings,
   UNJUDGED_NAMESPACES,
   unjudgedTenantWarnings,
-} from '../../bindings/system-bindings.ts';
-import { check } from '../../cli/check.ts';
-import type { CommandIO } from '../../cli/command.ts';
-import { createObjects } from '../../clients/objects.ts';
+} from '../../features/bindings/system-bindings.ts';
+import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
+import { missingDefinitions } from '../../features/cross-tenant/policy-definitions.ts';
+import { hasPolicyWebhook } from '../../features/cross-tenant/policy-webhook.ts';
+import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
 import {
   mayImpersonateUsers,
   mayReadTenants,
   missingListWatchRights,
-} from '../../clients/own-access-reviews.ts';
-import { missingDefinitions } from '../../clients/policy-definitions.ts';
-import { hasPolicyWebhook } from '../../clients/policy-webhook.ts';
-import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
-import { enabledPolicies, resourcesOfPolicies } from '../../config/enabled-policies.ts';
-import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
-import { reasonOf, StatusError } from '../../errors/status-error.ts';
+} from '../../kubernetes/own-access-reviews.ts';
+import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { UpstreamFetcher } from '../../pipeline/ports.ts';
+import type { UpstreamFetcher } from '../../proxy/ports.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { commandRuntime } from '../build.ts';
-import { Generations } from '../generation.ts';
-import { createProvisioningUpstream } from '../provisioning.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from '../upstream.ts';
 

@@ -3,26 +3,27 @@
  * It sends requests to Keystone, issuers and the API server, and does not use Redis, so that the
  * explanation is not from a cache.
  */
-import type { AccessIndex } from '../../access/ports.ts';
-import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
+
 import type { CommandIO } from '../../cli/command.ts';
 import { explain } from '../../cli/explain.ts';
-import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
+import { commandRuntime } from '../../config/build.ts';
+import { Generations } from '../../config/generation.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
-import { ResponseMemory } from '../../flowcontrol/response-memory.ts';
-import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
+import { createPolicies } from '../../features/cross-tenant/feature.ts';
+import { POLICY_FORMS } from '../../features/cross-tenant/policy.ts';
+import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
+import type { Explain } from '../../features/explain/explain-request.ts';
+import type { Explanation, ExplanationRequest } from '../../features/explain/stonegate-v1alpha1.ts';
+import { createAccessIndex } from '../../features/rbac-index/feature.ts';
+import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
-import type { Explain } from '../../pipeline/explain/explain-request.ts';
-import type { RequestObserver } from '../../pipeline/ports.ts';
-import { POLICY_FORMS } from '../../policy/policy.ts';
-import type { PolicyUpdates } from '../../policy/policy-updates.ts';
-import { commandRuntime } from '../build.ts';
-import { Generations } from '../generation.ts';
+import { ResponseMemory } from '../../limits/response-memory.ts';
+import type { RequestObserver } from '../../proxy/ports.ts';
+import { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
 import { createPipeline } from '../pipeline.ts';
-import { createPolicies } from '../policies.ts';
-import { createAccessIndex } from '../rbac-index.ts';
 import { createOwnRights } from '../upstream.ts';
 
 const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };

@@ -5,9 +5,9 @@
 import type { CommandIO } from '../../cli/command.ts';
 import { publish } from '../../cli/publish.ts';
 import type { WithReconciler } from '../../cli/reconcile.ts';
-import { commandRuntime } from '../build.ts';
-import { createProvisioningUpstream } from '../provisioning.ts';
-import { createCommandPublishing } from '../publishing.ts';
+import { commandRuntime } from '../../config/build.ts';
+import { createProvisioningUpstream } from '../../features/bindings/feature.ts';
+import { createCommandPublishing } from '../../features/publishing/feature.ts';
 
 /** @param argv what follows `publish` */
 export function publishCommand(argv: readonly string[], io: CommandIO): Promise<number> {

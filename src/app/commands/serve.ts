@@ -3,9 +3,9 @@
  * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
 import cluster from 'node:cluster';
-import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../api/config-v1alpha1.ts';
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
+import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
 import {
   type LoadedAdmission,
   type LoadedConfiguration,

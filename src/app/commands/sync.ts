@@ -2,15 +2,16 @@
  * The components of `stonegate sync`: one run of the provisioning that the configuration describes. It
  * sends its own requests to Keystone and the API server; no serving process is needed.
  */
-import { USERS_WARNING } from '../../bindings/grants.ts';
-import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
+
 import type { CommandIO } from '../../cli/command.ts';
 import type { WithReconciler } from '../../cli/reconcile.ts';
 import { sync } from '../../cli/sync.ts';
-import { applyPlan } from '../../reconcile/apply.ts';
-import { commandRuntime } from '../build.ts';
+import { commandRuntime } from '../../config/build.ts';
+import { createProvisioning, createProvisioningUpstream } from '../../features/bindings/feature.ts';
+import { USERS_WARNING } from '../../features/bindings/grants.ts';
+import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
+import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';
-import { createProvisioning, createProvisioningUpstream } from '../provisioning.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 
 /** @param argv what follows `sync` */

@@ -8,7 +8,7 @@ import {
   KUBECONFIG_EXTENSION,
   type KubeconfigEntries,
   type KubeconfigEntry,
-} from '../../api/kubeconfig-v1.ts';
+} from '../../kubernetes/kubeconfig-v1.ts';
 import { KubeconfigError, readKubeconfig } from './file.ts';
 
 /** The lists of a kubeconfig, and the member of an entry that has its content. */

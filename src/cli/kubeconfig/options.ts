@@ -5,8 +5,8 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { kubeconfigName } from '../../api/kubeconfig-v1.ts';
-import { labelProblem } from '../../api/reserved-names.ts';
+import { kubeconfigName } from '../../kubernetes/kubeconfig-v1.ts';
+import { labelProblem } from '../../kubernetes/reserved-names.ts';
 import { refuseWords, UsageError } from '../command.ts';
 import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';

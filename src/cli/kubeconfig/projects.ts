@@ -3,8 +3,8 @@
  * will run.
  */
 import { parseArgs } from 'node:util';
-import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
-import { type AvailableProject, listProjects } from '../../clients/keystone-login.ts';
+import { createKeystoneHTTP } from '../../identity/keystone/keystone-http.ts';
+import { type AvailableProject, listProjects } from '../../identity/keystone/keystone-login.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { UsageError } from '../command.ts';

@@ -7,8 +7,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import type { ImpersonatedUser } from '../../kubernetes/impersonation-headers.ts';
 import { reasonOf, tellable } from '../../lib/file-errors.ts';
-import type { ImpersonatedUser } from '../../lib/impersonation-headers.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { ExecPluginError, runExecPlugin } from './exec-plugin.ts';
 import { KubeconfigError, readKubeconfig, readKubeconfigFile } from './file.ts';

@@ -7,7 +7,7 @@ import {
   EXEC_CREDENTIAL_VERSIONS,
   type ExecCredential,
   type ExecCredentialVersion,
-} from '../../api/client-authentication-v1.ts';
+} from '../../kubernetes/client-authentication-v1.ts';
 import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 

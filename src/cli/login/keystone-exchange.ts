@@ -2,14 +2,15 @@
  * The login request to Keystone, and its errors in words. It is imported only without a valid cached token,
  * because loading the HTTP packages would delay every kubectl call.
  */
-import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
+
+import { StatusError } from '../../errors/status-error.ts';
+import { createKeystoneHTTP } from '../../identity/keystone/keystone-http.ts';
 import {
   type KeystoneAuthMethod,
   logIn,
   lookUpToken,
   type RefusedLogin,
-} from '../../clients/keystone-login.ts';
-import { StatusError } from '../../errors/status-error.ts';
+} from '../../identity/keystone/keystone-login.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { readGiven } from '../given-file.ts';
 import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';

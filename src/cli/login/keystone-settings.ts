@@ -4,7 +4,11 @@
  * the same thing, such as an id by a name.
  * https://docs.openstack.org/keystoneauth/latest/authentication-plugins.html
  */
-import type { DomainName, KeystoneLoginScope, ReferenceInDomain } from '../../clients/keystone-login.ts';
+import type {
+  DomainName,
+  KeystoneLoginScope,
+  ReferenceInDomain,
+} from '../../identity/keystone/keystone-login.ts';
 import { isLoopback } from '../../lib/transport-security.ts';
 import { LoginError } from './credential-source.ts';
 

@@ -1,8 +1,8 @@
 /**
  * The interactive logins of `stonegate login --oidc`: in the browser, or with a device code.
  */
-import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-provider.ts';
+import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
+import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
 import { withDeadline } from '../../lib/clock.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { startRedirectListener } from './oidc-redirect.ts';

@@ -4,8 +4,8 @@
  * cached token is not delayed.
  */
 import { join } from 'node:path';
-import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-provider.ts';
+import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
+import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
 import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../command.ts';
 import { readGiven } from '../given-file.ts';
@@ -26,8 +26,8 @@ export function createOidcSource(
   return {
     identity: identityOf(settings),
     async obtain(terminal, previous) {
-      const { createOidcLogin } = await import('../../clients/oidc-login.ts');
-      const { OidcLoginError } = await import('../../clients/oidc-login-error.ts');
+      const { createOidcLogin } = await import('../../identity/oidc/oidc-login.ts');
+      const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
       let provider: OidcLogin | undefined;
       try {
         provider = await createOidcLogin({
@@ -63,7 +63,7 @@ async function renewed(
   previous: ObtainedCredential | undefined,
 ): Promise<OidcTokens | undefined> {
   if (previous?.refreshToken === undefined) return undefined;
-  const { OidcLoginError } = await import('../../clients/oidc-login-error.ts');
+  const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
   try {
     return await provider.refresh(previous.refreshToken, previous.token);
   } catch (error) {

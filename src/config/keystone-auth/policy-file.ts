@@ -8,7 +8,7 @@ import type {
   NamePattern,
   PolicyEntry,
   ResourcePermission,
-} from '../../api/keystone-auth.ts';
+} from '../../features/webhook/keystone-auth.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';

@@ -3,9 +3,9 @@
  * namespace format must produce valid names, and reserved names are never mapped to.
  */
 import { z } from 'zod';
-import { text } from '../../api/config-fields.ts';
-import type { StonegateConfiguration, WebhookSource } from '../../api/config-v1alpha1.ts';
-import type { KeystoneSync, RoleMapping } from '../../api/keystone-auth.ts';
+import type { KeystoneSync, RoleMapping } from '../../features/webhook/keystone-auth.ts';
+import { text } from '../../lib/schema-fields.ts';
+import type { StonegateConfiguration, WebhookSource } from '../configuration.ts';
 import { readYAML } from '../documents.ts';
 import { type Finding, formatProblem } from '../problem.ts';
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';

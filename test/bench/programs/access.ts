@@ -2,14 +2,14 @@
  * Measures the RBAC index and the features on it, in one process, and prints the figures as JSON: ratios to
  * the work that no implementation can avoid. Started by `access.ts`.
  */
-import { listText } from '../../../src/access/namespaces/namespace-form.ts';
-import { NamespaceSelection, selectPage } from '../../../src/access/namespaces/namespace-page.ts';
-import { VisibleNamespaces } from '../../../src/access/namespaces/visible-namespaces.ts';
-import { INDEXED_RESOURCES, type StoredObject } from '../../../src/api/rbac-v1.ts';
-import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
+import { listText } from '../../../src/features/namespaces/namespace-form.ts';
+import { NamespaceSelection, selectPage } from '../../../src/features/namespaces/namespace-page.ts';
+import { VisibleNamespaces } from '../../../src/features/namespaces/visible-namespaces.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { keysOfUser } from '../../../src/rbac/subject-key.ts';
 import { whoCan } from '../../../src/rbac/who-can.ts';
 import {

@@ -3,10 +3,11 @@
  * pages from the same kube-apiserver with the same HTTP client, only parsed. Prints the figures as JSON.
  * Started by `index-ready.ts`.
  */
-import { INDEXED_RESOURCES, type IndexedResource } from '../../../src/api/rbac-v1.ts';
-import { STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
-import { commandRuntime } from '../../../src/app/build.ts';
-import { createRBACInformers } from '../../../src/clients/rbac-informers.ts';
+
+import { commandRuntime } from '../../../src/config/build.ts';
+import { createRBACInformers } from '../../../src/features/rbac-index/rbac-informers.ts';
+import { INDEXED_RESOURCES, type IndexedResource } from '../../../src/kubernetes/rbac-v1.ts';
+import { STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { mapWithConcurrency } from '../../../src/lib/concurrency.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';

@@ -5,8 +5,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPolicySet } from '../../../src/policy/policy-set.ts';
-import { createPolicyResolver } from '../../../src/policy/resolve.ts';
+import { createPolicySet } from '../../../src/features/cross-tenant/policy-set.ts';
+import { createPolicyResolver } from '../../../src/features/cross-tenant/resolve.ts';
 import { prepareCrossTenant } from '../../support/cross-tenant.ts';
 import { openRequest } from '../../support/open-request.ts';
 import {

@@ -3,12 +3,12 @@
  * RBAC index has of the same user. Prints the figures as JSON. Started by `rules-reviews.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { compileAccessRules } from '../../../src/access/rules/access-rules.ts';
-import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
-import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
+import { compileAccessRules } from '../../../src/features/access-rules/access-rules.ts';
+import { INDEXED_RESOURCES } from '../../../src/kubernetes/rbac-v1.ts';
 import { mapWithConcurrency } from '../../../src/lib/concurrency.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { isObject } from '../../support/apiserver/json.ts';
 import { startKubernetes } from '../../support/kubernetes/api-server.ts';
 import { cpuSeconds } from '../usage.ts';

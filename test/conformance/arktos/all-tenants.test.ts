@@ -3,8 +3,8 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
-import { readEvent } from '../../../src/clients/watch-events.ts';
+import { readEvent } from '../../../src/kubernetes/watch-events.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { createApiServer } from '../../support/apiserver/api-server.ts';
 
 interface Event {

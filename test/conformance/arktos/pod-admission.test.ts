@@ -4,13 +4,16 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { arktosFieldViolations } from '../../../src/admission/arktos-pod-fields.ts';
-import { newViolations } from '../../../src/admission/changed-fields.ts';
-import { nodeSelectionViolations } from '../../../src/admission/node-selection.ts';
-import { podPartOf } from '../../../src/admission/pod-part.ts';
-import type { PodSecurityLevel } from '../../../src/admission/pod-security/check.ts';
-import { podSecurityVersion, podSecurityViolations } from '../../../src/admission/pod-security/evaluate.ts';
-import type { Violation } from '../../../src/admission/violation.ts';
+import { arktosFieldViolations } from '../../../src/features/admission/arktos-pod-fields.ts';
+import { newViolations } from '../../../src/features/admission/changed-fields.ts';
+import { nodeSelectionViolations } from '../../../src/features/admission/node-selection.ts';
+import { podPartOf } from '../../../src/features/admission/pod-part.ts';
+import type { PodSecurityLevel } from '../../../src/features/admission/pod-security/check.ts';
+import {
+  podSecurityVersion,
+  podSecurityViolations,
+} from '../../../src/features/admission/pod-security/evaluate.ts';
+import type { Violation } from '../../../src/features/admission/violation.ts';
 
 interface AdmissionRequest {
   readonly resource: { readonly group: string; readonly resource: string };

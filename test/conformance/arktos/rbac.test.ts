@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import type { Question, RBACUser } from '../../../src/rbac/attributes.ts';
 import { decide, grantsOf } from '../../../src/rbac/decide.ts';
 import {

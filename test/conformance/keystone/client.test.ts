@@ -3,9 +3,9 @@
  * byte, in the moment it was recorded.
  */
 import t from 'tap';
-import type { KeystoneServiceCredential } from '../../../src/api/config-v1alpha1.ts';
-import { createKeystoneClient } from '../../../src/clients/keystone.ts';
+import type { KeystoneServiceCredential } from '../../../src/config/configuration.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
+import { createKeystoneClient } from '../../../src/identity/keystone/keystone.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

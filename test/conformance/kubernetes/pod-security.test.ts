@@ -4,14 +4,14 @@
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { podPartOf } from '../../../src/admission/pod-part.ts';
-import type { PodSecurityLevel } from '../../../src/admission/pod-security/check.ts';
+import { podPartOf } from '../../../src/features/admission/pod-part.ts';
+import type { PodSecurityLevel } from '../../../src/features/admission/pod-security/check.ts';
 import {
   type PodSecurityVersion,
   podSecurityMessage,
   podSecurityVersion,
   podSecurityViolations,
-} from '../../../src/admission/pod-security/evaluate.ts';
+} from '../../../src/features/admission/pod-security/evaluate.ts';
 import { type Kubernetes, startKubernetes } from '../../support/kubernetes/api-server.ts';
 import { missingKubernetes, NEWEST, OLDEST, type Release } from '../../support/kubernetes/programs.ts';
 import { randomPod } from '../../support/kubernetes/random-pods.ts';

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
+import { decodeObject } from '../../../src/kubernetes/kubernetes-protobuf.ts';
 import { mapWithConcurrency } from '../../../src/lib/concurrency.ts';
 import { isJSONObject } from '../../../src/lib/json-object.ts';
-import { decodeObject } from '../../../src/lib/kubernetes-protobuf.ts';
 import { isObject, type JsonObject, objectAt, objectsAt, textAt } from '../../support/apiserver/json.ts';
 import { KUBECTL_REQUESTS } from '../../support/kubectl-protobuf.ts';
 import { type Kubernetes, startKubernetes } from '../../support/kubernetes/api-server.ts';

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 
 interface Row {
   readonly method: string;

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parse as parseYAML } from 'yaml';
-import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
-import { decodeObject } from '../../../src/lib/kubernetes-protobuf.ts';
+import { decodeObject } from '../../../src/kubernetes/kubernetes-protobuf.ts';
+import { PROTOBUF_TYPE } from '../../../src/kubernetes/meta-v1.ts';
 import type { Cluster } from './cluster.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { parseBody } from './patches.ts';

@@ -5,7 +5,7 @@
  * simplification.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
-import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
+import { PROTOBUF_TYPE } from '../../../src/kubernetes/meta-v1.ts';
 import { encodeMessage, encodeObject, type Message } from '../protobuf.ts';
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
 

@@ -3,7 +3,7 @@
  * line, as objects or as table rows.
  */
 import type { ServerResponse } from 'node:http';
-import { PROTOBUF_TYPE } from '../../../src/api/meta-v1.ts';
+import { PROTOBUF_TYPE } from '../../../src/kubernetes/meta-v1.ts';
 import { type JsonObject, objectAt, textAt } from './json.ts';
 import type { Flavour } from './kinds.ts';
 import { encodeProtobufEvent } from './protobuf-answers.ts';

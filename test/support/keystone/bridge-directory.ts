@@ -3,7 +3,7 @@
  * `Default`, with the password `bridge-pass` and a role in the scope of the system.
  */
 import type { Test } from 'tap';
-import { createKeystoneClient } from '../../../src/clients/keystone.ts';
+import { createKeystoneClient } from '../../../src/identity/keystone/keystone.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';

@@ -1,8 +1,8 @@
 /**
  * An issuer's configuration as tests need it: complete, with only what matters written out.
  */
-import type { JWTConfiguration, JWTStrictness } from '../../../src/api/config-v1alpha1.ts';
-import type { IssuerKeys } from '../../../src/authentication/ports.ts';
+import type { JWTConfiguration, JWTStrictness } from '../../../src/config/configuration.ts';
+import type { IssuerKeys } from '../../../src/identity/ports.ts';
 import type { SigningIssuer } from './signing-issuer.ts';
 
 export const ISSUER = 'https://login.example.com';

@@ -3,12 +3,12 @@
  * memory, and prints its state. Arguments: roles, bytes of each, and `access.maxIndexBytes`.
  */
 import { PassThrough } from 'node:stream';
-import { TrackedIndex } from '../../../src/access/index-state.ts';
-import { createRBACInformers } from '../../../src/clients/rbac-informers.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { TooLarge } from '../../../src/lib/byte-budget.ts';
+import { createRBACInformers } from '../../../src/features/rbac-index/rbac-informers.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { TooLarge } from '../../../src/limits/byte-budget.ts';
+import { TrackedIndex } from '../../../src/rbac/index-state.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { eventually } from '../eventually.ts';
 

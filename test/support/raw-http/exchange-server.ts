@@ -7,7 +7,7 @@ import http from 'node:http';
 import net from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
 import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
-import type { Exchange, ResponseWriter, Upgrade } from '../../../src/pipeline/ports.ts';
+import type { Exchange, ResponseWriter, Upgrade } from '../../../src/proxy/ports.ts';
 
 export interface ExchangeServer {
   readonly port: number;

@@ -2,13 +2,14 @@
  * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and
  * the thinnest listener before that. Tests play both ends.
  */
-import type { Sender } from '../../../src/api/upstream-request.ts';
+
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
+import type { Sender } from '../../../src/kubernetes/upstream-request.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import type { Exchange, RelayResult, StreamEnding, UpstreamRequest } from '../../../src/pipeline/ports.ts';
+import type { Exchange, RelayResult, StreamEnding, UpstreamRequest } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';

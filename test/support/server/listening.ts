@@ -14,7 +14,7 @@ import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'n
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import type { Exchange } from '../../../src/pipeline/ports.ts';
+import type { Exchange } from '../../../src/proxy/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../../../src/server/listener.ts';
 import { createAuthority } from '../tls/authority.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { isReviewPath } from '../../../src/api/reviewed-writes.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
-import { readRegistration } from '../../../src/clients/read-policy-object.ts';
+import { isReviewPath } from '../../../src/features/admission/reviewed-writes.ts';
+import { readRegistration } from '../../../src/features/cross-tenant/read-policy-object.ts';
 import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
 import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
 import { printedIO } from '../../support/printed-io.ts';

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
-import { grantableRules } from '../../../src/api/grantable-rules.ts';
-import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
+import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
+import { grantableRules } from '../../../src/rbac/grantable-rules.ts';
 
 const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
 

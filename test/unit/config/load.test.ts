@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { generate } from 'selfsigned';
 import t from 'tap';
-import { abacPoliciesOf } from '../../../src/config/abac-file.ts';
 import { type LoadResult, type LoadSources, loadConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { abacPoliciesOf } from '../../../src/features/cross-tenant/abac-file.ts';
 import { ALICE_READS_PODS, abacLine } from '../../support/policies.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { AuthorizationMode } from '../../../src/api/authorization-mode.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { accessWarnings } from '../../../src/config/validate.ts';
+import type { AuthorizationMode } from '../../../src/kubernetes/authorization-mode.ts';
 
 function read(more: string) {
   const text = `apiVersion: stonegate.dev/v1alpha1

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createStartupProbe } from '../../../src/clients/startup-probe.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
+import { parseDuration } from '../../../src/lib/go-time.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { InFlightCounter } from '../../../src/lib/in-flight.ts';
-import { parseDuration } from '../../../src/lib/kubernetes-time.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
+import { createStartupProbe } from '../../../src/lib/startup-probe.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('durations are read as Kubernetes writes them', async (t) => {

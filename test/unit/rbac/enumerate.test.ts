@@ -1,6 +1,6 @@
 /** The cost of an enumeration: a role is evaluated once, however many bindings refer to it. */
 import t from 'tap';
-import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
+import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerate.ts';
 import {

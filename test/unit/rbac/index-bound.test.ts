@@ -1,7 +1,7 @@
 /** A tenant must not fill the memory of the index: beyond the bound the index is off for the tenant. */
 import fc from 'fast-check';
 import t from 'tap';
-import { INDEXED_RESOURCES, type StoredObject } from '../../../src/api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { sizeOf } from '../../../src/rbac/object-size.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { StoredObject } from '../../../src/api/rbac-v1.ts';
+import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser, Scope } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../../src/rbac/subject-key.ts';

@@ -5,8 +5,8 @@ import { connect as connectTCP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import type { ClientCertificate } from '../../../src/api/credentials.ts';
-import type { Exchange } from '../../../src/pipeline/ports.ts';
+import type { ClientCertificate } from '../../../src/identity/credentials.ts';
+import type { Exchange } from '../../../src/proxy/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {

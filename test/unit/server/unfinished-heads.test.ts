@@ -1,8 +1,8 @@
 /** How many connections may wait for the rest of a request head. */
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
-import { MAX_UNFINISHED_HEADS } from '../../../src/api/memory-bounds.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
+import { MAX_UNFINISHED_HEADS } from '../../../src/limits/memory-bounds.ts';
 import { type HeadReader, UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { Identity } from '../../../src/api/identity.ts';
-import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import type { Identity } from '../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 

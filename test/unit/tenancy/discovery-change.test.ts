@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { discoveryChange } from '../../../src/tenancy/discovery-paths.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';

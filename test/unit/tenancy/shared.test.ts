@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Identity } from '../../../src/api/identity.ts';
-import { readRequestInfo } from '../../../src/pipeline/request/request-info.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
+import type { Identity } from '../../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 

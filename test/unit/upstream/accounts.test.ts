@@ -3,8 +3,8 @@
  * and discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
 import t, { type Test } from 'tap';
-import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
-import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
+import { STREAM_WINDOW } from '../../../src/limits/memory-bounds.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/pool.ts';

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { TooLarge } from '../../../src/lib/byte-budget.ts';
+import { TooLarge } from '../../../src/limits/byte-budget.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/upstream/http1/pool.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,7 @@
  * Writes that Arktos has reviewed: four are sent at once for each URL of the webhook, of one tenant in turn.
  */
 import t from 'tap';
-import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
 import { eventually } from '../../support/eventually.ts';

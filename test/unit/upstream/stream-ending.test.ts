@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { StreamRegistry } from '../../../src/proxy/streams/stream-registry.ts';
 import { WebSocketFrames } from '../../../src/upstream/websocket-frames.ts';
 import { codeOf, startRelay } from '../../support/raw-http/relay.ts';
 import { streamFacts } from '../../support/stream-facts.ts';

@@ -3,7 +3,7 @@ import https from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
-import { type Sender, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
+import { type Sender, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 import { type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
 import { type Authority, createAuthority, type KeyPair } from '../../support/tls/authority.ts';

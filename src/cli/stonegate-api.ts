@@ -1,0 +1,144 @@
+/**
+ * A client of Stonegate's own API, for commands that call a running Stonegate. It sends a credential: plain
+ * HTTP is allowed only to a loopback address, and redirects are not followed.
+ */
+import { Pool } from 'undici';
+import { type ImpersonatedUser, impersonationHeaders } from '../kubernetes/impersonation-headers.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
+import { isLoopback } from '../lib/transport-security.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+/** Milliseconds for the response; Stonegate may have to ask Keystone first. */
+const TIMEOUT = 30_000;
+
+export interface StonegateAddress {
+  readonly url: string;
+  /** PEM; undefined for the authorities of the system. */
+  readonly ca: string | undefined;
+  /** The name in the certificate, if it is not the address. */
+  readonly serverName: string | undefined;
+  /** The header's value; undefined if a client certificate identifies the user. */
+  readonly authorization: string | undefined;
+  /** The client's certificate and key, PEM. */
+  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
+  /** The user as whom the requests are made, if it is another than the credential's. */
+  readonly impersonated?: ImpersonatedUser | undefined;
+}
+
+/** Stonegate was not reached, or it refused; the message is for the user. */
+export class StonegateAPIError extends Error {
+  /** The status of the response; undefined if there was none. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * @param path below the server's address
+ * @param body posted as JSON; without it the request is a GET
+ * @returns the JSON of a 2xx response
+ * @throws StonegateAPIError
+ */
+export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+  const url = safeURL(address.url);
+  const { ca, serverName, certificate } = address;
+  const pool = new Pool(url.origin, {
+    connect: {
+      timeout: TIMEOUT,
+      ...(ca !== undefined && { ca }),
+      ...(serverName !== undefined && { servername: serverName }),
+      ...certificate,
+    },
+    headersTimeout: TIMEOUT,
+    bodyTimeout: TIMEOUT,
+    maxResponseSize: MAX_BYTES,
+  });
+  try {
+    const { statusCode, body: response } = await pool.request({
+      method: body === undefined ? 'GET' : 'POST',
+      path: `${url.pathname.replace(/\/+$/, '')}${path}`,
+      headers: headersOf(address, body !== undefined).flat(),
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return readResponse(statusCode, await response.text(), url);
+  } catch (error) {
+    if (error instanceof StonegateAPIError) throw error;
+    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`);
+  } finally {
+    await pool.destroy();
+  }
+}
+
+/** An object of Stonegate's own API. */
+interface OwnObject {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly status: object;
+}
+
+/**
+ * Asks for an object of Stonegate's own API, which only has to have the right kind: both sides are of one
+ * program.
+ *
+ * @throws StonegateAPIError
+ */
+export async function askFor<Answer extends OwnObject>(
+  kind: Answer['kind'],
+  address: StonegateAddress,
+  path: string,
+  body?: object,
+): Promise<Answer> {
+  const answer = await askStonegate(address, path, body);
+  if (isOfKind<Answer>(answer, kind)) return answer;
+  throw new StonegateAPIError(`${address.url} is no Stonegate`);
+}
+
+function isOfKind<Answer extends OwnObject>(value: unknown, kind: string): value is Answer & JSONObject {
+  return (
+    isJSONObject(value) &&
+    value.kind === kind &&
+    value.apiVersion === 'stonegate.dev/v1alpha1' &&
+    isJSONObject(value.status)
+  );
+}
+
+function headersOf({ authorization, impersonated }: StonegateAddress, hasBody: boolean): HeaderList {
+  return [
+    ['Accept', 'application/json'],
+    ['User-Agent', 'stonegate'],
+    ...(authorization === undefined ? [] : [['Authorization', authorization] as const]),
+    ...(impersonated === undefined ? [] : impersonationHeaders(impersonated)),
+    ...(hasBody ? [['Content-Type', 'application/json'] as const] : []),
+  ];
+}
+
+function safeURL(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new StonegateAPIError(`${JSON.stringify(text)} is no address of a server`);
+  if (url.protocol === 'http:' && !isLoopback(url))
+    throw new StonegateAPIError(`${url.origin} is not https: the credential would travel in the clear`);
+  return url;
+}
+
+function readResponse(status: number, text: string, { origin }: URL): unknown {
+  const response = readJSON(text);
+  if (status >= 200 && status < 300 && response !== undefined) return response;
+  const logged =
+    isJSONObject(response) && typeof response.message === 'string' ? response.message : undefined;
+  throw new StonegateAPIError(
+    logged === undefined
+      ? `${origin} answered ${status}, and not as Stonegate would`
+      : `${logged} (${status})`,
+    status,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}

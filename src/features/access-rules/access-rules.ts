@@ -1,0 +1,208 @@
+/**
+ * Everything that a user may do, as a document: rules by namespace, with namespaces of equal rules together,
+ * so that the document of a user with one role in thousands of namespaces is short. Its work and its size are
+ * bounded; above a bound it lists fewer rights, never more.
+ */
+import { createHash } from 'node:crypto';
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
+import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
+import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
+import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
+import { keysOfUser } from '../../rbac/subject-key.ts';
+import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './access-rules-v1alpha1.ts';
+import { RuleSet, type RulesBudget } from './rule-set.ts';
+
+/** Bytes of a document in JSON. */
+export const MAX_DOCUMENT = 1024 * 1024;
+/** Reserved for the document's other fields. */
+const FRAME = 1024;
+/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
+const MAX_GRANTS = 2 * 1024 * 1024;
+
+export interface CompiledAccessRules {
+  readonly rules: AccessRules;
+  /** Whether a bound left some rights out. */
+  readonly isCut: boolean;
+  /** Bytes that the document has for anything else. */
+  readonly room: number;
+}
+
+/** The rules are about requests in the subject's own tenant. */
+export function compileAccessRules(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  selection: RulesSelection,
+): CompiledAccessRules {
+  const budget: RulesBudget = { left: MAX_GRANTS, isExceeded: false };
+  const room = new Room(MAX_DOCUMENT - FRAME);
+  const common = commonRoles(index, subject);
+  const everywhere = compile(common, selection, budget);
+  const rulesOf = (roles: Roles) =>
+    compile(without(roles, common), selection, budget)
+      .without(everywhere)
+      .rules(selection.verb === '*');
+  const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
+  const isAboutCluster = selection.namespace === undefined;
+  const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];
+  const ofOthers = rulesOf(clusterRoles(index, subject.other));
+  const otherNamespaces = room.rules(ofOthers);
+  const alike = new Map<string, { readonly names: string[]; readonly rules: AccessRule[] }>();
+  for (const { roles, names } of placesOf(index, subject, selection.namespace)) {
+    const rules = rulesOf(roles);
+    const text = JSON.stringify(rules);
+    const known = alike.get(text);
+    if (known === undefined) alike.set(text, { names, rules });
+    else for (const name of names) known.names.push(name);
+  }
+  alike.delete(JSON.stringify(ofOthers));
+  const namespaces = Array.from(alike.values(), ({ names, rules }) => room.entry(names.sort(), rules));
+  const isCut = room.isExceeded || budget.isExceeded;
+  return {
+    rules: {
+      everywhere: ofEverywhere,
+      cluster,
+      namespaces: namespaces.filter(({ names }) => names.length > 0).sort(byFirstName),
+      // A namespace that is left out has not the rights that the user has in others.
+      otherNamespaces: isCut ? [] : otherNamespaces,
+    },
+    isCut,
+    room: room.left,
+  };
+}
+
+/** The room that is left in the document. */
+class Room {
+  left: number;
+  isExceeded = false;
+
+  constructor(bytes: number) {
+    this.left = bytes;
+  }
+
+  rules(rules: readonly AccessRule[]): AccessRule[] {
+    return rules.filter((rule) => this.#take(rule));
+  }
+
+  entry(names: readonly string[], rules: readonly AccessRule[]): NamespaceRules {
+    this.left -= '{"names":[],"rules":[]},'.length;
+    return {
+      rules: this.rules(rules),
+      names: names.filter((name) => this.#take(name)),
+    };
+  }
+
+  #take(value: AccessRule | string): boolean {
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    const isRoom = bytes < this.left;
+    if (isRoom) this.left -= bytes + ','.length;
+    else this.isExceeded = true;
+    return isRoom;
+  }
+}
+
+type Named = Pick<NamespaceRules, 'names'>;
+
+function byFirstName({ names: [one = ''] }: Named, { names: [other = ''] }: Named): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** The rules of roles by a digest of them: roles of the same rules in many namespaces are one. */
+type Roles = ReadonlyMap<string, readonly PolicyRule[]>;
+
+const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
+  const text = JSON.stringify(rules);
+  return { digest: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
+});
+
+/** How long their JSON is. */
+export function bytesOfRules(rules: readonly PolicyRule[]): number {
+  return contentOf(rules).bytes;
+}
+
+const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+
+function compile(roles: Roles, selection: RulesSelection, budget: RulesBudget): RuleSet {
+  const set = new RuleSet();
+  for (const rules of roles.values()) for (const rule of rules) set.add(rule, selection, budget);
+  return set;
+}
+
+function without(roles: Roles, others: Roles): Roles {
+  return new Map([...roles].filter(([digest]) => !others.has(digest)));
+}
+
+/** The roles that every user of the subject has by ClusterRoleBindings. */
+function commonRoles(index: RBACIndex, { cluster, other, namespaces }: SubjectByNamespace): Roles {
+  let common = clusterRoles(index, cluster);
+  for (const user of new Set([other, ...namespaces.values()])) {
+    if (user === cluster) continue;
+    const roles = clusterRoles(index, user);
+    common = new Map([...common].filter(([digest]) => roles.has(digest)));
+  }
+  return common;
+}
+
+function clusterRoles(index: RBACIndex, user: RBACUser): Roles {
+  const roles = rolesByNamespace(index, user, (all) => inNamespace(all, '')).get('') ?? new Map();
+  return user.groups.includes(SYSTEM_MASTERS) ? new Map([...roles, [SYSTEM_MASTERS, EVERYTHING]]) : roles;
+}
+
+/** Namespaces in which the user of the namespace has the same roles. */
+interface Place {
+  readonly roles: Roles;
+  readonly names: string[];
+}
+
+/**
+ * The namespaces that have roles of their own, or a user of their own. Those with the smallest roles come
+ * first: who binds the user to large roles in other namespaces takes nothing from them.
+ */
+function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
+  const { other, namespaces } = subject;
+  const alike = new Map<string, Place & { readonly bytes: number }>();
+  const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
+    if (only !== undefined && name !== only) return;
+    const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
+    const key = [...roles.keys()].sort().join();
+    const known = alike.get(key);
+    if (known !== undefined) known.names.push(name);
+    else {
+      const bytes = [...roles.values()].reduce((sum, rules) => sum + bytesOfRules(rules), 0);
+      alike.set(key, { roles, names: [name], bytes });
+    }
+  };
+  const ofOther = clusterRoles(index, other);
+  for (const [name, roles] of rolesByNamespace(index, other))
+    if (name !== '' && !namespaces.has(name)) add(name, ofOther, roles);
+  for (const [name, user] of namespaces) {
+    const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));
+    add(name, clusterRoles(index, user), roles.get(name));
+  }
+  return [...alike.values()].sort((one, another) => one.bytes - another.bytes || byFirstName(one, another));
+}
+
+/**
+ * In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces.
+ *
+ * @param some those of the bindings that are wanted
+ * @returns the roles of ClusterRoleBindings under an empty name
+ */
+function rolesByNamespace(
+  index: RBACIndex,
+  user: RBACUser,
+  some = (all: SortedBindings): SortedBindings => all,
+): ReadonlyMap<string, Roles> {
+  const objects = index.objectsOf(user.tenant);
+  const places = new Map<string, Map<string, readonly PolicyRule[]>>();
+  for (const key of keysOfUser(user))
+    for (const binding of some(objects.bindingsOfSubject(key))) {
+      const rules = objects.roleOf(binding)?.rules;
+      if (rules === undefined) continue;
+      const roles = places.get(binding.namespace) ?? new Map<string, readonly PolicyRule[]>();
+      places.set(binding.namespace, roles);
+      roles.set(contentOf(rules).digest, rules);
+    }
+  return places;
+}

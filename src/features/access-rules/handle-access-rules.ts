@@ -1,0 +1,61 @@
+/**
+ * Responds to `GET …/selfaccessrules`: everything that the user of the request may do, for a service that
+ * holds the user's credential. An ETag tells whether it is what the client has.
+ */
+
+import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { ResponseMemory } from '../../limits/response-memory.ts';
+import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import { requireJSON } from '../../proxy/request/accepted-types.ts';
+import { knowsTag } from '../../proxy/response/own-responses.ts';
+import { type RulesDocument, type RulesDocuments, selfAccessRules } from './rules-document.ts';
+import { readRulesRequest } from './rules-request.ts';
+
+export interface AccessRulesOptions {
+  readonly documents: RulesDocuments;
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
+}
+
+export function createSelfAccessRulesHandler({
+  documents,
+  subjects,
+  responseMemory,
+}: AccessRulesOptions): RouteHandler<UpstreamResponse> {
+  return async (outgoing) => {
+    const { headers, signal } = outgoing.exchange;
+    const selection = readRulesRequest(outgoing.info.rawQuery);
+    requireJSON(headers);
+    const subject = await subjects.subjectOf(outgoing);
+    const { expiresAt } = outgoing.identity;
+    const document = await documents.documentOf({ subject, selection, expiresAt, signal });
+    return responseMemory.charged(outgoing.tenant, responseOf(document, headers));
+  };
+}
+
+function responseOf(document: RulesDocument, requested: HeaderList): UpstreamResponse {
+  const tag = `"${document.digest}"`;
+  const headers: HeaderList = [
+    ['ETag', tag],
+    // A client asks Stonegate before it uses the document again; a 304 has a new time.
+    ['Cache-Control', 'no-cache, private'],
+    ['Expires', new Date(document.validUntil).toUTCString()],
+    ['Vary', 'Authorization'],
+    ...warningOf(document),
+  ];
+  if (knowsTag(requested, tag)) return { status: 304, headers, body: Buffer.alloc(0) };
+  return {
+    status: 200,
+    headers: [['Content-Type', JSON_TYPE], ...headers],
+    body: Buffer.from(`${JSON.stringify(selfAccessRules(document))}\n`),
+  };
+}
+
+/** kubectl shows it beside the response. RFC 7234 §5.5. */
+function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
+  if (incompleteReason === undefined) return [];
+  return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
+}

@@ -1,0 +1,208 @@
+/**
+ * A set of RBAC rules in one canonical form: what a rule of the set covers is not repeated, and the order
+ * does not depend on roles or bindings. Rules are stored by kind and verb.
+ */
+
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import type { AccessRule, RulesSelection } from './access-rules-v1alpha1.ts';
+
+const ALL = '*';
+
+/** Undefined: all objects. */
+type Names = ReadonlySet<string> | undefined;
+type Verbs = Map<string, Set<string> | undefined>;
+
+/**
+ * What the sets of one document may still cost, in characters of single grants (one verb, API group and
+ * resource with its names): a short rule can stand for hundreds of thousands of them.
+ */
+export interface RulesBudget {
+  left: number;
+  /** Whether a rule was left out because it costs more than is left. */
+  isExceeded: boolean;
+}
+
+/** Each grant and each name costs this much beside its characters. */
+const OVERHEAD = 64;
+
+export class RuleSet {
+  /** API group → resource, with its subresource → verbs. */
+  readonly #kinds = new Map<string, Map<string, Verbs>>();
+
+  /** Adds what the rule grants of the selection, if the budget has room for it. */
+  add(rule: PolicyRule, select: RulesSelection, budget: RulesBudget): void {
+    if (budget.left <= 0) {
+      budget.isExceeded = true;
+      return;
+    }
+    const { verbs, apiGroups, resources } = chosenOf(rule, select);
+    const names = rule.resourceNames ?? [];
+    const [v, g, r] = [verbs.length, apiGroups.length, resources.length];
+    const cost =
+      charactersOf(verbs) * g * r +
+      charactersOf(apiGroups) * v * r +
+      charactersOf(resources) * v * g +
+      (charactersOf(names) + OVERHEAD * (1 + names.length)) * v * g * r;
+    // Reading a rule costs too, or very many that do not fit would be read.
+    budget.left -= v + g + r + names.length;
+    if (cost > budget.left) {
+      budget.isExceeded = true;
+      return;
+    }
+    budget.left -= cost;
+    for (const apiGroup of apiGroups)
+      for (const resource of resources) {
+        const granted = this.#verbsOf(apiGroup, resource);
+        for (const verb of verbs) addNames(granted, verb, names.length === 0 ? undefined : names);
+      }
+  }
+
+  /** Without what a rule of this set, or of the other one, covers. */
+  without(other: RuleSet): RuleSet {
+    const rest = new RuleSet();
+    for (const [apiGroup, resource, verbs] of this.#entries()) {
+      const own = this.#covering(apiGroup, resource);
+      const others = other.#covering(apiGroup, resource);
+      for (const [verb, names] of verbs) {
+        const isCovered =
+          others.some((more) => covers(more, verb, names) || covers(more, ALL, names)) ||
+          own.some((more) => more !== verbs && covers(more, verb, names)) ||
+          own.some((more) => (more !== verbs || verb !== ALL) && covers(more, ALL, names));
+        if (!isCovered) rest.#verbsOf(apiGroup, resource).set(verb, names);
+      }
+    }
+    return rest;
+  }
+
+  /** @param withVerbs false if all have the same verb */
+  rules(withVerbs: boolean): AccessRule[] {
+    const joined = new Map<
+      string,
+      Granted & { readonly apiGroups: string[]; readonly resources: string[] }
+    >();
+    for (const [apiGroup, resources] of this.#kinds)
+      for (const { key, ...granted } of byGrants(resources)) {
+        const text = `${key} ${JSON.stringify(granted.resources.sort())}`;
+        const known = joined.get(text);
+        if (known === undefined) joined.set(text, { ...granted, apiGroups: [apiGroup] });
+        else known.apiGroups.push(apiGroup);
+      }
+    return Array.from(joined.values(), ({ verbs, apiGroups, resources, names }) => ({
+      ...(withVerbs && { verbs }),
+      apiGroups: apiGroups.sort(),
+      resources,
+      ...(names && { resourceNames: names }),
+    }))
+      .map((rule) => ({ rule, text: JSON.stringify(rule) }))
+      .sort((one, other) => (one.text < other.text ? -1 : 1))
+      .map(({ rule }) => rule);
+  }
+
+  *#entries(): Generator<readonly [apiGroup: string, resource: string, verbs: Verbs]> {
+    for (const [apiGroup, resources] of this.#kinds)
+      for (const [resource, verbs] of resources) yield [apiGroup, resource, verbs];
+  }
+
+  #verbsOf(apiGroup: string, resource: string): Verbs {
+    const resources = this.#kinds.get(apiGroup) ?? new Map<string, Verbs>();
+    this.#kinds.set(apiGroup, resources);
+    const verbs = resources.get(resource) ?? new Map();
+    resources.set(resource, verbs);
+    return verbs;
+  }
+
+  /** The verbs of the kind and of the wildcards for it. */
+  #covering(apiGroup: string, resource: string): readonly Verbs[] {
+    const found: Verbs[] = [];
+    for (const group of apiGroup === ALL ? [ALL] : [apiGroup, ALL]) {
+      const resources = this.#kinds.get(group);
+      if (resources === undefined) continue;
+      for (const wider of widerResources(resource)) {
+        const verbs = resources.get(wider);
+        if (verbs !== undefined) found.push(verbs);
+      }
+    }
+    return found;
+  }
+}
+
+/** The parts of a rule that are selected. */
+function chosenOf({ verbs, apiGroups = [], resources = [] }: PolicyRule, select: RulesSelection) {
+  return {
+    verbs: selected(verbs, select.verb === ALL ? undefined : select.verb, [select.verb, ALL]),
+    apiGroups: selected(apiGroups, select.apiGroup, [select.apiGroup ?? '', ALL]),
+    resources: selected(resources, select.resource, widerResources(select.resource ?? '')),
+  };
+}
+
+/** @param wider the values that cover the wanted one, itself included */
+function selected(values: readonly string[], wanted: string | undefined, wider: readonly string[]) {
+  if (wanted === undefined) return values;
+  return values.some((value) => wider.includes(value)) ? [wanted] : [];
+}
+
+/** The resources that cover the resource, itself included. */
+function widerResources(resource: string): readonly string[] {
+  if (resource === ALL) return [ALL];
+  if (!resource.includes('/')) return [resource, ALL];
+  const [name = '', subresource = '', ...more] = resource.split('/');
+  const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
+  return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
+}
+
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function addNames(verbs: Verbs, verb: string, names: Iterable<string> | undefined): void {
+  const known = verbs.get(verb);
+  if (names === undefined) verbs.set(verb, undefined);
+  else if (known !== undefined) for (const name of names) known.add(name);
+  else if (!verbs.has(verb)) verbs.set(verb, new Set(names));
+}
+
+function covers(verbs: Verbs, verb: string, names: Names): boolean {
+  return verbs.has(verb) && includes(verbs.get(verb), names);
+}
+
+function includes(all: Names, some: Names): boolean {
+  if (all === undefined) return true;
+  return some !== undefined && some.size <= all.size && [...some].every((name) => all.has(name));
+}
+
+interface Granted {
+  readonly verbs: readonly string[];
+  readonly names: readonly string[] | undefined;
+}
+
+/** The resources of one API group for which the same is granted, together. */
+function byGrants(resources: ReadonlyMap<string, Verbs>) {
+  const alike = new Map<string, Granted & { readonly key: string; readonly resources: string[] }>();
+  for (const [resource, verbs] of resources)
+    for (const granted of byNames(verbs)) {
+      const key = JSON.stringify(granted);
+      const known = alike.get(key);
+      if (known === undefined) alike.set(key, { ...granted, key, resources: [resource] });
+      else known.resources.push(resource);
+    }
+  return alike.values();
+}
+
+/** The verbs of one kind that are for the same objects, together. */
+function byNames(verbs: Verbs): readonly Granted[] {
+  const forAll: string[] = [];
+  const named = new Map<string, { readonly verbs: string[]; readonly names: readonly string[] }>();
+  for (const [verb, set] of verbs) {
+    if (set === undefined) {
+      forAll.push(verb);
+      continue;
+    }
+    const names = [...set].sort();
+    const key = JSON.stringify(names);
+    const known = named.get(key);
+    if (known === undefined) named.set(key, { verbs: [verb], names });
+    else known.verbs.push(verb);
+  }
+  const ofNames = Array.from(named.values(), (one) => ({ ...one, verbs: one.verbs.sort() }));
+  return forAll.length === 0 ? ofNames : [{ verbs: forAll.sort(), names: undefined }, ...ofNames];
+}

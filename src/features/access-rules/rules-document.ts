@@ -1,0 +1,152 @@
+/**
+ * The status of an access rules document: the compiled rules with their revision, whether they are complete,
+ * and for how long they count.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { NamedSetConfiguration } from '../../config/configuration.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { timestamp } from '../../lib/go-time.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import { namespacesAllowed } from '../../rbac/enumerate.ts';
+import { doubtAbout, type RulesTrust } from '../../rbac/incomplete-rules.ts';
+import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from './access-rules-v1alpha1.ts';
+import { type CachedRules, RulesCache } from './rules-cache.ts';
+
+/** Milliseconds for which a document counts at most. */
+const MAX_VALIDITY = 10 * 60_000;
+const CUT = 'the rules are more than one document holds: ask for one verb or namespace';
+
+/** Evaluations that wait: of one tenant, of all. */
+const QUEUE_OF_TENANT = 64;
+const QUEUE = 1_024;
+/** Milliseconds. */
+const QUEUE_TIMEOUT = 10_000;
+
+export interface RulesDocument {
+  readonly status: AccessRulesStatus;
+  /** Milliseconds since the epoch. */
+  readonly validUntil: number;
+  /** A digest of the status without revision and validity. */
+  readonly digest: string;
+}
+
+export interface AskedRules {
+  readonly subject: SubjectByNamespace;
+  readonly selection: RulesSelection;
+  /** When the credential expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Aborted when the client that waits disconnects. */
+  readonly signal: AbortSignal;
+}
+
+export interface RulesDocuments {
+  readonly access: AccessIndex;
+  /**
+   * @throws StatusError AccessIndexUnavailable if the index has never been complete; TenantRateExceeded
+   */
+  documentOf(asked: AskedRules): Promise<RulesDocument>;
+}
+
+export interface RulesDocumentsOptions extends RulesTrust {
+  readonly namedSets: readonly NamedSetConfiguration[];
+  readonly clock: Clock;
+}
+
+export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
+  const { access, namedSets, clock } = options;
+  const rulesOf = createEvaluation(new RulesCache(access.index), clock);
+  return {
+    access,
+    async documentOf({ subject, selection, expiresAt, signal }) {
+      const { tenant } = subject.cluster;
+      const { namespace } = selection;
+      const scope = namespace === undefined ? 'all' : { namespace };
+      const doubt = doubtAbout(tenant, scope, options);
+      if (access.state(tenant) === 'notSynced')
+        throw new StatusError(
+          'AccessIndexUnavailable',
+          `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
+        );
+      const { rules, isCut, room, digest } = await rulesOf(subject, selection, signal);
+      let left = room;
+      const sets: Record<string, readonly string[]> = {};
+      for (const { name, ...question } of namedSets) {
+        const allowed = namespacesAllowed(access.index, subject, { ...question, tenant, name: '' });
+        sets[name] = allowed.filter((namespace) => {
+          left -= Buffer.byteLength(JSON.stringify(namespace)) + ','.length;
+          return left >= 0;
+        });
+      }
+      const reason = (isCut || left < 0 ? CUT : undefined) ?? doubt;
+      const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
+      return {
+        status: {
+          verb: selection.verb,
+          ...(tenant !== '' && { tenant }),
+          revision: String(access.index.revision),
+          incomplete: reason !== undefined,
+          ...(reason !== undefined && { incompleteReason: reason }),
+          validUntil: timestamp(validUntil),
+          ...rules,
+          sets,
+        },
+        validUntil,
+        digest: createHash('sha256')
+          .update(JSON.stringify([digest, sets, reason]))
+          .digest('base64url'),
+      };
+    },
+  };
+}
+
+/** Evaluations take tens of milliseconds at most: one in each turn of the event loop, by tenants in turn. */
+function createEvaluation(cache: RulesCache, clock: Clock) {
+  const turns = new KeyedSemaphore({
+    clock,
+    permits: 1,
+    permitsPerKey: 1,
+    queue: QUEUE,
+    queuePerKey: QUEUE_OF_TENANT,
+    queueTimeout: QUEUE_TIMEOUT,
+    refusal: tooMany,
+  });
+  return async (
+    subject: SubjectByNamespace,
+    selection: RulesSelection,
+    signal: AbortSignal,
+  ): Promise<CachedRules> => {
+    const known = cache.known(subject, selection);
+    if (known !== undefined) return known;
+    const { home, tenant } = subject.cluster;
+    const turn = turns.of(home ?? tenant);
+    // A client that has left gets no response.
+    if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
+    try {
+      await nextTurn();
+      // Another request of the user may have waited for the same.
+      return cache.known(subject, selection) ?? cache.compile(subject, selection);
+    } finally {
+      turn.release();
+    }
+  };
+}
+
+function tooMany(): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    'Too many requests, please try again later: too many evaluations of access rules wait',
+  );
+}
+
+export function selfAccessRules({ status }: RulesDocument): SelfAccessRules {
+  return {
+    kind: 'SelfAccessRules',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null, resourceVersion: status.revision },
+    status,
+  };
+}

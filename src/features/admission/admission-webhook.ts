@@ -1,0 +1,100 @@
+/**
+ * The admission webhook: `/admission` and the paths below it for the AdmissionReviews of API servers, and its
+ * own health. A refusal of an object is a verdict with status 200; an error is a Status, which the API server
+ * treats as its failure policy says.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import { type Clock, withDeadline } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Exchange } from '../../proxy/ports.ts';
+import { readBody } from '../../proxy/request/read-body.ts';
+import type { AdmissionReviewer, ReviewLimits } from '../webhook/ports.ts';
+import { assertPosted, sendReview } from '../webhook/posted-review.ts';
+import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
+
+const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+/** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
+const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
+/** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
+const TIMEOUT = 4_000;
+
+export interface AdmissionWebhookOptions {
+  readonly review: AdmissionReviewer;
+  readonly limits: ReviewLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** @returns a function that serves one request; it throws StatusError for what is no review */
+export function createAdmissionWebhook(
+  options: AdmissionWebhookOptions,
+): (exchange: Exchange) => Promise<void> {
+  const { review, limits, clock, random, logger, telemetry } = options;
+
+  return async (exchange) => {
+    if (isHealthCheck(exchange)) {
+      sendOK(exchange);
+      return;
+    }
+    const path = pathOf(exchange);
+    assertPosted(exchange, isReviewPath(path) ? path : ADMISSION_PATH);
+    const begun = clock.now();
+    const source = exchange.peerAddress ?? '';
+    await limits.enter(source, async ({ onSize, inTurn }) => {
+      try {
+        const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
+        const judged = await inTurn(() => review(posted));
+        // While the API server is asked, other bodies are judged.
+        const { body, result, fields } =
+          'complete' in judged
+            ? await withDeadline(
+                clock,
+                Math.max(0, begun + TIMEOUT - clock.now()),
+                new Error('the verdict took too long'),
+                (signal) => judged.complete({ source, signal }),
+                exchange.signal,
+              )
+            : judged;
+        telemetry.admissionReview(result);
+        const auditID = random.uuid();
+        logger[result === 'allowed' ? 'debug' : 'info'](
+          { auditID, result, ...fields },
+          'admission: reviewed',
+        );
+        sendReview(exchange, body, auditID);
+      } catch (error) {
+        if (!isRateExceeded(error)) telemetry.admissionReview('error');
+        throw error;
+      }
+    });
+  };
+}
+
+function isHealthCheck(exchange: Exchange): boolean {
+  const { method } = exchange;
+  return (method === 'GET' || method === 'HEAD') && HEALTH.has(pathOf(exchange));
+}
+
+function pathOf({ target }: Exchange): string {
+  return target.split('?', 1)[0] ?? '';
+}
+
+function sendOK({ response, method }: Exchange): void {
+  response.writeHead(200, [
+    ['Content-Type', 'text/plain; charset=utf-8'],
+    ['Content-Length', '2'],
+    ['Cache-Control', 'no-store'],
+  ]);
+  response.end(method === 'HEAD' ? undefined : Buffer.from('ok'));
+}
+
+/** The limits have counted it. */
+function isRateExceeded(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'AdmissionRateExceeded';
+}

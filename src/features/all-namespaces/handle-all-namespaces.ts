@@ -1,0 +1,189 @@
+/**
+ * Answers lists and watches of all namespaces (`kubectl get pods -A`) for users who may have them in some
+ * namespaces only: the API server refuses such a request, so one is sent for each permitted namespace, as
+ * the user, and the responses are merged. See docs/access.md.
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import type { ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
+import { readListOptions } from '../../kubernetes/lists/list-options.ts';
+import { digitsIn, hasDigits, revisionIn, withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
+import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import { firstParameter } from '../../lib/query.ts';
+import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import type { Handled, OwnResponse, RouteHandler } from '../../proxy/feature.ts';
+import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
+import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts';
+import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import { allows } from '../../rbac/decide.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { DiscoveryDocuments } from '../discovery/discovery-documents.ts';
+import { preferredVersion } from '../discovery/preferred-version.ts';
+import type { Verifier } from '../rbac-index/verification.ts';
+import type { WouldMerge } from '../self-reviews/filtered-self-review.ts';
+import { type MergedListOptions, mergedList } from './list.ts';
+import { mayWatchIn, type PermittedNamespaces, permittedNamespaces } from './permitted-namespaces.ts';
+import { type MergedWatchOptions, mergedWatch } from './watch.ts';
+
+export interface AllNamespacesOptions
+  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'subject' | 'question'> {
+  readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
+  readonly access: AccessIndex;
+  readonly subjects: AccessSubjects;
+  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
+  /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
+  readonly othersMayAllow: boolean;
+  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
+  readonly maxNamespaces: { readonly list: number; readonly watch: number };
+}
+
+export interface MergedNamespaces {
+  readonly handle: RouteHandler;
+  /**
+   * Whether a request for the kind in all namespaces would be answered here for the user of the request; the
+   * error if it would be refused here.
+   */
+  readonly wouldMerge: WouldMerge;
+}
+
+export function createMergedNamespaces(options: AllNamespacesOptions): MergedNamespaces {
+  return {
+    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options),
+    async handle(outgoing) {
+      const { access, mode } = options;
+      const isCurrent = access.state(mode.reviewTenant(outgoing.tenant) ?? '') === 'current';
+      return isCurrent ? handle(outgoing, listRequest(outgoing), options) : undefined;
+    },
+  };
+}
+
+interface Selected {
+  readonly subject: SubjectByNamespace;
+  readonly permitted: PermittedNamespaces;
+  readonly question: MergedWatchOptions['question'];
+}
+
+async function handle(
+  outgoing: Outgoing,
+  info: ListRequest,
+  options: AllNamespacesOptions,
+): Promise<Handled> {
+  const { access, othersMayAllow } = options;
+  const { highestRevision } = access.index;
+  const revision = firstParameter(info.rawQuery, 'resourceVersion') ?? '0';
+  const isWatch = info.verb === 'watch';
+  const isFromFiltered = isWatch && hasDigits(revision, highestRevision);
+  const selected = await select(outgoing, info, options);
+  // A watch that goes on from a filtered list, by a user whose list would not be filtered now.
+  if (selected === 'unfiltered') return isFromFiltered ? EXPIRED_WATCH : undefined;
+  if (selected === undefined) return undefined;
+  const merged = () => merge(outgoing, info, selected, options);
+  const { subject, question } = selected;
+  const everywhere = { ...question, verb: info.verb, subresource: '', namespace: '', name: '' };
+  if (!othersMayAllow || isFromFiltered) return merged();
+  // Its list was not filtered.
+  if (isWatch && revision !== '' && revision !== '0') return undefined;
+  if (allows(access.index, subject.cluster, everywhere)) return merged();
+  return { insteadOfForbidden: merged };
+}
+
+/**
+ * @returns undefined if the API server answers, perhaps with 403; `unfiltered` if the user may list in the
+ *   whole cluster
+ */
+async function select(
+  outgoing: Outgoing,
+  info: ResourceRequest,
+  options: AllNamespacesOptions,
+): Promise<Selected | 'unfiltered' | undefined> {
+  const { access, subjects, mode } = options;
+  const { index } = access;
+  const subject = await subjects.subjectOf(outgoing);
+  if (access.state(subject.cluster.tenant) !== 'current') return undefined;
+  const { verb, apiGroup, resource } = info;
+  const tenant = info.tenant === '' ? (mode.reviewTenant(outgoing.tenant) ?? '') : info.tenant;
+  const question = { apiGroup, resource, tenant };
+  const asked = { ...question, subresource: '', namespace: '', name: '' };
+  if (allows(index, subject.cluster, { ...asked, verb: 'list' })) return 'unfiltered';
+  const permitted = permittedNamespaces(index, subject, question);
+  if (permitted === undefined || !(await isNamespaced(outgoing, info, options))) return undefined;
+  if (verb === 'watch' && !mayWatchIn(index, subject, question, permitted)) return undefined;
+  return { subject, permitted, question };
+}
+
+async function merge(
+  outgoing: Outgoing,
+  info: ListRequest,
+  { subject, permitted, question }: Selected,
+  options: AllNamespacesOptions,
+): Promise<OwnResponse | undefined> {
+  const { access, subjects, maxNamespaces, verifier } = options;
+  const { verb } = info;
+  verifier.sampleNamespaces(
+    subject,
+    { ...question, verb: 'list', subresource: '', name: '' },
+    permitted.names,
+  );
+  if (permitted.names.length > maxNamespaces[verb])
+    throw tooMany(info, permitted, maxNamespaces[verb], subject);
+  const listOptions = readListOptions(info.rawQuery, verb);
+  const { resourceVersion, sendInitialEvents } = listOptions;
+  const isResumed = verb === 'watch' && resourceVersion !== '0' && sendInitialEvents !== true;
+  if (isResumed && digitsIn(resourceVersion) !== permitted.digits) return EXPIRED_WATCH;
+  setImpersonationSent(outgoing);
+  const revision = isResumed
+    ? revisionIn(resourceVersion)
+    : withoutDigits(resourceVersion, access.index.highestRevision);
+  const request = { outgoing, info, options: listOptions, permitted, revision };
+  const requesting = { ...options, requestAs: subjects.requestAs, subject, question };
+  const response = await (verb === 'watch'
+    ? mergedWatch(request, requesting)
+    : mergedList(request, requesting));
+  return response?.status === 200 ? asFiltered(response) : response;
+}
+
+async function wouldMerge(
+  outgoing: Outgoing,
+  { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
+  options: AllNamespacesOptions,
+): Promise<boolean | StatusError> {
+  const { maxNamespaces, mode, discovered } = options;
+  const { tenant, info, exchange } = outgoing;
+  if (!info.isResourceRequest) return false;
+  const isNamed = version !== '' && version !== '*';
+  const apiVersion = isNamed
+    ? version
+    : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
+  if (apiVersion === undefined) return false;
+  const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
+  const selected = await select(outgoing, asked, options);
+  if (selected === undefined || selected === 'unfiltered') return false;
+  const { permitted, subject } = selected;
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  return permitted.names.length > most ? tooMany(asked, permitted, most, subject) : true;
+}
+
+async function isNamespaced(
+  { tenant, exchange }: Outgoing,
+  { apiGroup: group, apiVersion: version, resource }: ResourceRequest,
+  { discovered }: AllNamespacesOptions,
+): Promise<boolean> {
+  const found = await discovered.resource(tenant, { group, version }, resource, exchange.signal);
+  return found?.namespaced === true;
+}
+
+function tooMany(
+  { verb, resource, apiGroup }: ResourceRequest,
+  { names }: PermittedNamespaces,
+  most: number,
+  { cluster }: SubjectByNamespace,
+): StatusError {
+  const qualified = apiGroup === '' ? resource : `${resource}.${apiGroup}`;
+  return new StatusError(
+    'TooManyNamespaces',
+    `${qualified} is forbidden: User ${JSON.stringify(cluster.username)} can ${verb} resource ${JSON.stringify(resource)} in ${names.length} namespaces, but one request is sent to ${most} at most: request one namespace (-n NAMESPACE)`,
+    { details: { ...(apiGroup !== '' && { group: apiGroup }), kind: resource } },
+  );
+}

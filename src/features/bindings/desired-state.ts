@@ -1,0 +1,135 @@
+/**
+ * Computes what the cluster should contain, from Keystone and the configuration. Pure; `desired-objects.ts`
+ * then resolves names against existing objects. A role on a domain is bound in its tenant, or, without
+ * tenants, in the namespaces of its projects; it never applies to the whole cluster.
+ */
+import type { BindingsConfiguration } from '../../config/configuration.ts';
+import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
+import { ownValue } from '../../lib/json-object.ts';
+import { isSafeID } from '../../tenancy/keystone-groups.ts';
+import type { DomainReference } from '../../tenancy/keystone-v3.ts';
+import {
+  bindingOf,
+  createGrants,
+  type DesiredBinding,
+  type Grant,
+  type GrantPlace,
+  type Holders,
+  titleOf,
+  type UserNaming,
+} from './grants.ts';
+import { type NamespaceName, namespaceOf } from './namespace-name.ts';
+import type { KeystoneDomain, KeystoneProject } from './ports.ts';
+
+export interface KeystoneState {
+  readonly domains: readonly KeystoneDomain[];
+  readonly projects: readonly KeystoneProject[];
+  readonly holders: Holders;
+}
+
+/** What the tenancy mode decides. */
+export interface TenancyFacts {
+  /** Whether the API server has tenants. */
+  readonly tenants: boolean;
+  readonly tenantOf: (domain: DomainReference) => { readonly tenant: string } | { readonly refused: string };
+  readonly userNameOf: UserNaming;
+}
+
+export interface DesiredTenant {
+  readonly tenant: string;
+  readonly domain: KeystoneDomain;
+  /** Roles on the domain, bound in the whole tenant. */
+  readonly bindings: readonly DesiredBinding[];
+}
+
+export interface DesiredProject {
+  readonly project: KeystoneProject;
+  /** Absent if the API server has no tenants. */
+  readonly tenant?: string;
+  readonly wanted: NamespaceName;
+  /** RoleBindings that still lack their namespace. */
+  readonly bindings: readonly DesiredBinding[];
+}
+
+export interface DesiredState {
+  readonly tenants: readonly DesiredTenant[];
+  readonly projects: readonly DesiredProject[];
+  readonly refusals: readonly Refusal[];
+  /** Ignored projects and domains: nothing is created and nothing is removed for them. */
+  readonly untouched: { readonly projectIDs: ReadonlySet<string>; readonly domainIDs: ReadonlySet<string> };
+}
+
+/** A provisioned domain and its grants. */
+interface Home {
+  readonly domain: KeystoneDomain;
+  readonly tenant: string;
+  readonly inTenant: readonly DesiredBinding[];
+  readonly inNamespaces: readonly Grant[];
+}
+
+export function computeDesiredState(
+  state: KeystoneState,
+  rules: BindingsConfiguration,
+  facts: TenancyFacts,
+): DesiredState {
+  const grantsIn = createGrants(state.holders, rules, facts.userNameOf);
+  const refusals: Refusal[] = [];
+  const untouched = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
+  const homes = new Map<string, Home>();
+  const projects: DesiredProject[] = [];
+
+  function granted(place: GrantPlace): readonly Grant[] {
+    const found = grantsIn(place);
+    refusals.push(...found.refusals);
+    return found.grants;
+  }
+
+  function takeDomain(domain: KeystoneDomain): void {
+    const place = isSafeID(domain.id) ? facts.tenantOf(domain) : { refused: NO_ID };
+    if ('refused' in place) refusals.push({ subject: titleOf('domain', domain), reason: place.refused });
+    if ('refused' in place || ownValue(rules.domains, domain.id)?.ignore === true) {
+      untouched.domainIDs.add(domain.id);
+      return;
+    }
+    if (!domain.enabled) return;
+    const grants = granted({ kind: 'domain', domain });
+    const inTenant = ({ target }: Grant) => facts.tenants && 'clusterRole' in target;
+    homes.set(domain.id, {
+      domain,
+      tenant: place.tenant,
+      inTenant: grants.filter(inTenant).map((grant) => bindingOf('ClusterRoleBinding', grant, { domain })),
+      inNamespaces: grants.filter((grant) => !inTenant(grant)),
+    });
+  }
+
+  function takeProject(project: KeystoneProject): void {
+    const { id, name, domainID } = project;
+    if (ownValue(rules.projects, id)?.ignore === true || rules.ignore.projectNames.includes(name)) {
+      untouched.projectIDs.add(id);
+      return;
+    }
+    const home = homes.get(domainID);
+    if (!project.enabled || home === undefined) return;
+    if (!isSafeID(id)) {
+      refusals.push({ subject: titleOf('project', project), reason: NO_ID });
+      return;
+    }
+    const { domain, tenant, inNamespaces } = home;
+    const grants = [...granted({ kind: 'project', id, domain }), ...inNamespaces];
+    projects.push({
+      project,
+      ...(facts.tenants && { tenant }),
+      wanted: namespaceOf(project, rules),
+      bindings: grants.map((grant) => bindingOf('RoleBinding', grant, { domain, project })),
+    });
+  }
+
+  for (const domain of state.domains) takeDomain(domain);
+  for (const project of state.projects) takeProject(project);
+  const tenants = facts.tenants
+    ? [...homes.values()].map(({ tenant, domain, inTenant }) => ({ tenant, domain, bindings: inTenant }))
+    : [];
+  return { tenants, projects, refusals, untouched };
+}
+
+const NO_ID = 'its id can be part of no group: expected letters, digits and "_", "-", "."';

@@ -1,0 +1,230 @@
+/**
+ * Provisioning from Keystone's directory into the API server, with the provisioning credential and the
+ * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
+ */
+
+import { createKeystone } from '../../app/keystone.ts';
+import { createCommandReviewedWrites, createServedReviewedWrites } from '../../app/reviewed-writes.ts';
+import { createTenancyMode } from '../../app/tenancy-mode.ts';
+import { provisioningUpstreamOptions } from '../../app/upstream.ts';
+import type { Build, RuntimeDependencies } from '../../config/build.ts';
+import { ComponentType, RUNS } from '../../config/component.ts';
+import type { LoadedConfiguration } from '../../config/load.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
+import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
+import type { Objects } from '../../kubernetes/reconcile/objects.ts';
+import type { Plan } from '../../kubernetes/reconcile/plan.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import type { UpstreamFetcher } from '../../proxy/ports.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { DomainReference } from '../../tenancy/keystone-v3.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { createUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { createControllerLease } from '../controller-lease.ts';
+import type { TenancyFacts } from './desired-state.ts';
+import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './make-plan.ts';
+import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
+import type { KeystoneDirectory } from './ports.ts';
+
+/** Provisions the whole cluster. */
+export interface ClusterProvisioning extends Reconciler {
+  /** Plans for one project or domain alone. */
+  planFor(scope: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
+  readonly objects: Objects;
+}
+
+export interface ProvisioningOptions {
+  readonly directory: KeystoneDirectory;
+  /** Sends requests with the provisioning credential. */
+  readonly fetcher: UpstreamFetcher;
+  readonly mode: TenancyMode;
+  /** Stonegate's own by default. */
+  readonly account?: Account;
+}
+
+export function createProvisioning(
+  { configuration }: LoadedConfiguration,
+  { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+): ClusterProvisioning {
+  const { bindings: rules, tenancy } = configuration;
+  const objects = createObjects(fetcher, account);
+  const facts = tenancyFacts(mode);
+  const { systemTenant } = tenancy;
+  return {
+    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, systemTenant, signal }),
+    planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
+    apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
+    objects,
+  };
+}
+
+const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
+  dispose: (upstream) => upstream.destroy(),
+});
+
+/**
+ * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
+ * once.
+ */
+const PERIODIC = new ComponentType<Controller>('periodic provisioning', RUNS);
+
+const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
+  dispose: (provisioning) => provisioning.close(),
+});
+
+/** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
+const FIRST_RETRY = 10_000;
+const LONGEST_RETRY = 60_000;
+
+/**
+ * The bindings of one user are a large share of the few bindings of one project, so the configured share
+ * would hold back changes that are right. Only the removal of all bindings is held back: a user who sends
+ * requests has at least one.
+ */
+const WHOLE_PROJECT = 1;
+
+/**
+ * Provisioning as the configuration asks for it: none, periodically, or on a user's request.
+ *
+ * @returns what the pipeline calls; undefined unless the configuration asks for provisioning on request
+ */
+export function createServedProvisioning(build: Build): RequestProvisioning | undefined {
+  const { provision } = build.loaded.configuration.bindings;
+  if (provision === 'periodic') createPeriodic(build);
+  return provision === 'onRequest' ? createOnRequest(build) : undefined;
+}
+
+function createOnRequest(build: Build): RequestProvisioning {
+  const { loaded, generation, runtime } = build;
+  const { bindings } = loaded.configuration;
+  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
+  return generation.component(ON_REQUEST, {
+    uses: [keystone, fetcher],
+    create: () =>
+      createRequestProvisioning({
+        ...runtime,
+        reconcilerFor(scope) {
+          const account = accountOf(mode, scope.domain);
+          const { planFor, objects } = createProvisioning(loaded, { directory, fetcher, mode, account });
+          return {
+            plan: (signal) => planFor(scope, signal),
+            apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: WHOLE_PROJECT, signal }),
+          };
+        },
+        subjects: bindings.subjects,
+        interval: bindings.interval,
+      }),
+  });
+}
+
+function createPeriodic(build: Build): void {
+  const { loaded, generation, runtime } = build;
+  const { authentication, bindings, tenancy } = loaded.configuration;
+  const { interval } = bindings;
+  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
+  generation.component(PERIODIC, {
+    fingerprint: [bindings, tenancy, authentication],
+    uses: [keystone, fetcher],
+    create() {
+      const reconciler = createProvisioning(loaded, { directory, fetcher, mode });
+      return createController({
+        ...runtime,
+        name: 'bindings',
+        reconciler,
+        lease: createControllerLease(build, 'bindings', reconciler.objects),
+        interval,
+        retry: { first: Math.min(interval, FIRST_RETRY), longest: Math.max(interval, LONGEST_RETRY) },
+      });
+    },
+  });
+}
+
+/**
+ * Of what is served: the same connections for all that provisions.
+ *
+ * @returns undefined if the configuration names no credential to provision with
+ */
+export function createServedProvisioningUpstream(build: Build): Upstream | undefined {
+  const { loaded, generation, runtime } = build;
+  const options = provisioningUpstreamOptions(loaded);
+  if (options === undefined) return undefined;
+  const reviewedWrites = createServedReviewedWrites(build);
+  return generation.component(PROVISIONING_UPSTREAM, {
+    fingerprint: [loaded.configuration.upstream, options],
+    uses: [reviewedWrites],
+    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
+  });
+}
+
+function provisioningBackends(build: Build) {
+  const { loaded } = build;
+  const { keystone: configuration } = loaded.configuration.authentication;
+  const keystone = configuration && createKeystone(build, configuration);
+  const directory = keystone?.client.directory;
+  const fetcher = createServedProvisioningUpstream(build);
+  // Loading refuses a configuration without these.
+  if (keystone === undefined || directory === undefined) throw new Error('no Keystone to provision for');
+  if (fetcher === undefined) throw new Error('no credential to provision with');
+  return { keystone, directory, fetcher, mode: createTenancyMode(loaded.configuration) };
+}
+
+/** @returns undefined if the configuration names no credential to provision with */
+export function createProvisioningUpstream(
+  loaded: LoadedConfiguration,
+  runtime: RuntimeDependencies,
+): Upstream | undefined {
+  const options = provisioningUpstreamOptions(loaded);
+  const reviewedWrites = createCommandReviewedWrites(loaded, runtime);
+  return options && createUpstream({ ...runtime, ...options, reviewedWrites });
+}
+
+/** What is provisioned on a user's request counts against the tenant of the user's domain. */
+export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
+  return { kind: 'tenant', tenant: mode.tenantOf(identityIn(domain, { id: '', name: '-', domain })) };
+}
+
+/** A domain's tenant and a user's name are exactly those that a token of the user would get. */
+export function tenancyFacts(mode: TenancyMode): TenancyFacts {
+  return {
+    tenants: mode.readsTenantFromPath,
+    tenantOf: (domain) =>
+      orRefusal(() => {
+        const tenant = mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
+        return mode.isSystem(tenant)
+          ? { refused: "its tenant is the system's, whose bindings count in every other" }
+          : { tenant };
+      }),
+    userNameOf: (user, domain) =>
+      orRefusal(() => {
+        const identity = identityIn(domain, user);
+        return { name: mode.userOf(identity, mode.tenantOf(identity)).username };
+      }),
+  };
+}
+
+function identityIn(
+  scopeDomain: DomainReference,
+  user: { readonly id: string; readonly name: string; readonly domain: DomainReference },
+): Identity {
+  return {
+    authenticator: 'keystone',
+    subject: { kind: 'keystone', userName: user.name, userDomain: user.domain, scopeDomain },
+    tenantOrigin: { from: 'domain', domain: scopeDomain },
+    uid: user.id,
+    groups: [],
+    extra: {},
+    expiresAt: Number.POSITIVE_INFINITY,
+    auditAnnotations: {},
+  };
+}
+
+function orRefusal<T>(find: () => T): T | { readonly refused: string } {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof StatusError) return { refused: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Labels and names of the objects that Stonegate manages. A binding's name is a digest of its
+ * purpose, so that every replica and every run computes the same object; labels name the owner. An object
+ * with neither was not created by Stonegate.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ */
+import { createHash } from 'node:crypto';
+import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
+import {
+  DOMAIN_ID,
+  hasManagedLabel,
+  MANAGED_BY,
+  PROJECT_ID,
+  STONEGATE,
+} from '../../kubernetes/managed-labels.ts';
+import type { WrittenObject } from '../../kubernetes/reconcile/objects.ts';
+
+const PURPOSE = 'stonegate.dev/purpose';
+const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
+const DIGEST = 'sha256.';
+const BINDING_NAME = /^stonegate-[0-9a-f]{40}$/;
+
+/** The project and domain that an object belongs to. */
+export interface Ownership {
+  readonly projectID?: string;
+  readonly domainID?: string;
+}
+
+/** @param readable names for the operator, as annotations: `{ 'project-name': 'web' }` */
+export function managedLabels(
+  { projectID, domainID }: Ownership,
+  readable: Readonly<Record<string, string>> = {},
+): Required<Pick<NamedObjectMeta, 'labels' | 'annotations'>> {
+  const ids = Object.entries({ [PROJECT_ID]: projectID, [DOMAIN_ID]: domainID }).flatMap(([key, id]) =>
+    id === undefined ? [] : [{ key, id, value: labelValue(id) }],
+  );
+  return {
+    labels: { [MANAGED_BY]: STONEGATE, ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
+    annotations: Object.fromEntries([
+      ...ids.filter(({ id, value }) => id !== value).map(({ key, id }) => [key, id]),
+      // JSON replaces a lone surrogate: the object would always look changed.
+      ...Object.entries(readable).map(([key, text]) => [`stonegate.dev/${key}`, text.toWellFormed()]),
+    ]),
+  };
+}
+
+/** @param purpose of the binding; unique */
+export function bindingMeta(
+  purpose: string,
+  owner: Ownership,
+  readable: Readonly<Record<string, string>>,
+): NamedObjectMeta {
+  const { labels, annotations } = managedLabels(owner, readable);
+  return { name: bindingName(purpose), labels, annotations: { ...annotations, [PURPOSE]: purpose } };
+}
+
+/** Whether Stonegate created it. A copy of a binding under another name is not managed. */
+export function isManaged({ kind, metadata }: WrittenObject): boolean {
+  const labelled = hasManagedLabel(metadata);
+  if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
+  const purpose = metadata.annotations?.[PURPOSE];
+  const recognised = purpose !== undefined && bindingName(purpose) === metadata.name;
+  return recognised || (labelled && BINDING_NAME.test(metadata.name));
+}
+
+/** Whether Stonegate created it for this project or domain. */
+export function isManagedFor(object: WrittenObject, owner: Ownership): boolean {
+  return isManaged(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
+}
+
+/** Label selector for the objects that Stonegate created for this project or domain. */
+export function ownerSelector(owner: Ownership): string {
+  const { labels } = managedLabels(owner);
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+/** The owner's label values, to compare two objects. */
+export function ownerLabels({ labels }: NamedObjectMeta): { projectID?: string; domainID?: string } {
+  const projectID = labels?.[PROJECT_ID];
+  const domainID = labels?.[DOMAIN_ID];
+  return { ...(projectID !== undefined && { projectID }), ...(domainID !== undefined && { domainID }) };
+}
+
+/** An id as a label value: unchanged if it is a valid one, else a digest. */
+export function labelValue(id: string): string {
+  if (LABEL_VALUE.test(id) && !id.startsWith(DIGEST)) return id;
+  return `${DIGEST}${digest(id).slice(0, 56)}`;
+}
+
+function isOf({ labels }: NamedObjectMeta, kind: string, id: string): boolean {
+  return labels?.[kind === 'projectID' ? PROJECT_ID : DOMAIN_ID] === labelValue(id);
+}
+
+function bindingName(purpose: string): string {
+  return `stonegate-${digest(purpose).slice(0, 40)}`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

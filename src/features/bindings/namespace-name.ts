@@ -1,0 +1,44 @@
+/**
+ * Computes a project's namespace name. Keystone's names are free text; a name that is not a DNS label is
+ * refused, since changing its case or length could give two projects one namespace.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
+ */
+import type { BindingsConfiguration } from '../../config/configuration.ts';
+import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
+import { ownValue } from '../../lib/json-object.ts';
+import type { KeystoneProject } from './ports.ts';
+
+export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;
+
+export type NamespaceName =
+  | {
+      readonly namespace: string;
+      /** Whether the operator configured it for this project. */
+      readonly configured: boolean;
+    }
+  | { readonly refused: string };
+
+const PLACEHOLDER = /%[nid]/g;
+
+/** The project's namespace, from the configuration alone. */
+export function namespaceOf(
+  project: Pick<KeystoneProject, 'id' | 'name' | 'domainID'>,
+  { namespaceFormat, projects }: NamespaceRules,
+): NamespaceName {
+  const configured = ownValue(projects, project.id)?.namespace;
+  const namespace = configured ?? formatNamespace(namespaceFormat, project);
+  const problem = namespaceProblem(namespace);
+  return problem === undefined
+    ? { namespace, configured: configured !== undefined }
+    : { refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}` };
+}
+
+/** Expands the format, whether or not the result is a valid name. */
+export function formatNamespace(
+  format: string,
+  { id, name, domainID }: Pick<KeystoneProject, 'id' | 'name' | 'domainID'>,
+): string {
+  const parts: Readonly<Record<string, string>> = { '%n': name, '%i': id, '%d': domainID };
+  // In one pass, since a project's name may contain `%i`.
+  return format.replace(PLACEHOLDER, (placeholder) => parts[placeholder] ?? '');
+}

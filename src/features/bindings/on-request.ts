@@ -1,0 +1,173 @@
+/**
+ * Provisions a user's project on the first request of one of its users. That request waits a few seconds at
+ * most and continues whatever the result, since the API server authorizes it; later runs are in the
+ * background. Failures are cached for seconds, so that a project that cannot be provisioned delays few
+ * requests.
+ */
+import { LRUCache } from 'lru-cache';
+import { type Reconciler, reconcile } from '../../kubernetes/reconcile/controller.ts';
+import { createRunLog, type RunLog } from '../../kubernetes/reconcile/run-log.ts';
+import { createChangedStates } from '../../lib/changed-states.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { ProvisioningScope } from './make-plan.ts';
+
+/** Milliseconds that requests wait, from the start of the run. */
+const WAIT_TIMEOUT = 3_000;
+/** Milliseconds for which a failure is cached. */
+const FAILURE_MEMORY = 10_000;
+const RUNNING = 4;
+/** If more runs are queued, a project is provisioned at a later request. */
+const MAX_WAITING = 1_000;
+/** More projects are evicted, the least recently used first. */
+const MAX_KNOWN = 10_000;
+
+export interface RequestProvisioningOptions {
+  readonly reconcilerFor: (scope: ProvisioningScope) => Reconciler;
+  /** The subjects of bindings: with `users`, each user of a project is provisioned separately. */
+  readonly subjects: 'groups' | 'users';
+  /** Milliseconds until a project is checked again. */
+  readonly interval: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface RequestProvisioning {
+  /**
+   * Never rejects.
+   *
+   * @param signal aborted when the request ends
+   * @returns undefined if there is nothing to wait for
+   */
+  ensure(identity: Identity, signal: AbortSignal): Promise<void> | undefined;
+  /** Starts no further run, and cancels running ones before their next change. */
+  close(): Promise<void>;
+}
+
+interface KnownProject {
+  readonly scope: ProvisioningScope;
+  /** When it is checked again, in milliseconds since the epoch. */
+  until: number;
+  /** Whether a run has succeeded: then no request waits any more. */
+  provisioned: boolean;
+  work: Promise<void> | undefined;
+  begunAt: number;
+  /** The log of this project's runs; an unchanged state is logged once. */
+  readonly log: RunLog;
+}
+
+export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
+  const { reconcilerFor, subjects, interval, clock, logger, telemetry } = options;
+  /** Runs fail for the same reason: Keystone or the API server does not respond. */
+  const isNewError = createChangedStates();
+  const known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
+  const underWay = new Set<Promise<void>>();
+  const ending = new AbortController();
+  /** Bounds runs, with a key for each domain: tenants are provisioned in turn. */
+  const runs = new KeyedSemaphore({
+    clock,
+    permits: RUNNING,
+    permitsPerKey: RUNNING,
+    queue: MAX_WAITING,
+    queuePerKey: MAX_WAITING,
+    refusal: () => new Error('too many projects wait'),
+  });
+
+  /** Never rejects. */
+  async function runInTurn(one: KnownProject): Promise<void> {
+    const permits = runs.of(one.scope.domain.id);
+    if (!(await permits.acquire(ending.signal).catch(() => false))) return;
+    try {
+      await run(one);
+    } finally {
+      permits.release();
+    }
+  }
+
+  function begin(one: KnownProject): void {
+    const work = runInTurn(one).finally(() => {
+      one.work = undefined;
+      underWay.delete(work);
+    });
+    one.work = work;
+    one.begunAt = clock.now();
+    underWay.add(work);
+  }
+
+  async function run(one: KnownProject): Promise<void> {
+    if (ending.signal.aborted) return;
+    const options = { name: 'bindings-on-request', telemetry, log: one.log } as const;
+    const result = await reconcile(reconcilerFor(one.scope), options, ending.signal);
+    const failed = result === 'error' || result === 'incomplete';
+    one.provisioned ||= !failed;
+    one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
+  }
+
+  function remember(key: string, scope: ProvisioningScope): KnownProject {
+    const one = known.get(key) ?? unknown(scope);
+    known.set(key, one);
+    return one;
+  }
+
+  function unknown(scope: ProvisioningScope): KnownProject {
+    const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
+    const log = createRunLog(logger, about, isNewError);
+    return { scope, until: 0, provisioned: false, work: undefined, begunAt: 0, log };
+  }
+
+  function untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {
+    const timeout = begunAt + WAIT_TIMEOUT - clock.now();
+    if (work === undefined || timeout <= 0) return undefined;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = clock.after(timeout, done);
+      signal.addEventListener('abort', done, { once: true });
+      void work.then(done);
+    });
+  }
+
+  return {
+    ensure(identity, signal) {
+      const scope = scopeOf(identity);
+      if (scope === undefined || ending.signal.aborted) return undefined;
+      const one = remember(keyOf(scope, identity, subjects), scope);
+      if (one.work === undefined && clock.now() >= one.until) begin(one);
+      return one.provisioned ? undefined : untilDone(one, signal);
+    },
+    async close() {
+      ending.abort(new Error('provisioning ends'));
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** @returns undefined if the identity has no project and no domain of Keystone */
+function scopeOf({ scope, tenantOrigin }: Identity): ProvisioningScope | undefined {
+  if (scope?.id === undefined || tenantOrigin.from !== 'domain') return undefined;
+  const { domain } = tenantOrigin;
+  const { kind, id, name = '' } = scope;
+  if (kind === 'domain') return id === domain.id ? { domain } : undefined;
+  return kind === 'project' ? { domain, project: { id, name } } : undefined;
+}
+
+/** With `users`, bindings depend on the user's roles: other roles are another key. */
+function keyOf(
+  { domain, project }: ProvisioningScope,
+  { uid, scope }: Identity,
+  subjects: 'groups' | 'users',
+): string {
+  const place = project === undefined ? `domain ${domain.id}` : `project ${project.id}`;
+  return subjects === 'groups' ? place : JSON.stringify([place, uid, ...(scope?.roles ?? []).toSorted()]);
+}
+
+function fieldsOf({ domain, project }: ProvisioningScope): object {
+  return project === undefined ? { domain: domain.id } : { project: project.id };
+}

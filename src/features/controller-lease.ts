@@ -1,0 +1,28 @@
+/**
+ * The lease by which replicas agree on the one that runs a controller.
+ */
+
+import type { Build } from '../config/build.ts';
+import { createLease, type Lease } from '../kubernetes/reconcile/lease.ts';
+import type { Objects } from '../kubernetes/reconcile/objects.ts';
+
+/** It exists in every cluster, and in the system tenant of every Arktos. */
+const NAMESPACE = 'kube-system';
+
+/**
+ * @param controller unique
+ * @param objects with the provisioning credential
+ */
+export function createControllerLease(
+  { loaded, runtime }: Build,
+  controller: string,
+  objects: Objects,
+): Lease {
+  const { tenancy } = loaded.configuration;
+  return createLease({
+    ...runtime,
+    objects,
+    place: { ...(tenancy.mode === 'arktos' && { tenant: tenancy.systemTenant }), namespace: NAMESPACE },
+    name: `stonegate-${controller}`,
+  });
+}

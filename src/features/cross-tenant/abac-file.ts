@@ -1,0 +1,167 @@
+/**
+ * Reads `authorization.abacPolicyFile`: one Policy of `abac.authorization.kubernetes.io/v1beta1` a line, with
+ * the fields `name`, `tenant` and `space`. Every field is required: in kube-apiserver's files a missing one,
+ * or a `*` beside another condition, stands for everything.
+ * https://kubernetes.io/docs/reference/access-authn-authz/abac/#policy-file-format
+ */
+import { basename } from 'node:path';
+import type { StonegateConfiguration } from '../../config/configuration.ts';
+import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from '../../config/problem.ts';
+import { isEnterable, isOneTenant } from '../../kubernetes/reserved-names.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { parseStrictJSON } from '../../lib/strict-json.ts';
+import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
+import { patternProblem, rulesOfPattern } from './abac-rules.ts';
+import { type AbacLine, abacLineSchema } from './abac-schema.ts';
+import { ABAC_API_VERSION, type AbacPolicy } from './abac-v1beta1.ts';
+
+/** Bytes of the longest line. */
+const MAX_LINE_LENGTH = 4_096;
+const MAX_LINES = 10_000;
+const JSON_LIMITS = { depth: 4, nodes: 64 };
+const LINE_FEED = 0x0a;
+
+export interface AbacFile {
+  readonly policies: readonly AbacPolicy[];
+  /** Problems with line numbers; if there are any, the file is not used. */
+  readonly problems: readonly Pick<Problem, 'path' | 'message' | 'line'>[];
+}
+
+export interface AbacFileRules {
+  readonly systemTenant: string;
+  /** What policies may grant. */
+  readonly grantable: readonly GrantableRule[];
+}
+
+/** The policies of the file that the configuration names; none without one. */
+export function abacPoliciesOf(
+  { authorization, access, tenancy }: Pick<StonegateConfiguration, 'authorization' | 'access' | 'tenancy'>,
+  content: (file: string) => Buffer | undefined,
+): AbacFile {
+  const { abacPolicyFile } = authorization;
+  const bytes = abacPolicyFile === undefined ? undefined : content(abacPolicyFile);
+  if (bytes === undefined) return { policies: [], problems: [] };
+  return parseAbacFile(bytes, {
+    systemTenant: tenancy.systemTenant,
+    grantable: grantableRules(access.grantable),
+  });
+}
+
+export function checkAbacFile(
+  configuration: StonegateConfiguration,
+  content: (file: string) => Buffer | undefined,
+): Finding[] {
+  const { abacPolicyFile } = configuration.authorization;
+  if (abacPolicyFile === undefined) return [];
+  const file = basename(abacPolicyFile);
+  return abacPoliciesOf(configuration, content).problems.map((problem) => ({
+    path: ['authorization', 'abacPolicyFile'],
+    message: problem.message,
+    elsewhere: { file, ...problem },
+  }));
+}
+
+export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
+  const lines = linesOf(content);
+  if (lines.length > MAX_LINES)
+    return {
+      policies: [],
+      problems: [{ path: '', message: `expected at most ${MAX_LINES} lines, found ${lines.length}` }],
+    };
+  const policies = new Map<string, AbacPolicy>();
+  const problems: AbacFile['problems'][number][] = [];
+  for (const [index, bytes] of lines.entries()) {
+    const line = index + 1;
+    if (isSkipped(bytes)) continue;
+    const read = readLine(bytes, line, rules);
+    const taken = 'policy' in read ? policies.get(read.policy.name) : undefined;
+    const found = 'policy' in read ? (taken === undefined ? [] : [nameTaken(taken)]) : read.findings;
+    problems.push(...found.map(({ path, message }) => ({ path: formatPath(path), message, line })));
+    if ('policy' in read && taken === undefined) policies.set(read.policy.name, read.policy);
+  }
+  return { policies: problems.length === 0 ? [...policies.values()] : [], problems };
+}
+
+/** The last line may end without a line break. */
+function linesOf(content: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  for (let from = 0; from < content.length; ) {
+    const end = content.indexOf(LINE_FEED, from);
+    lines.push(content.subarray(from, end === -1 ? content.length : end));
+    if (end === -1) break;
+    from = end + 1;
+  }
+  return lines;
+}
+
+/** A blank line or a comment. */
+function isSkipped(bytes: Buffer): boolean {
+  const text = bytes.subarray(0, MAX_LINE_LENGTH).toString('latin1').trimStart();
+  return text.startsWith('#') || (text === '' && bytes.length <= MAX_LINE_LENGTH);
+}
+
+type ReadLine = { readonly policy: AbacPolicy } | { readonly findings: readonly Finding[] };
+
+function readLine(bytes: Buffer, line: number, rules: AbacFileRules): ReadLine {
+  if (bytes.length > MAX_LINE_LENGTH)
+    return refused([], `expected at most ${MAX_LINE_LENGTH} bytes, found ${bytes.length}`);
+  let data: unknown;
+  try {
+    data = parseStrictJSON(bytes, JSON_LIMITS);
+  } catch (error) {
+    if (error instanceof SyntaxError) return refused([], `expected one JSON object: ${error.message}`);
+    throw error;
+  }
+  if (isJSONObject(data) && !('apiVersion' in data) && !('kind' in data))
+    return refused(
+      [],
+      `expected apiVersion ${ABAC_API_VERSION} and kind Policy, found neither: in lines without them a missing field would stand for everything`,
+    );
+  const result = abacLineSchema.safeParse(data, { reportInput: true });
+  if (!result.success) return { findings: result.error.issues.flatMap(problemsOfIssue) };
+  const findings = placeProblems(result.data.spec, rules.systemTenant);
+  if (findings.length > 0) return { findings };
+  return policyOf(result.data, line, rules.grantable);
+}
+
+function placeProblems({ tenant, space }: AbacLine['spec'], systemTenant: string): Finding[] {
+  const findings: Finding[] = [];
+  const enters = 'expected the name of one tenant that users of others may enter';
+  if (!isOneTenant(tenant))
+    findings.push({
+      path: ['spec', 'tenant'],
+      message: `expected the name of one tenant, found "${tenant}"`,
+    });
+  if (!isEnterable(space, systemTenant))
+    findings.push({ path: ['spec', 'space'], message: `${enters}, found "${space}"` });
+  else if (space === tenant)
+    findings.push({ path: ['spec', 'space'], message: `${enters}, found that of the user` });
+  return findings;
+}
+
+function policyOf({ spec }: AbacLine, line: number, grantable: readonly GrantableRule[]): ReadLine {
+  const { apiGroup, resource, readonly, user, group, ...place } = spec;
+  const pattern = { apiGroup, resource, readonly };
+  const problem = patternProblem(pattern);
+  if (problem !== undefined) return refused(['spec', 'readonly'], problem);
+  const rules = rulesOfPattern(pattern, grantable);
+  if (rules.length === 0)
+    return refused(
+      ['spec', 'resource'],
+      'expected something that policies may grant: rules of stonegate:manage or of access.grantable',
+    );
+  // Each stands for every user of the tenant.
+  const isEveryone = user === '*' || group === '*';
+  const subject = isEveryone
+    ? { user: '*' }
+    : { ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
+  return { policy: { ...place, ...subject, line, rules } };
+}
+
+function refused(path: Path, message: string): ReadLine {
+  return { findings: [{ path, message }] };
+}
+
+function nameTaken({ line }: AbacPolicy): Finding {
+  return { path: ['spec', 'name'], message: `expected a name of its own, found the one of line ${line}` };
+}

@@ -1,0 +1,48 @@
+/**
+ * Which forms of cross-tenant policies a configuration has: in shared mode none, a RoleBinding does the same.
+ */
+
+import type { StonegateConfiguration } from '../../config/configuration.ts';
+import type { GroupResource } from '../../kubernetes/meta-v1.ts';
+import type { EnabledPolicies } from '../rbac-index/access-configuration.ts';
+import { TENANCY_GROUP } from './tenancy-v1alpha1.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+export function enabledPolicies({
+  authorization,
+  tenancy,
+}: Pick<StonegateConfiguration, 'authorization' | 'tenancy'>): EnabledPolicies {
+  const isArktos = tenancy.mode === 'arktos';
+  return {
+    abac: isArktos && authorization.abacPolicyFile !== undefined,
+    crossTenantPolicies: isArktos && authorization.crossTenantPolicies,
+    administrations: isArktos && authorization.administrations.length > 0,
+    tenantAdministrations: isArktos && authorization.tenantAdministrations,
+  };
+}
+
+/** What is listed and watched for them: also whether the admission webhook has checked their authors. */
+export function resourcesOfPolicies({
+  abac,
+  administrations,
+  tenantAdministrations,
+  crossTenantPolicies,
+}: EnabledPolicies): GroupResource[] {
+  const hasAdministrations = administrations || tenantAdministrations;
+  return [
+    ...(abac || hasAdministrations || crossTenantPolicies ? [{ group: '', resource: 'tenants' }] : []),
+    ...(hasAdministrations ? [{ group: RBAC, resource: 'clusterroles' }] : []),
+    ...(tenantAdministrations ? [{ group: TENANCY_GROUP, resource: 'tenantadministrations' }] : []),
+    ...(crossTenantPolicies
+      ? [
+          { group: TENANCY_GROUP, resource: 'crosstenantpolicies' },
+          { group: 'admissionregistration.k8s.io', resource: 'validatingwebhookconfigurations' },
+        ]
+      : []),
+  ];
+}
+
+export function hasPolicies(enabled: EnabledPolicies): boolean {
+  return Object.values(enabled).includes(true);
+}

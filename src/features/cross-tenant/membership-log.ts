@@ -1,0 +1,67 @@
+/**
+ * Audit events of Stonegate's own: a tenant has joined an administration, or left it. No client asked for it:
+ * the change of a label, a role or a policy did it.
+ * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
+ */
+
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import { asciiJSON, foreignText } from '../../lib/untrusted-text.ts';
+import { microTime } from '../../observability/audit-event.ts';
+import type { AuditSink } from '../../observability/audit-log.ts';
+import { TENANCY_GROUP, TENANCY_VERSION } from './tenancy-v1alpha1.ts';
+
+/** Longer texts are cut. */
+const MAX_TEXT = 512;
+/** The user of the event: Stonegate itself. */
+const USER = 'stonegate';
+
+export interface MembershipEvent {
+  readonly verb: 'grant' | 'revoke';
+  readonly administration: string;
+  readonly tenant: string;
+  /** The reason that the administration's author wrote. */
+  readonly reason: string | undefined;
+}
+
+export interface MembershipLog {
+  membershipChanged(event: MembershipEvent): void;
+}
+
+interface MembershipLogOptions {
+  readonly sink: AuditSink;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createMembershipLog({ sink, clock, random }: MembershipLogOptions): MembershipLog {
+  return {
+    membershipChanged({ verb, administration, tenant, reason }) {
+      const now = microTime(clock.now());
+      const event = {
+        kind: 'Event',
+        apiVersion: 'audit.k8s.io/v1',
+        level: 'Metadata',
+        auditID: random.uuid(),
+        stage: 'ResponseComplete',
+        requestURI: '',
+        verb,
+        user: { username: USER },
+        objectRef: {
+          resource: 'tenantadministrations',
+          name: foreignText(administration, MAX_TEXT),
+          apiGroup: TENANCY_GROUP,
+          apiVersion: TENANCY_VERSION,
+        },
+        requestReceivedTimestamp: now,
+        stageTimestamp: now,
+        annotations: {
+          'stonegate.dev/entered-tenant': foreignText(tenant, MAX_TEXT),
+          'stonegate.dev/policy': `administration:${foreignText(administration, MAX_TEXT)}`,
+          ...(reason !== undefined && { 'stonegate.dev/reason': foreignText(reason, MAX_TEXT) }),
+        },
+      };
+      sink.write(asciiJSON(JSON.stringify(event)));
+    },
+  };
+}

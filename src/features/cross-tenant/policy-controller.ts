@@ -1,0 +1,129 @@
+/**
+ * Provisions what policies say with the provisioning credential, on the replica that holds the lease; and
+ * removes what Stonegate made from policies that the configuration does not have any more.
+ */
+
+import type { Build } from '../../config/build.ts';
+import { ComponentType, RUNS } from '../../config/component.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { type Controller, createController } from '../../kubernetes/reconcile/controller.ts';
+import { createServedProvisioningUpstream } from '../bindings/feature.ts';
+import { createControllerLease } from '../controller-lease.ts';
+import { desiredRBAC } from './desired-rbac.ts';
+import { enabledPolicies } from './enabled-policies.ts';
+import type { ConfiguredPolicies } from './feature.ts';
+import type { MembershipLog } from './membership-log.ts';
+import { POLICY_FORMS, type PolicyForm } from './policy.ts';
+import { createPolicyReconciler, type WantedPolicies } from './policy-reconciler.ts';
+import type { PolicySnapshot, PolicyUpdates } from './policy-updates.ts';
+import type { PolicyOrigin } from './resolve.ts';
+
+/** Approximate milliseconds between two runs without a change. */
+const INTERVAL = 300_000;
+
+const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', RUNS);
+
+export interface PolicyControllerSettings {
+  /** Undefined if the configuration has no policies. */
+  readonly policies: ConfiguredPolicies | undefined;
+  /** Whether roles and bindings stay if the configuration has no such policies any more. */
+  readonly keep: boolean;
+  readonly memberships: MembershipLog;
+}
+
+/** Without a provisioning credential an administrator of each tenant creates roles and bindings. */
+export function createPolicyController(
+  build: Build,
+  { policies, keep, memberships }: PolicyControllerSettings,
+): void {
+  const { generation, loaded, runtime } = build;
+  const { access, tenancy } = loaded.configuration;
+  const fetcher = createServedProvisioningUpstream(build);
+  if (fetcher === undefined || tenancy.mode !== 'arktos' || (policies === undefined && keep)) return;
+  const { systemTenant } = tenancy;
+  const enabled = enabledPolicies(loaded.configuration);
+  const forms: Readonly<Record<PolicyForm, boolean>> = {
+    abac: enabled.abac,
+    administration: enabled.administrations || enabled.tenantAdministrations,
+    tenant: enabled.crossTenantPolicies,
+  };
+  const managed = POLICY_FORMS.filter((form) => !keep || forms[form]);
+  generation.component(POLICY_CONTROLLER, {
+    fingerprint: [systemTenant, access.grantable, forms, keep],
+    uses: [fetcher, policies?.component],
+    create() {
+      const objects = createObjects(fetcher);
+      const updates = policies?.updates;
+      const reconciler = createPolicyReconciler({
+        objects,
+        systemTenant,
+        clock: runtime.clock,
+        wanted() {
+          const wanted = wantedNow(updates, { systemTenant, grantable: access.grantable });
+          return { ...wanted, forms: new Set(managed.filter((form) => wanted.forms.has(form))) };
+        },
+        onMembership: (change) =>
+          memberships.membershipChanged({ ...change, reason: reasonOf(updates, change.administration) }),
+      });
+      return createController({
+        ...runtime,
+        name: 'policies',
+        reconciler,
+        lease: createControllerLease(build, 'policies', objects),
+        interval: INTERVAL,
+        ...(updates ? { subscribe: (wake) => updates.onChange(wake) } : { once: true }),
+      });
+    },
+  });
+}
+
+function reasonOf(updates: PolicyUpdates | undefined, administration: string): string | undefined {
+  const memberships = updates?.snapshot?.memberships ?? [];
+  return memberships.find((membership) => membership.administration.name === administration)?.reason;
+}
+
+/** Without policies in the configuration there are to be no objects of any form. */
+function wantedNow(updates: PolicyUpdates | undefined, options: WantedOptions): WantedPolicies {
+  if (updates === undefined) return { objects: [], statuses: [], forms: new Set(POLICY_FORMS) };
+  const { snapshot } = updates;
+  return snapshot === undefined
+    ? { objects: [], statuses: [], forms: new Set() }
+    : wantedOf(snapshot, options);
+}
+
+const FORM_OF = { CrossTenantPolicy: 'tenant', TenantAdministration: 'administration' } as const;
+
+type WantedOptions = Omit<Parameters<typeof desiredRBAC>[1], 'tenants'>;
+
+function wantedOf(snapshot: PolicySnapshot, options: WantedOptions): WantedPolicies {
+  const { policies, facts, forms, statuses } = snapshot;
+  const tenants = new Set(facts.tenants.map(({ name }) => name));
+  const objects = [...facts.crossTenantPolicies, ...facts.administrations];
+  const byOrigin = new Map(
+    objects.map((object) => [
+      JSON.stringify([object.kind, tenantOf(object, options), object.metadata.name]),
+      object,
+    ]),
+  );
+  return {
+    objects: desiredRBAC(policies, { ...options, tenants }),
+    forms,
+    statuses: statuses.flatMap(({ origin, ...status }) => {
+      const object = byOrigin.get(keyOf(origin, options));
+      // Without current facts the reason would be wrong: what is not known looks missing.
+      return object === undefined || !forms.has(FORM_OF[object.kind]) ? [] : [{ object, status }];
+    }),
+  };
+}
+
+function tenantOf(
+  { metadata }: { readonly metadata: { readonly tenant?: string } },
+  { systemTenant }: WantedOptions,
+) {
+  return metadata.tenant ?? systemTenant;
+}
+
+function keyOf(origin: PolicyOrigin, { systemTenant }: WantedOptions): string {
+  const tenant = origin.kind === 'CrossTenantPolicy' ? origin.tenant : systemTenant;
+  return JSON.stringify([origin.kind, tenant, origin.name]);
+}

@@ -1,0 +1,108 @@
+/**
+ * Reads the objects from which policies follow out of the API server's JSON. Whether a spec is as it should
+ * be is judged by the policies' own code, which tells the author.
+ */
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';
+import { parseTimestamp } from '../../lib/go-time.ts';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import type { TenantFacts, WebhookRegistration } from './ports.ts';
+import {
+  type CrossTenantPolicy,
+  POLICY_REGISTRATION,
+  TENANCY_API_VERSION,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+  type TenantAdministration,
+} from './tenancy-v1alpha1.ts';
+
+const OWN_ROLES = 'stonegate:';
+
+/** @returns undefined for what is no object of the kind, as for the other kinds */
+export function readCrossTenantPolicy(value: unknown): CrossTenantPolicy | undefined {
+  return isCrossTenantPolicy(value) ? value : undefined;
+}
+
+export function readTenantAdministration(value: unknown): TenantAdministration | undefined {
+  return isTenantAdministration(value) ? value : undefined;
+}
+
+/**
+ * Without Stonegate's own roles, to which no administration refers by the object: tenants cause them, by the
+ * names of their policies, and so would take the room of the operator's.
+ */
+export function readClusterRole(value: unknown): readonly [string, readonly PolicyRule[]] | undefined {
+  const role = clusterRoleIn(value);
+  return role === undefined || role.name.startsWith(OWN_ROLES) ? undefined : [role.name, role.rules];
+}
+
+/** A tenant that is being deleted is none: nothing can be written there. */
+export function readTenant(value: unknown): TenantFacts | undefined {
+  if (!isJSONObject(value) || !isMeta(value.metadata)) return undefined;
+  const { name, labels = {}, deletionTimestamp } = value.metadata;
+  return deletionTimestamp === undefined ? { name, labels } : undefined;
+}
+
+/** @returns undefined for a configuration that is not Stonegate's too */
+export function readRegistration(value: unknown): WebhookRegistration | undefined {
+  if (!isJSONObject(value) || !isMeta(value.metadata) || value.metadata.name !== POLICY_REGISTRATION)
+    return undefined;
+  const { webhooks, metadata } = value;
+  const since = parseTimestamp(metadata.creationTimestamp ?? '');
+  const checks =
+    Array.isArray(webhooks) &&
+    ['CREATE', 'UPDATE'].every((operation) =>
+      webhooks.some((webhook: unknown) => isCheck(webhook, operation)),
+    );
+  return checks && since !== undefined ? { registered: true, since } : { registered: false };
+}
+
+function isCrossTenantPolicy(value: unknown): value is CrossTenantPolicy {
+  return isOfKind(value, 'CrossTenantPolicy');
+}
+
+function isTenantAdministration(value: unknown): value is TenantAdministration {
+  return isOfKind(value, 'TenantAdministration');
+}
+
+function isOfKind(value: unknown, kind: string): boolean {
+  return (
+    isJSONObject(value) &&
+    value.apiVersion === TENANCY_API_VERSION &&
+    value.kind === kind &&
+    isMeta(value.metadata)
+  );
+}
+
+/** Whether no CrossTenantPolicy can be created, or changed, without the webhook's consent. */
+function isCheck(webhook: unknown, operation: string): boolean {
+  if (!isJSONObject(webhook) || webhook.failurePolicy !== 'Fail') return false;
+  const { namespaceSelector, objectSelector, matchConditions, rules } = webhook;
+  const isUnconditional =
+    selectsAll(namespaceSelector) &&
+    selectsAll(objectSelector) &&
+    (matchConditions === undefined || (Array.isArray(matchConditions) && matchConditions.length === 0));
+  if (!isUnconditional || !Array.isArray(rules)) return false;
+  return rules.some((rule: unknown) => isJSONObject(rule) && covers(rule, operation));
+}
+
+function covers(
+  { operations, apiGroups, apiVersions, resources, scope = '*' }: JSONObject,
+  operation: string,
+) {
+  return (
+    scope === '*' &&
+    names(operations, operation) &&
+    names(apiGroups, TENANCY_GROUP) &&
+    names(apiVersions, TENANCY_VERSION) &&
+    (names(resources, 'crosstenantpolicies') || names(resources, '*/*'))
+  );
+}
+
+function names(list: unknown, name: string): boolean {
+  return Array.isArray(list) && (list.includes(name) || list.includes('*'));
+}
+
+function selectsAll(selector: unknown): boolean {
+  return selector === undefined || (isJSONObject(selector) && Object.keys(selector).length === 0);
+}

@@ -1,0 +1,54 @@
+/**
+ * The conditions of an object that say whether its policy is in force. Pure.
+ * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
+ */
+
+import { timestamp } from '../../lib/go-time.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import type { PolicyStatus } from './resolve.ts';
+import {
+  type Condition,
+  type CrossTenantPolicy,
+  conditionSchema,
+  type TenantAdministration,
+} from './tenancy-v1alpha1.ts';
+
+const READY = 'Ready';
+
+/**
+ * @param now milliseconds since the epoch
+ * @returns all conditions of the object; undefined if they say it already
+ */
+export function conditionsWith(
+  { metadata, status: written }: CrossTenantPolicy | TenantAdministration,
+  { ready, reason, message }: Pick<PolicyStatus, 'ready' | 'reason' | 'message'>,
+  now: number,
+): readonly Condition[] | undefined {
+  const { generation } = metadata;
+  const existing = readConditions(written);
+  const before = existing.find(({ type }) => type === READY);
+  const status = ready ? 'True' : 'False';
+  const isSame =
+    before?.status === status &&
+    before.reason === reason &&
+    before.message === message &&
+    before.observedGeneration === generation;
+  if (isSame) return undefined;
+  const condition: Condition = {
+    type: READY,
+    status,
+    reason,
+    message,
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : timestamp(now),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+  return [...existing.filter(({ type }) => type !== READY), condition];
+}
+
+const isCondition = (value: unknown): value is Condition => conditionSchema.safeParse(value).success;
+
+/** Those that are conditions: another client may have written the others. */
+function readConditions(status: unknown): readonly Condition[] {
+  const conditions: unknown = isJSONObject(status) ? status.conditions : undefined;
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+}

@@ -1,0 +1,149 @@
+/**
+ * One discovery document: how it is requested, how it is read, and the error if it cannot be read.
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import { type HeaderList, headerValue } from '../../lib/header-list.ts';
+import { readJSON } from '../../lib/json-object.ts';
+import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
+import type { TenantName } from '../../tenancy/identity.ts';
+import type { Route } from '../../tenancy/tenancy-mode.ts';
+
+export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
+
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+/** The rest is about the connection, or about a body that we may have changed. */
+const DISCOVERY_FIELDS: ReadonlySet<string> = new Set([
+  'content-type',
+  'cache-control',
+  'expires',
+  'location',
+  'retry-after',
+  'vary',
+  'warning',
+]);
+export const JSON_RESPONSE: UpstreamResponse = {
+  status: 200,
+  headers: [['Content-Type', JSON_TYPE]],
+  body: Buffer.alloc(0),
+};
+export const NOT_FOUND: UpstreamResponse = {
+  status: 404,
+  headers: [['Content-Type', 'text/plain; charset=utf-8']],
+  body: Buffer.from('404 page not found\n'),
+};
+
+export function relayedHeaders(headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => DISCOVERY_FIELDS.has(name.toLowerCase()));
+}
+
+/**
+ * @param tenant undefined if the API server has no tenants
+ * @returns undefined for a path that Stonegate does not request as itself
+ */
+export function versionRoute(
+  tenant: TenantName | undefined,
+  { group, version }: GroupVersion,
+): DiscoveryRoute | undefined {
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const discovery = discoveryPath(path);
+  return (
+    discovery && {
+      kind: 'discovery',
+      path,
+      query: discoveryQuery(path, '', discovery.perTenant ? tenant : undefined),
+      reduce: discovery.reduce,
+    }
+  );
+}
+
+/** @returns undefined for the core group's path, which has no custom resources */
+export function groupVersionOf(path: string): GroupVersion | undefined {
+  const [, root, group = '', version = ''] = path.split('/');
+  return root === 'apis' ? { group, version } : undefined;
+}
+
+export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
+
+/**
+ * @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown
+ */
+export function documentOf<T>(
+  { headers, body }: UpstreamResponse,
+  read: (document: unknown) => T | undefined,
+): T {
+  const type = headerValue(headers, 'content-type') ?? '';
+  if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
+  const document = read(readJSON(body));
+  if (document === undefined) throw unreadable('it is of another kind');
+  return document;
+}
+
+export function withBody(response: UpstreamResponse, document: object): UpstreamResponse {
+  return { ...response, body: Buffer.from(`${JSON.stringify(document)}\n`) };
+}
+
+export function unreadable(cause: unknown): StatusError {
+  return new StatusError(
+    'UpstreamUnavailable',
+    'the API server answered discovery with something that cannot be read',
+    { cause },
+  );
+}
+
+export function refusedRights(): StatusError {
+  return new StatusError(
+    'UpstreamRefusedCredential',
+    "the API server does not let Stonegate read discovery; only Stonegate's operator can mend that",
+  );
+}
+
+/** Only JSON can be reduced; of what the rest says, every client reads JSON. */
+const JSON_ONLY: readonly string[] = [JSON_TYPE];
+const FORMS: readonly (readonly [path: RegExp, forms: readonly string[]])[] = [
+  [
+    /^\/openapi\/v2$/,
+    [
+      JSON_TYPE,
+      'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+      'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+    ],
+  ],
+  [
+    /^\/openapi\/v3\//,
+    [
+      JSON_TYPE,
+      'application/com.github.proto-openapi.spec.v3@v1.0+protobuf',
+      'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
+    ],
+  ],
+];
+/** More than any client sends; what stands behind does not count. */
+const MAX_RANGES = 16;
+
+/**
+ * @param accept the client's own; empty if it sent none
+ * @returns the Accept header to send: one of a small, fixed number of values per path
+ */
+export function discoveryForm(path: string, accept: string): string {
+  const forms = FORMS.find(([pattern]) => pattern.test(path))?.[1] ?? JSON_ONLY;
+  const [first, ...others] = acceptedForms(accept, forms);
+  if (first === undefined) return JSON_TYPE;
+  return [first, ...others.map((form, index) => `${form};q=0.${9 - index}`)].join(', ');
+}
+
+/** The forms among a client's, its favourite first. */
+function acceptedForms(accept: string, forms: readonly string[]): Set<string> {
+  const ranges = readRanges(accept).slice(0, MAX_RANGES);
+  const wanted = bestFirst(ranges.filter((range) => qualityOf(range) > 0 && qualityOf(range) <= 1));
+  const names = wanted.map((range) => (covers(range, JSON_TYPE) ? JSON_TYPE : range.type));
+  return new Set(names.filter((name) => forms.includes(name)));
+}

@@ -1,0 +1,37 @@
+/**
+ * Answers requests for an explanation of how a request would be decided. Their body holds a credential: it is
+ * read only here, and neither logged nor audited.
+ */
+import { z } from 'zod';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import type { Explain } from './explain-request.ts';
+import type { ExplanationRequest } from './stonegate-v1alpha1.ts';
+
+const text = z.string();
+const EXPLANATION: OwnKind<ExplanationRequest['spec']> = ownKind(
+  'Explanation',
+  'an explanation',
+  z.strictObject({
+    request: z.object({
+      method: text,
+      path: text,
+      headers: z.array(z.tuple([text, text])).exactOptional(),
+      upgrade: text.exactOptional(),
+    }),
+    token: text.exactOptional(),
+  }),
+);
+
+export function createExplanationHandler(
+  explain: Explain,
+  reading: OwnBodyOptions,
+): RouteHandler<UpstreamResponse> {
+  return async ({ exchange, sourceIPs }) => {
+    const spec = await readOwnSpec(exchange, EXPLANATION, reading);
+    const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
+    return jsonResponse(201, await explain(spec, asker));
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * The filtered list of namespaces.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import {
+  type ContinueScope,
+  continueToken,
+  expiredContinue,
+  invalidContinue,
+  readContinueToken,
+} from '../../kubernetes/lists/continue-token.ts';
+import { isPretty, responseForm } from '../../kubernetes/lists/response-form.ts';
+import { digitsIn, hasDigits, withDigits } from '../../kubernetes/lists/shown-revision.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import { JSON_HEADERS } from '../../proxy/response/own-responses.ts';
+import { listText } from './namespace-form.ts';
+import { selectPage } from './namespace-page.ts';
+import {
+  type FilteredNamespacesOptions,
+  type NamespacesRequest,
+  viewOf,
+  waitForRevision,
+} from './request.ts';
+
+/** The position at which a page begins. */
+interface Position {
+  /** The page begins behind this name. */
+  readonly after: string;
+  /** The revision of the first page, with its digits: all pages have it. */
+  readonly resourceVersion: string;
+}
+
+/**
+ * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge,
+ *   TenantRateExceeded, ListTooLarge
+ */
+export async function listVisible(
+  request: NamespacesRequest,
+  options: FilteredNamespacesOptions,
+): Promise<UpstreamResponse> {
+  const { outgoing, info, tenant, selection } = request;
+  const { continue: token, limit } = request.options;
+  const { headers } = outgoing.exchange;
+  const form = responseForm(headers, info.rawQuery, { verb: 'list', kind: 'Namespace' });
+  if (token === '') await waitForRevision(request, options);
+  const { sorted, digits } = viewOf(request, options);
+  const { after, resourceVersion } = positionOf(request, digits, options);
+  const page = selectPage(sorted, selection, after, limit);
+  const last = page.namespaces.at(-1)?.name ?? after;
+  const metadata = {
+    resourceVersion,
+    ...(page.hasMore && { continue: continueToken(scopeOf(request), { after: last, resourceVersion }) }),
+  };
+  const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
+  const text = listText(page.namespaces, metadata, context);
+  const response: UpstreamResponse = {
+    status: 200,
+    headers: JSON_HEADERS,
+    body: Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text),
+  };
+  return options.responseMemory.charged(outgoing.tenant, response);
+}
+
+function indented(text: string): string {
+  const list: unknown = JSON.parse(text);
+  return `${JSON.stringify(list, null, 2)}\n`;
+}
+
+function scopeOf({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
+  return { tenant, user: outgoing.user, path: info.rawPath, options };
+}
+
+function positionOf(
+  request: NamespacesRequest,
+  digits: string,
+  { access }: FilteredNamespacesOptions,
+): Position {
+  const { options } = request;
+  const { highestRevision } = access.index;
+  if (options.continue !== '') {
+    const { after, resourceVersion } = readContinueToken(scopeOf(request), options.continue);
+    if (typeof after !== 'string' || typeof resourceVersion !== 'string') throw invalidContinue();
+    if (!hasDigits(resourceVersion, highestRevision)) throw invalidContinue();
+    if (digitsIn(resourceVersion) !== digits) throw expiredContinue();
+    return { after, resourceVersion };
+  }
+  const { resourceVersion: asked, resourceVersionMatch } = options;
+  const isPresent = hasDigits(asked, highestRevision)
+    ? digitsIn(asked) === digits
+    : asked === String(highestRevision);
+  if (resourceVersionMatch === 'Exact' && !isPresent)
+    throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
+  return { after: '', resourceVersion: withDigits(highestRevision, digits) };
+}

@@ -1,0 +1,70 @@
+/**
+ * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that
+ * the current configuration derives from them, as in the API's own `selfidentity` response.
+ */
+
+import type { IdentitySource } from '../../proxy/identity-source.ts';
+import { selfIdentityOf } from '../explain/handle-self-identity.ts';
+import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
+import type { ProjectName, Session } from './ports.ts';
+
+export interface Account {
+  /** The user's name in Keystone or at the issuer. */
+  readonly name: string;
+  /** The domain of a Keystone user. */
+  readonly domain: string | undefined;
+  /** Undefined for Keystone. */
+  readonly issuer: string | undefined;
+  readonly tenant: string;
+  /** The name by which the API server knows the user. */
+  readonly username: string;
+  readonly groups: readonly string[];
+  /** The scope of the user's token. */
+  readonly project: ProjectName | undefined;
+  /** The roles on that project. */
+  readonly roles: readonly string[];
+  /** Other projects that the user may sign in to. */
+  readonly otherProjects: readonly ProjectName[];
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** @throws StatusError if the identity has no tenant or user name in the current configuration */
+export function accountOf(session: Session, { describe }: Pick<IdentitySource, 'describe'>): Account {
+  const { identity, issuer, projects, expiresAt } = session;
+  const { subject } = identity;
+  const { status } = selfIdentityOf({ identity, ...describe(identity) });
+  const project = projectOf(status);
+  return {
+    name: ownName(session),
+    domain: subject.kind === 'keystone' ? subject.userDomain.name : undefined,
+    issuer,
+    tenant: status.tenant,
+    username: status.user.username,
+    groups: status.user.groups,
+    project,
+    roles: status.roles,
+    otherProjects: projects.filter(({ id }) => id !== project?.id),
+    expiresAt,
+  };
+}
+
+/** The user's name in Keystone or at the issuer. */
+export function ownName({ identity: { subject } }: Session): string {
+  switch (subject.kind) {
+    case 'keystone':
+      return subject.userName;
+    case 'claim':
+      return subject.name;
+    // The portal offers no sign-in for these.
+    case 'upstream':
+      return subject.user.username;
+    case 'anonymous':
+      return '';
+  }
+}
+
+function projectOf({ scope }: SelfIdentity['status']): ProjectName | undefined {
+  if (scope?.kind !== 'project' || scope.id === undefined) return undefined;
+  return { id: scope.id, name: scope.name ?? scope.id };
+}

@@ -1,0 +1,135 @@
+/**
+ * The portal of a configuration. Sessions in memory and the key of this process belong to the process and
+ * outlive reloads.
+ */
+
+import { createShared, sealingSecrets } from '../../app/cache.ts';
+import { caOf } from '../../app/keystone.ts';
+import type { ConfiguredPipeline } from '../../app/pipeline.ts';
+import type { Build, RuntimeDependencies } from '../../config/build.ts';
+import { ComponentType } from '../../config/component.ts';
+import type {
+  KeystoneConfiguration,
+  PortalConfiguration,
+  PortalOIDCConfiguration,
+} from '../../config/configuration.ts';
+import { createSignInRateLimit } from '../../limits/rate-limits.ts';
+import { createIdentitySource } from '../../proxy/identity-source.ts';
+import type { Exchange } from '../../proxy/ports.ts';
+import type { KeystoneSignIn } from './context.ts';
+import { createOidcPortalLogin, type OidcPortalLogin } from './oidc-portal.ts';
+import { createPortal } from './portal.ts';
+import { createPortalPasswordLogin, type PortalPasswordLogin } from './portal-password-login.ts';
+import { createMemorySessions, createPortalSealer, createSharedSessions } from './portal-storage.ts';
+import type { Provider, Sealer, SessionStore, SignInRateLimit } from './ports.ts';
+
+/** Bounds the sessions of one process without Redis. */
+const MAX_SESSIONS = 10_000;
+
+/** What the portal of one process keeps over all configurations. */
+export interface PortalState {
+  /** Used without Redis. */
+  readonly sessions: SessionStore;
+  /** Used without sealing keys: its key is random. */
+  readonly sealer: Sealer;
+}
+
+export function createPortalState({ clock, random }: RuntimeDependencies): PortalState {
+  return {
+    sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
+    sealer: createPortalSealer([], random),
+  };
+}
+
+const SIGN_IN_LIMIT = new ComponentType<SignInRateLimit>('limit of sign-ins');
+const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', {
+  dispose: (login) => login.close(),
+});
+const OIDC_LOGIN = new ComponentType<OidcPortalLogin>('OIDC login', { dispose: (login) => login.close() });
+
+/**
+ * @param pipeline of the API, so that the portal maps users as the API does
+ * @returns undefined if no portal is configured
+ */
+export function createConfiguredPortal(
+  build: Build,
+  { stages, accessSource }: Pick<ConfiguredPipeline, 'stages' | 'accessSource'>,
+  state: PortalState,
+): ((exchange: Exchange) => Promise<void>) | undefined {
+  const { generation, loaded, runtime } = build;
+  const { authentication, portal } = loaded.configuration;
+  if (portal === undefined) return undefined;
+  const { keystone } = authentication;
+  const { kubernetes, signInLimits } = portal;
+  return createPortal({
+    ...runtime,
+    publicURL: portal.publicURL,
+    trustedProxies: stages.trustedProxies,
+    cluster: {
+      name: kubernetes.name,
+      server: kubernetes.server,
+      ca: kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
+      keystoneURL: portal.keystone.publicURL ?? keystone?.url,
+    },
+    providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
+    keystone: keystone && createKeystoneSignIn(build, portal, keystone),
+    identities: createIdentitySource(stages.authenticators, stages.mode),
+    access: accessSource,
+    sessions: createSessions(build, state),
+    limit: generation.component(SIGN_IN_LIMIT, {
+      fingerprint: [signInLimits],
+      create: () => createSignInRateLimit({ ...signInLimits, clock: runtime.clock }),
+    }),
+    sealer: createSealer(build, state),
+    sessionLifetime: portal.sessionLifetime,
+  });
+}
+
+function createSessions(build: Build, { sessions }: PortalState): SessionStore {
+  const { loaded, runtime } = build;
+  if (loaded.configuration.cache.redis === undefined) return sessions;
+  const shared = createShared(build).cache;
+  return createSharedSessions({ ...runtime, shared, configurationDigest: loaded.identityDigest });
+}
+
+function createSealer({ loaded, runtime }: Build, { sealer }: PortalState): Sealer {
+  const secrets = sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64'));
+  return secrets.length === 0 ? sealer : createPortalSealer(secrets, runtime.random);
+}
+
+function createKeystoneSignIn(
+  { generation, loaded, runtime }: Build,
+  { keystone: { enabled, displayName, defaultDomain } }: PortalConfiguration,
+  keystone: KeystoneConfiguration,
+): KeystoneSignIn | undefined {
+  if (!enabled) return undefined;
+  const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
+  const login = generation.component(PASSWORD_LOGIN, {
+    fingerprint: [options],
+    create: () => createPortalPasswordLogin({ ...runtime, ...options }),
+  });
+  return { displayName, defaultDomain, login };
+}
+
+function createProvider(
+  { generation, loaded, runtime }: Build,
+  configuration: PortalOIDCConfiguration,
+): Provider {
+  const { name, issuer, clientID, clientSecret, displayName, scopes } = configuration;
+  const { kubectlClientID = clientID, kubectlRedirectURI } = configuration;
+  const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
+  const { discoveryURL, caFile, certificateAuthority } = known ?? {};
+  const options = {
+    issuer,
+    discoveryURL,
+    clientID,
+    clientSecret: clientSecret && loaded.secret(clientSecret),
+    scopes,
+    ca: caFile === undefined ? certificateAuthority : loaded.file(caFile).toString(),
+  };
+  const login = generation.component(OIDC_LOGIN, {
+    fingerprint: [options],
+    create: () => createOidcPortalLogin({ ...options, ...runtime }),
+  });
+  return { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes, login };
+}

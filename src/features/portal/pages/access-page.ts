@@ -1,0 +1,130 @@
+/**
+ * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces
+ * with equal rules. On a phone each row of a matrix becomes a list of verbs.
+ */
+import {
+  MATRIX_VERBS,
+  type MatrixGroup,
+  type MatrixRow,
+  shortened,
+} from '../../access-rules/access-matrix.ts';
+import type { Account } from '../account.ts';
+import { type Content, type Html, html } from '../html.ts';
+import type { AccessView } from '../ports.ts';
+import { list } from './account-page.ts';
+import { layout, signOutForm } from './layout.ts';
+
+export interface AccessPage {
+  readonly server: string;
+  readonly account: Account;
+  readonly access: AccessView;
+  readonly formToken: string;
+}
+
+export function accessPage({ server, account, access, formToken }: AccessPage): Html {
+  const {
+    matrix: { groups, moreGroups },
+    incompleteReason,
+  } = access;
+  return layout({
+    title: 'What you may do',
+    server,
+    aside: signOutForm(formToken),
+    main: html`<h1>What you may do</h1>
+<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">who you are</a></p>
+${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
+${rolesCard(account, access)}
+${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}
+${moreGroups > 0 && html`<p>${moreGroups} more sets of namespaces: <code>stonegate access</code> shows all.</p>`}`,
+  });
+}
+
+function rolesCard({ project, roles }: Account, access: AccessView): Html {
+  return html`<section class="card" aria-labelledby="roles">
+<h2 id="roles">Your roles</h2>
+<dl>
+${roles.length > 0 && row(project === undefined ? 'In Keystone' : html`On project ${project.name}`, list(roles))}
+${access.roles.map(({ kind, name, everywhere, namespaces }) =>
+  row(
+    html`<code>${shortened(name, CHARACTERS_SHOWN)}</code> <span class="muted">${kind}</span>`,
+    html`${everywhere && html`<p class="also">everywhere</p>`}${namespaces.length > 0 && someNames(namespaces)}`,
+  ),
+)}
+${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
+${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} more, whose names you may not read</span>`)}
+${access.moreRoles > 0 && row('More', html`<span class="muted">${access.moreRoles} more roles</span>`)}
+</dl>
+</section>`;
+}
+
+function row(term: Content, description: Content): Html {
+  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
+}
+
+/** Namespaces that a cell names. */
+const NAMES_SHOWN = 5;
+/** Characters of a role's name. */
+const CHARACTERS_SHOWN = 80;
+
+function someNames(names: readonly string[]): Html {
+  const more = names.length - NAMES_SHOWN;
+  return html`${list(names.slice(0, NAMES_SHOWN))}${more > 0 && html`<p class="also">and ${more} more</p>`}`;
+}
+
+/** More are folded: a user may have other rights in each of hundreds of namespaces. */
+const CARDS_SHOWN = 6;
+
+function matrixCard(group: MatrixGroup, at: number, groups: readonly MatrixGroup[]): Html {
+  const title = html`<h2 id="place-${at}">${titleOf(group)}</h2>`;
+  return groups.length > CARDS_SHOWN
+    ? html`<details class="card"><summary>${title}</summary>
+${matrix(group)}
+</details>`
+    : html`<section class="card" aria-labelledby="place-${at}">
+${title}
+${matrix(group)}
+</section>`;
+}
+
+function matrix(group: MatrixGroup): Html {
+  return html`${group.scope === 'namespaces' && group.names.length > 1 && someNames(group.names)}
+<table class="matrix">
+<caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
+<thead><tr><th scope="col">Kind</th>${MATRIX_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
+<tbody>
+${group.rows.map(matrixRow)}</tbody>
+</table>${group.moreRows > 0 && html`<p class="also">${group.moreRows} more kinds: <code>stonegate access</code> shows all.</p>`}`;
+}
+
+function isLimited({ cells }: MatrixRow): boolean {
+  return MATRIX_VERBS.some((verb) => cells[verb] === 'named');
+}
+
+function titleOf({ scope, names }: MatrixGroup): Content {
+  switch (scope) {
+    case 'everywhere':
+      return 'Everywhere';
+    case 'cluster':
+      return 'Outside of namespaces';
+    case 'otherNamespaces':
+      return 'In all other namespaces';
+    case 'namespaces':
+      return names.length === 1
+        ? html`In namespace <code>${names[0] ?? ''}</code>`
+        : `In ${names.length} namespaces`;
+  }
+}
+
+const SIGNS = { all: html`<span class="yes">✔</span>`, named: html`<span class="yes">(✔)</span>`, none: '' };
+
+/** A long name breaks before a dot, if it can. `*` is said in words too. */
+function kindCell(kind: string): Html {
+  const [resource = '', ...group] = kind.split('.');
+  const every = group.length === 0 ? 'every kind' : `every kind of ${group.join('.')}`;
+  return html`<code>${resource}${group.map((label) => html`<wbr>.${label}`)}</code>${resource === '*' && html`<span class="also">${every}</span>`}`;
+}
+
+function matrixRow({ kind, cells, otherVerbs, names }: MatrixRow): Html {
+  return html`<tr><th scope="row">${kindCell(kind)}${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${MATRIX_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
+`;
+}

@@ -1,0 +1,99 @@
+/**
+ * The section `portal`, at which users sign in with a browser. Its addresses are origins, because cookies
+ * are bound to them. RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
+ */
+import { z } from 'zod';
+import {
+  bind,
+  label,
+  type Output,
+  period,
+  rate,
+  tenant,
+  text,
+  toggle,
+  unique,
+  url,
+} from '../../lib/schema-fields.ts';
+import { authorityFile, secretSource, serverCertificate } from '../../lib/schema-files.ts';
+
+const publicOrigin = url({
+  what: 'an https address without a path, such as https://login.example.com',
+  path: /^\/$/,
+  loopback: false,
+});
+
+/** The redirect URIs that `stonegate login --redirect-uri` accepts. */
+const LOOPBACK_ADDRESS = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)\/[\w.~/-]*$/;
+
+const ISSUER_NAME_MISSING =
+  'a name, which makes the address to register at the issuer: portal.publicURL and then /login/callback/NAME';
+
+const oidc = z.strictObject({
+  name: label({ missing: ISSUER_NAME_MISSING }).describe(
+    'The last segment of its redirect URI, `/login/callback/NAME` below `publicURL`.',
+  ),
+  issuer: text.describe('One of `authentication.jwt[].issuer.url`.'),
+  clientID: text.describe("The portal's client at the issuer; one of the issuer's `audiences` here."),
+  clientSecret: secretSource()
+    .exactOptional()
+    .describe("The client's secret; without it the portal is a public client."),
+  displayName: text.describe('The label of its button, after "Continue with".'),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/, { error: 'a scope: text without blanks and quotes' }))
+    .default(['openid', 'profile', 'email'])
+    .describe('Requested scopes; `openid` is always added.'),
+  kubectlClientID: text
+    .exactOptional()
+    .describe('The public client of `stonegate login`, for the kubeconfig; `clientID` without it.'),
+  kubectlRedirectURI: z
+    .string()
+    .regex(LOOPBACK_ADDRESS, {
+      error: 'an address on loopback without a port, such as http://127.0.0.1/acme',
+    })
+    .exactOptional()
+    .describe('The redirect URI of that client, for the kubeconfig; `http://127.0.0.1/` without it.'),
+});
+
+const kubernetes = z.strictObject({
+  name: tenant.default('stonegate').describe('The name of clusters, users and contexts in the kubeconfig.'),
+  server: url({ what: 'the address of Stonegate, such as https://k8s.example.com', path: /^\/$/ }).describe(
+    "The URL of Stonegate for kubectl. Its host name must differ from the portal's, because cookies are shared by all ports of a host.",
+  ),
+  caFile: authorityFile('that address'),
+});
+const keystone = z.strictObject({
+  enabled: toggle(
+    'Whether users may sign in with a Keystone password, if `authentication.keystone` is set.',
+    true,
+  ),
+  displayName: text.default('OpenStack Keystone').describe('The label of the sign-in form.'),
+  publicURL: url({ what: "Keystone's address, such as https://keystone.example.com:5000/v3", path: /^/ })
+    .exactOptional()
+    .describe("Keystone's URL for users' machines; else `authentication.keystone.url`."),
+  defaultDomain: text.exactOptional().describe('The initial value of the domain field.'),
+});
+const signInLimits = z.strictObject({
+  perSource: rate.default({ perSecond: 1, burst: 50 }).describe('Per client address.'),
+  perUser: rate.default({ perSecond: 0.05, burst: 5 }).describe('Password attempts per user.'),
+});
+export const portalSchema = z.strictObject({
+  bind: bind.default('0.0.0.0:8444').describe('HOST:PORT of a separate listener.'),
+  publicURL: publicOrigin.describe('The origin for browsers. The redirect URI of each issuer is below it.'),
+  tls: z.strictObject(serverCertificate).describe('The server certificate. Reloaded if a file changes.'),
+  kubernetes: kubernetes.describe('The cluster in the kubeconfig that users download.'),
+  oidc: z
+    .array(oidc)
+    .superRefine(unique('each name once', ({ name }) => name, 'name'))
+    .superRefine(unique('each issuer once', ({ issuer }) => issuer, 'issuer'))
+    .default([])
+    .describe('The issuers that users may sign in with.'),
+  keystone: keystone.prefault({}).describe('Signing in with a Keystone password.'),
+  sessionLifetime: period
+    .prefault('8h')
+    .describe('The maximum duration of a session. It also ends with the credential used to sign in.'),
+  signInLimits: signInLimits.prefault({}).describe('Limits of sign-in attempts, per process.'),
+});
+
+export type PortalConfiguration = Output<typeof portalSchema>;
+export type PortalOIDCConfiguration = Output<typeof oidc>;

@@ -1,0 +1,50 @@
+/**
+ * The portal's login with a Keystone password: a token, which proves the user's identity and is discarded,
+ * and the projects for which it can be exchanged. It has its own connections, so that a flood of attempts
+ * does not delay token validation.
+ */
+
+import { createKeystoneHTTP, type KeystoneHTTPOptions } from '../../identity/keystone/keystone-http.ts';
+import { type KeystoneLoginScope, listProjects, logIn } from '../../identity/keystone/keystone-login.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { PasswordLogin, ProjectName } from './ports.ts';
+
+/** The limit of a page and of a session. */
+const MAX_PROJECTS = 100;
+
+export interface PortalPasswordLogin extends PasswordLogin {
+  close(): Promise<void>;
+}
+
+export function createPortalPasswordLogin(
+  options: KeystoneHTTPOptions & { readonly clock: Clock; readonly logger: Logger },
+): PortalPasswordLogin {
+  const { clock, logger } = options;
+  const http = createKeystoneHTTP(options);
+
+  async function projectsOf(token: string, signal: AbortSignal): Promise<ProjectName[]> {
+    try {
+      return (await listProjects(http, token, signal)).slice(0, MAX_PROJECTS);
+    } catch (error) {
+      // A failed list does not fail the login.
+      logger.warn({ error }, 'portal: the projects of a user could not be listed');
+      return [];
+    }
+  }
+
+  return {
+    async signIn({ user, domain, password, project }, signal) {
+      const inDomain = (name: string) => ({ name, domain: { name: domain } });
+      const scope: KeystoneLoginScope | undefined =
+        project === undefined ? undefined : { project: inDomain(project) };
+      const proof = { method: 'password', user: inDomain(user), password } as const;
+      const { issued, ...refusal } = await logIn(http, proof, scope, clock.now());
+      if (issued !== undefined) {
+        return { token: issued.token, projects: await projectsOf(issued.token, signal) };
+      }
+      return { refused: 'secondFactors' in refusal ? 'second-factor' : 'wrong' };
+    },
+    close: () => http.close(),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * The portal's error pages: what happened and what the user can do. A refusal of the API is quoted; of an
+ * unexpected error the page shows only the ID of its log entry.
+ */
+import { CODES } from '../../errors/codes.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { HeaderField } from '../../lib/header-list.ts';
+import { type Html, html } from './html.ts';
+import { layout } from './pages/layout.ts';
+
+export interface Problem {
+  readonly status: number;
+  readonly title: string;
+  readonly text: string;
+  /** Text of the issuer or the API, shown as a quotation. */
+  readonly quote?: string;
+  /** A link to continue with. */
+  readonly action: { readonly label: string; readonly target: string };
+  readonly headers?: readonly HeaderField[];
+}
+
+/** Thrown by a handler; `problem` becomes the page. */
+export class PortalProblem extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.title);
+    this.problem = problem;
+  }
+
+  /** The same with a further header. */
+  with(header: HeaderField): PortalProblem {
+    return new PortalProblem({ ...this.problem, headers: [...(this.problem.headers ?? []), header] });
+  }
+}
+
+const SIGN_IN_AGAIN = { label: 'Sign in again', target: '/login' } as const;
+const START = { label: 'Go to the start page', target: '/' } as const;
+
+export const notFound = (): PortalProblem =>
+  new PortalProblem({
+    status: 404,
+    title: 'There is no such page',
+    text: 'The address is wrong, or the page has moved.',
+    action: START,
+  });
+
+/** @param allowed for the `Allow` field */
+export const methodNotAllowed = (allowed: readonly string[]): PortalProblem =>
+  new PortalProblem({
+    status: 405,
+    title: 'This cannot be done here',
+    text: 'The page was asked for in a way it does not know.',
+    action: START,
+    headers: [['Allow', allowed.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')]],
+  });
+
+/** @param origin the portal's own */
+export const misdirected = (origin: string): PortalProblem =>
+  new PortalProblem({
+    status: 421,
+    title: 'This page has another address',
+    text: 'It is only shown under its own.',
+    action: { label: `Go to ${origin}`, target: `${origin}/` },
+  });
+
+/** The form is too old, or from another browser or another site. */
+export const staleForm = (): PortalProblem =>
+  new PortalProblem({
+    status: 403,
+    title: 'This form has expired',
+    text: 'Nothing was done. Forms count for an hour, in the browser they were opened in, with cookies allowed.',
+    action: { label: 'Start again', target: '/' },
+  });
+
+/** An authorization response without a pending authorization request in this browser. */
+export const unknownSignIn = (): PortalProblem =>
+  new PortalProblem({
+    status: 400,
+    title: 'This sign-in was not begun here',
+    text: 'It was begun in another browser or too long ago, or it is finished already. Cookies must be allowed.',
+    action: SIGN_IN_AGAIN,
+  });
+
+/** An authorization response at another redirect URI than the request named. */
+export const misdirectedResponse = (): PortalProblem =>
+  new PortalProblem({
+    status: 400,
+    title: 'This response belongs to another sign-in',
+    text: 'It came back at another address than the sign-in began with. Nothing was done. If it happens again, tell the operators.',
+    action: SIGN_IN_AGAIN,
+  });
+
+/** @param quote the issuer's error text */
+export const refusedByProvider = (provider: string, quote: string): PortalProblem =>
+  new PortalProblem({
+    status: 403,
+    title: `${provider} did not sign you in`,
+    text: 'The reason it gave:',
+    quote,
+    action: SIGN_IN_AGAIN,
+  });
+
+export const tooManySignIns = (): PortalProblem =>
+  new PortalProblem({
+    status: 429,
+    title: 'Too many sign-ins from your address',
+    text: 'Wait a minute, then try again.',
+    action: SIGN_IN_AGAIN,
+    headers: [['Retry-After', '60']],
+  });
+
+export const sessionNotStored = (): PortalProblem =>
+  new PortalProblem({
+    status: 503,
+    title: 'You could not be signed in just now',
+    text: 'Sessions cannot be kept at the moment. Try again in a minute.',
+    action: SIGN_IN_AGAIN,
+  });
+
+export const sessionNotEnded = (): PortalProblem =>
+  new PortalProblem({
+    status: 503,
+    title: 'You are signed out in this browser only',
+    text: 'The session could not be ended on the server just now. It ends by itself, at the time your page showed.',
+    action: SIGN_IN_AGAIN,
+  });
+
+/** @param id of the log entry */
+export function problemOf(error: unknown, id: string): Problem {
+  if (error instanceof PortalProblem) return error.problem;
+  if (!(error instanceof StatusError)) {
+    return {
+      status: 500,
+      title: 'Something went wrong here',
+      text: `It is not your fault. The operators find more in the log under ${id}.`,
+      action: START,
+    };
+  }
+  const { http } = CODES[error.code];
+  // A 401 requires a `WWW-Authenticate` challenge (RFC 9110 §15.5.2); a form has none.
+  const status = http === 401 ? 403 : http;
+  return { status, ...textFor(http), quote: error.message, action: SIGN_IN_AGAIN };
+}
+
+function textFor(status: number): Pick<Problem, 'title' | 'text'> {
+  switch (status) {
+    case 401:
+      return {
+        title: 'Your sign-in is not accepted here',
+        text: 'You have signed in, but the Kubernetes API does not accept what came of it. It says:',
+      };
+    case 403:
+      return {
+        title: 'You have no access here',
+        text: 'You have signed in, but the Kubernetes API would refuse you. It says:',
+      };
+    case 429:
+      return { title: 'Too many sign-ins at once', text: 'Wait a minute, then try again.' };
+    case 503:
+      return {
+        title: 'You cannot be signed in just now',
+        text: 'Who you are cannot be found out at the moment. Try again in a minute.',
+      };
+    default:
+      return { title: 'This did not work', text: 'The request could not be understood:' };
+  }
+}
+
+export function problemPage({ title, text, quote, action }: Problem, server: string): Html {
+  return layout({
+    title,
+    narrow: true,
+    server,
+    main: html`<div class="card">
+<h1>${title}</h1>
+<p>${text}</p>
+${quote !== undefined && html`<blockquote>${quote}</blockquote>`}
+<p><a class="button stretch" href="${action.target}">${action.label}</a></p>
+</div>`,
+  });
+}

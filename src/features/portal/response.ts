@@ -1,0 +1,57 @@
+/**
+ * The portal's responses: pages, and redirects within the portal or to an issuer. All have the same strict
+ * headers: no script, no frame, no cache, and no style or image except our own.
+ * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
+ */
+import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import type { Exchange } from '../../proxy/ports.ts';
+import { STYLE_HASH } from './assets.ts';
+import type { Html } from './html.ts';
+
+export interface PortalResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: string;
+}
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src '${STYLE_HASH}'`,
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const SECURITY_HEADERS: HeaderList = [
+  ['Content-Security-Policy', POLICY],
+  ['Strict-Transport-Security', 'max-age=31536000'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['X-Frame-Options', 'DENY'],
+  // With `no-referrer` browsers would send `Origin: null` with forms, which `csrf.ts` refuses.
+  ['Referrer-Policy', 'same-origin'],
+  ['Cross-Origin-Opener-Policy', 'same-origin'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Cache-Control', 'no-store'],
+];
+
+export function page(status: number, content: Html, headers: readonly HeaderField[] = []): PortalResponse {
+  return {
+    status,
+    headers: [['Content-Type', 'text/html; charset=utf-8'], ...headers],
+    body: content.text,
+  };
+}
+
+/** The response to a form: the browser continues with GET (RFC 9110 §15.4.4). */
+export function seeOther(location: string, headers: readonly HeaderField[] = []): PortalResponse {
+  return { status: 303, headers: [['Location', location], ...headers], body: '' };
+}
+
+export function send({ method, response }: Exchange, { status, headers, body }: PortalResponse): void {
+  if (response.closed || response.headersSent) return;
+  const bytes = Buffer.from(body);
+  response.writeHead(status, [...headers, ...SECURITY_HEADERS, ['Content-Length', String(bytes.length)]]);
+  if (method === 'HEAD') response.end();
+  else response.end(bytes);
+}

@@ -1,0 +1,145 @@
+/**
+ * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are
+ * counted per source and per user before Keystone is called; like Keystone, the page does not tell which of
+ * the values was wrong.
+ */
+import type { HeaderField } from '../../lib/header-list.ts';
+import { ownName } from './account.ts';
+import type { KeystoneSignIn, PortalContext } from './context.ts';
+import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
+import { isFromOwnPage } from './csrf.ts';
+import { FIELDS, type Field, type SignInPage, signInPage } from './pages/sign-in-page.ts';
+import { notFound, staleForm } from './problem.ts';
+import { type PortalRequest, readForm, redirectTarget } from './request.ts';
+import { type PortalResponse, page, seeOther } from './response.ts';
+import { beginSession, currentSession } from './session.ts';
+
+const KEYSTONE_ACTION = '/login/keystone';
+
+/** Notices by their value in the query; no text from the query is shown. */
+const NOTICES: Readonly<Record<string, string>> = {
+  'signed-out': 'You have signed out.',
+  ended: 'Your session has ended. Sign in again.',
+};
+
+const MISSING: Readonly<Partial<Record<Field, string>>> = {
+  user: 'Enter your user name',
+  password: 'Enter your password',
+  domain: 'Enter the domain your user belongs to',
+};
+const MAX_LENGTH = 255;
+
+export async function showSignIn(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
+  const { query } = request;
+  const session = await currentSession(request, context);
+  const notice = query.get('notice') ?? '';
+  return showForm(200, request, context, {
+    notice: Object.hasOwn(NOTICES, notice) ? NOTICES[notice] : undefined,
+    signedInAs: session && ownName(session),
+    next: redirectTarget(query.get('next')),
+    values: { domain: context.keystone?.defaultDomain ?? '' },
+    mistakes: {},
+  });
+}
+
+export async function signInWithPassword(
+  request: PortalRequest,
+  context: PortalContext,
+): Promise<PortalResponse> {
+  const { keystone, limit, origin, formTokens, clock, logger } = context;
+  const { exchange, visitID, source } = request;
+  if (keystone === undefined) throw notFound();
+  if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
+  const form = await readForm(request, clock);
+  if (!formTokens.verify(form.get('token'), visitID, KEYSTONE_ACTION)) throw staleForm();
+
+  const values = Object.fromEntries(FIELDS.map((name) => [name, form.get(name) ?? '']));
+  const next = redirectTarget(form.get('next'));
+  const showAgain = (
+    status: number,
+    mistakes: SignInPage['mistakes'],
+    headers: readonly HeaderField[] = [],
+  ) => showForm(status, request, context, { values, mistakes, next }, headers);
+
+  const mistakes = mistakesIn(values);
+  if (Object.keys(mistakes).length > 0) return showAgain(422, mistakes);
+  const { user = '', domain = '', password = '', project = '' } = values;
+  const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
+  if (limited !== undefined) {
+    logger.warn({ source, limited }, 'portal: too many sign-ins tried');
+    return showAgain(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
+  }
+  const credentials = { user, domain, password, project: project === '' ? undefined : project };
+  const result = await keystone.login.signIn(credentials, exchange.signal);
+  if ('refused' in result) {
+    logger.info({ source, refused: result.refused }, 'portal: Keystone refused a password');
+    return showAgain(403, mistakeOf(result.refused, keystone));
+  }
+  const credential = { kind: 'x-auth-token', token: result.token } as const;
+  return beginSession({ credential, projects: result.projects, next }, request, context);
+}
+
+/**
+ * Keystone's database treats `Alice `, `alice` and `álice` as one user, so they count as one in the limit.
+ */
+function normalized(name: string): string {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
+}
+
+function mistakesIn(values: Readonly<Record<string, string>>): SignInPage['mistakes'] {
+  const mistakes: SignInPage['mistakes'] = {};
+  for (const name of FIELDS) {
+    const value = values[name] ?? '';
+    const mistake = value === '' ? MISSING[name] : value.length > MAX_LENGTH ? 'This is too long' : undefined;
+    if (mistake !== undefined) mistakes[name] = mistake;
+  }
+  return mistakes;
+}
+
+function mistakeOf(
+  refused: 'wrong' | 'second-factor',
+  { displayName }: KeystoneSignIn,
+): SignInPage['mistakes'] {
+  return refused === 'wrong'
+    ? { form: `${displayName} does not accept this. Check user name, password, domain and project.` }
+    : {
+        form: `${displayName} wants a second factor, which cannot be asked for here. Sign in where it can be, and use an application credential with "stonegate login --keystone".`,
+      };
+}
+
+function tooMany(limited: 'source' | 'user'): string {
+  const what = limited === 'user' ? 'for this user' : 'from your address';
+  return `Too many tries ${what}. Wait a minute, then try again.`;
+}
+
+type Shown = Pick<SignInPage, 'notice' | 'signedInAs' | 'next' | 'values' | 'mistakes'>;
+
+function showForm(
+  status: number,
+  { visitID }: PortalRequest,
+  { cluster, providers, keystone, formTokens, random }: PortalContext,
+  shown: Shown,
+  headers: readonly HeaderField[] = [],
+): PortalResponse {
+  const visit = visitID ?? newID(random);
+  const content = signInPage({
+    ...shown,
+    server: cluster.server,
+    providers,
+    keystone,
+    formToken: formTokens.issue(visit, KEYSTONE_ACTION),
+  });
+  return page(status, content, [
+    ...headers,
+    ...(visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []),
+  ]);
+}
+
+/** Redirects a user without a session to the sign-in page. */
+export function toSignIn({ sessionID }: PortalRequest, next: string): PortalResponse {
+  const query = new URLSearchParams({
+    ...(next === '/' ? {} : { next }),
+    ...(sessionID === undefined ? {} : { notice: 'ended' }),
+  });
+  return seeOther(query.size === 0 ? '/login' : `/login?${query.toString()}`);
+}

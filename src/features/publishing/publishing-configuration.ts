@@ -1,0 +1,89 @@
+/**
+ * The section `publishing`: which objects are copied to tenants.
+ */
+import { z } from 'zod';
+import {
+  kindProblem,
+  NAMESPACED_KINDS,
+  type PublishedKind,
+  resourceName,
+  TENANT_KINDS,
+} from '../../kubernetes/published-objects.ts';
+import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
+import { checked, label, type Output, period, sentence, unique } from '../../lib/schema-fields.ts';
+
+const KIND = 'GROUP/VERSION/RESOURCE, such as batch/v1/cronjobs, or VERSION/RESOURCE of the core group';
+const PARTS = /^(?:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\/)?(v\d+(?:(?:alpha|beta)\d+)?)\/([a-z][a-z0-9-]*)$/;
+
+/**
+ * @param known by their names alone
+ * @returns the pattern is for the chart too, which grants rights on what the values name
+ */
+function kind(namespaced: boolean, known: readonly PublishedKind[] = []) {
+  const names = known.map(({ resource }) => resource);
+  const pattern = new RegExp([...names.map((name) => `^${name}$`), PARTS.source].join('|'));
+  const readKind = (given: string): PublishedKind => {
+    const [, group = '', version = '', resource = ''] = PARTS.exec(given) ?? [];
+    return known.find((kind) => kind.resource === given) ?? { group, version, resource, namespaced };
+  };
+  return z
+    .string()
+    .regex(pattern, { error: [...names, KIND].join(', or '), abort: true })
+    .superRefine(checked('another kind', (given) => kindProblem(readKind(given))))
+    .transform(readKind);
+}
+
+const furtherKind = kind(true).refine(
+  (kind) => !NAMESPACED_KINDS.some((known) => resourceName(known) === resourceName(kind)),
+  sentence('expected a further kind: this one is published anyway'),
+);
+
+const tenantScoped = z
+  .strictObject({
+    resource: kind(false, TENANT_KINDS).describe(
+      '`clusterroles`, `clusterrolebindings`, `customresourcedefinitions`, or `GROUP/VERSION/RESOURCE`.',
+    ),
+    names: z
+      .string()
+      .regex(/^(?:[A-Za-z0-9:.-]+\*?|\*)[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
+      .describe('The names that may be published; one `*` stands for any text.'),
+  })
+  .transform(({ resource, names }) => ({ kind: resource, names }));
+
+const namespace = label({ missing: 'a namespace' }).superRefine(checked('a namespace', namespaceProblem));
+
+export const publishingSchema = z
+  .strictObject({
+    namespaces: z
+      .array(namespace)
+      .max(10)
+      .superRefine(unique('each namespace once', (name) => name))
+      .default([])
+      .describe(
+        'The namespaces whose annotated objects are copied: of the system tenant (arktos), or of the cluster (shared). A user who may write there and has the verb `publish` reaches every tenant.',
+      ),
+    clusterScoped: z
+      .array(tenantScoped)
+      .max(50)
+      .default([])
+      .describe('Objects without a namespace that may be published, by kind and name. In arktos mode only.'),
+    kinds: z
+      .array(furtherKind)
+      .max(50)
+      .default([])
+      .describe(
+        'Further kinds in the namespaces, as `GROUP/VERSION/RESOURCE`, besides ConfigMaps, Secrets, Roles, RoleBindings, LimitRanges, ResourceQuotas, NetworkPolicies and ServiceAccounts.',
+      ),
+    interval: period
+      .prefault('5m')
+      .describe(
+        'Time between two runs if nothing changes; a run restores copies that were edited or deleted.',
+      ),
+  })
+  .refine(
+    ({ namespaces, clusterScoped }) => namespaces.length + clusterScoped.length > 0,
+    sentence('is required, or clusterScoped is', 'namespaces'),
+  );
+
+export type PublishingConfiguration = Output<typeof publishingSchema>;
+export type TenantScopedConfiguration = Output<typeof tenantScoped>;

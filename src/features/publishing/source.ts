@@ -1,0 +1,111 @@
+/**
+ * Decides whether an annotated object may be published, to which tenants, and what its copies contain. Pure.
+ */
+import {
+  PUBLISHED,
+  PUBLISHED_FROM,
+  PUBLISHED_POLICY,
+  type PublishedKind,
+} from '../../kubernetes/published-objects.ts';
+import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import { OWN_RBAC_NAME } from '../../kubernetes/reserved-names.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
+import { type ContentRules, contentOf } from './content.ts';
+import { sourceName } from './marks.ts';
+import { isGuardedLabel } from './receivers.ts';
+import { parseTenantSelector, type TenantSelector } from './tenant-selector.ts';
+
+/** An object of a kind and in a place that may be published. */
+export interface SourceObject {
+  readonly kind: PublishedKind;
+  readonly object: StoredObject;
+}
+
+export interface SourceRules extends ContentRules {
+  /** Whether an object without a namespace may be published, by its name. */
+  readonly mayPublishName: (kind: PublishedKind, name: string) => boolean;
+}
+
+/** A valid source. */
+export interface Source {
+  /** The name that `sourceName` gives it. */
+  readonly title: string;
+  readonly kind: PublishedKind;
+  readonly object: StoredObject;
+  readonly namespace?: string;
+  readonly selector: TenantSelector;
+  /** Whether a tenant's own object of the same name is replaced. */
+  readonly systemFirst: boolean;
+  /** All fields of the copies but `apiVersion`, `kind` and `metadata`. */
+  readonly content: JSONObject;
+}
+
+/** Characters of a source as JSON; a copy must stay below the API server's limit for an object. */
+const MAX_SIZE = 900_000;
+const POLICIES: Readonly<Record<string, { readonly systemFirst: boolean; readonly only?: string }>> = {
+  LocalFirst: { systemFirst: false },
+  SystemFirst: { systemFirst: true },
+  LocalCRDFirst: { systemFirst: false, only: 'customresourcedefinitions' },
+  SystemCRDFirst: { systemFirst: true, only: 'customresourcedefinitions' },
+};
+
+export function isAnnotated({ metadata }: StoredObject): boolean {
+  return metadata.annotations?.[PUBLISHED] !== undefined && metadata.deletionTimestamp === undefined;
+}
+
+/** @param source with the annotation */
+export function readSource(
+  { kind, object }: SourceObject,
+  rules: SourceRules,
+): Source | { readonly refused: string } {
+  const { name, namespace, annotations = {}, labels = {} } = object.metadata;
+  const problem = nameProblem(kind, name, rules) ?? sizeProblem(object);
+  if (problem !== undefined) return { refused: problem };
+  if (labels[PUBLISHED_FROM] !== undefined) return { refused: 'it is a copy itself' };
+  const selector = parseTenantSelector(annotations[PUBLISHED] ?? '');
+  if ('problem' in selector) return { refused: `${PUBLISHED}: ${selector.problem}` };
+  const unguarded = rules.mode === 'shared' ? unguardedLabel(selector) : undefined;
+  if (unguarded !== undefined)
+    return { refused: `${PUBLISHED}: tenants may set the label ${unguarded} of their namespaces` };
+  const policy = policyOf(kind, annotations[PUBLISHED_POLICY] ?? 'LocalFirst');
+  if (policy === undefined)
+    return { refused: `${PUBLISHED_POLICY}: expected ${policyNames(kind).join(' or ')}` };
+  const content = contentOf({ kind, object }, rules);
+  if ('refused' in content) return content;
+  return {
+    title: sourceName(kind, namespace, name),
+    kind,
+    object,
+    ...(kind.namespaced && namespace !== undefined && { namespace }),
+    selector,
+    systemFirst: policy.systemFirst,
+    content: content.fields,
+  };
+}
+
+function nameProblem(kind: PublishedKind, name: string, rules: SourceRules): string | undefined {
+  if (name.startsWith('system:') || OWN_RBAC_NAME.test(name))
+    return 'its name is reserved for the cluster or for Stonegate';
+  if (kind.resource === 'configmaps' && name === 'kube-root-ca.crt')
+    return 'every namespace has its own object of this name';
+  if (kind.namespaced || rules.mayPublishName(kind, name)) return undefined;
+  return 'its name is not one of those in publishing.clusterScoped';
+}
+
+function sizeProblem(object: StoredObject): string | undefined {
+  return JSON.stringify(object).length > MAX_SIZE ? `it is larger than ${MAX_SIZE} characters` : undefined;
+}
+
+function unguardedLabel(selector: TenantSelector): string | undefined {
+  if (!('labels' in selector)) return undefined;
+  return [...selector.labels.keys()].find((key) => !isGuardedLabel(key));
+}
+
+function policyOf({ resource }: PublishedKind, value: string) {
+  const policy = Object.hasOwn(POLICIES, value) ? POLICIES[value] : undefined;
+  return policy?.only === undefined || policy.only === resource ? policy : undefined;
+}
+
+function policyNames(kind: PublishedKind): string[] {
+  return Object.keys(POLICIES).filter((name) => policyOf(kind, name) !== undefined);
+}

@@ -1,0 +1,216 @@
+/**
+ * The sections `access` and `authorization`: the RBAC index and what is answered from it.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-flags
+ */
+import { z } from 'zod';
+import { reservedGroupPrefix } from '../../kubernetes/reserved-names.ts';
+import {
+  checked,
+  count,
+  instant,
+  label,
+  type Output,
+  sentence,
+  text,
+  toggle,
+  unique,
+} from '../../lib/schema-fields.ts';
+import { file } from '../../lib/schema-files.ts';
+import { INDEX_BYTES } from '../../limits/memory-bounds.ts';
+import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import { ESCALATING_VERBS, withoutEscalation } from '../../rbac/grantable-rules.ts';
+
+/** As RBAC rules write it. */
+function ruleName(what: string) {
+  return z.string().regex(/^[a-z][a-z0-9-]*$/, { error: what });
+}
+
+const apiGroup = z.string().regex(/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/, {
+  error: 'an API group, such as apps; empty for the core group',
+});
+
+const namedSet = z.strictObject({
+  name: label({ missing: 'a name, which clients ask for' }).describe(
+    'The name under which clients ask for it.',
+  ),
+  verb: ruleName('a verb such as list, get or create').describe('The verb.'),
+  apiGroup: apiGroup.default('').describe('The API group; empty for the core group.'),
+  resource: ruleName('a resource in the plural, such as pods').describe('The resource, in the plural.'),
+  subresource: z
+    .union([z.literal(''), text])
+    .default('')
+    .describe('The subresource; empty for the resource itself.'),
+});
+
+const maxNamespaces = z.strictObject({
+  list: count
+    .max(5_000)
+    .default(200)
+    .describe('Of a list. Each namespace costs one request to the API server.'),
+  watch: count
+    .max(500)
+    .default(20)
+    .describe(
+      'Of a watch. Each namespace costs one open watch at the API server, and counts as one of `limits.streams`.',
+    ),
+});
+
+const names = (what: string) => z.array(text.regex(/^[^*]*$/, { error: `${what} by its name: no \`*\`` }));
+
+const grantedRule = z.strictObject({
+  apiGroups: z.array(apiGroup).min(1).describe('API groups; empty for the core group.'),
+  resources: names('a resource').min(1).describe('Resources in the plural, subresources as `pods/log`.'),
+  resourceNames: names('a name').min(1).exactOptional().describe('Only objects of these names.'),
+  verbs: z
+    .array(
+      ruleName('a verb such as get; no `*`').refine((verb) => !ESCALATING_VERBS.has(verb), {
+        error: 'a verb that gives no more than the rule itself: not bind, escalate or impersonate',
+      }),
+    )
+    .min(1)
+    .describe('Verbs.'),
+});
+
+export const accessSchema = z.strictObject({
+  index: toggle(
+    'Whether Stonegate lists and watches all namespaces, roles and bindings of the cluster. Its credential needs the right to that; `stonegate manifests rbac` prints it.',
+  ),
+  maxIndexBytes: count
+    .default(INDEX_BYTES)
+    .describe(
+      'Bytes of memory that all objects of the index may take in one process, as Stonegate estimates them; in arktos mode those of one tenant a quarter. Beyond it the index is off, in arktos mode for that tenant: requests are forwarded as if there were none.',
+    ),
+  authorizers: z
+    .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
+    .refine(
+      (modes) => modes.length === 0 || modes.includes('RBAC'),
+      sentence('expected RBAC among them: the index knows nothing but RBAC'),
+    )
+    .default([])
+    .describe(
+      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees. With others lists are filtered only with `othersNeverDeny`, and `authorization.hideForbidden` is refused.",
+    ),
+  othersNeverDeny: toggle(
+    'Your statement that the other authorizers of the API server may allow what RBAC does not, and deny nothing. Lists and watches are then forwarded first, and only a 403 is replaced by the filtered response.',
+  ),
+  verifyOneIn: z
+    .int()
+    .min(0)
+    .default(1_000)
+    .describe('One decision of the index in this number is compared with a SubjectAccessReview; 0: none.'),
+  selfReviews: z
+    .enum(['none', 'namespaces', 'all'])
+    .default('namespaces')
+    .describe(
+      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces, and on Arktos the own tenant of the user; those of all namespaces too, except secrets.',
+    ),
+  maxNamespaces: maxNamespaces
+    .prefault({})
+    .describe(
+      'How many namespaces an all-namespaces request of a user with rights in some of them may concern.',
+    ),
+  namedSets: z
+    .array(namedSet)
+    .superRefine(unique('each name once', ({ name }) => name, 'name'))
+    .default([])
+    .describe(
+      'Lists of the namespaces in which a user may do one thing, for services that ask for access rules.',
+    ),
+  grantable: z
+    .array(grantedRule)
+    .default([])
+    .describe(
+      'RBAC rules that policies, administrations and published roles may grant beside those of `stonegate:manage`. The provisioner gets them; without `*`.',
+    ),
+});
+
+const tenantSelection = z
+  .strictObject({
+    names: z
+      .array(text)
+      .min(1)
+      .refine(
+        (names) => names.length === 1 || !names.includes('*'),
+        sentence('expected `*` alone, since it is every tenant'),
+      )
+      .exactOptional()
+      .describe("Names of tenants; `['*']` is every tenant."),
+    matchLabels: z
+      .record(text, z.string())
+      .refine((labels) => Object.keys(labels).length > 0, { error: 'at least one label' })
+      .exactOptional()
+      .describe('Labels of the Tenant object; only the system tenant can set them.'),
+    domains: z.array(text).min(1).exactOptional().describe('Names of Keystone domains.'),
+  })
+  .refine(
+    (given) => Object.keys(given).length > 0,
+    sentence('expected names, matchLabels or domains: nothing selects no tenant'),
+  )
+  .describe('Which tenants: those for which every given condition holds. One must be given.');
+
+const userGroup = text.superRefine(
+  checked('a group of users', (group) => {
+    const prefix = group === '*' ? '*' : reservedGroupPrefix(group);
+    return prefix && `begins with ${prefix}`;
+  }),
+);
+
+const GRANTING_ROLES = [...CLUSTER_ROLES].flatMap(([role, rules]) =>
+  withoutEscalation(rules).length > 0 ? [role] : [],
+);
+
+const administeringRole = text.refine(
+  (name) => !name.startsWith('stonegate:') || GRANTING_ROLES.includes(name),
+  { error: `one of ${GRANTING_ROLES.join(', ')}, or a name of your own` },
+);
+
+const administration = z.strictObject({
+  name: label({ missing: 'a name for the audit log and the roles' }).describe('A unique name.'),
+  groups: z.array(userGroup).min(1).describe('Groups as Stonegate names them, such as `keystone:group:ID`.'),
+  domain: text
+    .exactOptional()
+    .describe("The Keystone domain of the groups' users; the system tenant's users without it."),
+  tenants: tenantSelection,
+  clusterRole: administeringRole.describe(
+    "One of Stonegate's cluster roles, or a ClusterRole of the system tenant.",
+  ),
+  notAfter: instant.exactOptional().describe('The end, RFC 3339, such as 2027-03-31T00:00:00Z.'),
+  reason: text.describe('Why; the audit log and the objects in the tenants show it.'),
+});
+
+export const authorizationSchema = z.strictObject({
+  hideForbidden: toggle(
+    "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either. It needs `access.authorizers: [Node, RBAC]`.",
+  ),
+  abacPolicyFile: file('abac-policies')
+    .exactOptional()
+    .describe(
+      'Cross-tenant policies of the operator, one `abac.authorization.kubernetes.io/v1beta1` Policy a line. In arktos mode only.',
+    ),
+  crossTenantPolicies: toggle(
+    'Whether CrossTenantPolicy objects, which administrators of tenants write, let users of other tenants in. In arktos mode only.',
+  ),
+  tenantAdministrations: toggle(
+    'Whether TenantAdministration objects of the system tenant count. In arktos mode only.',
+  ),
+  administrations: z
+    .array(administration)
+    .superRefine(unique('each name once', ({ name }) => name, 'name'))
+    .default([])
+    .describe('Administrations of sets of tenants, beside the objects. In arktos mode only.'),
+  administrationsMustEnd: toggle('Whether an administration without `notAfter` is refused.'),
+});
+
+export type AccessConfiguration = Output<typeof accessSchema>;
+export type AuthorizationConfiguration = Output<typeof authorizationSchema>;
+export type AdministrationConfiguration = Output<typeof administration>;
+export type NamedSetConfiguration = Output<typeof namedSet>;
+
+/** Which forms of policies a configuration has. */
+export interface EnabledPolicies {
+  readonly abac: boolean;
+  readonly crossTenantPolicies: boolean;
+  /** The administrations of the configuration. */
+  readonly administrations: boolean;
+  readonly tenantAdministrations: boolean;
+}

@@ -1,0 +1,157 @@
+/**
+ * The RBAC index of this process as a component: it outlives reloads that leave the API server and the
+ * tenancy mode as they are, and takes up a renewed credential without a new list.
+ */
+
+import { createTenancyMode } from '../../app/tenancy-mode.ts';
+import { createOwnUpstream } from '../../app/upstream.ts';
+import type { Build, RuntimeDependencies } from '../../config/build.ts';
+import { ComponentType, RUNS } from '../../config/component.ts';
+import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
+import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
+import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { TrackedIndex } from '../../rbac/index-state.ts';
+import { RBACIndex } from '../../rbac/rbac-index.ts';
+import { connectInformers } from '../connect-informers.ts';
+import { createRBACInformers } from './rbac-informers.ts';
+
+/** Milliseconds after the start of the process for which it is not ready without a complete index. */
+const READY_TIMEOUT = 60_000;
+
+const OFF =
+  'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';
+const ON = 'the RBAC index is on again';
+
+const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', RUNS);
+
+/** @returns undefined if the configuration has no index */
+export function createAccessIndex(build: Build): AccessIndex | undefined {
+  return createIndexComponent(build)?.tracked;
+}
+
+/** @param startedAt of the process: a reload that turns the index on makes no process unready */
+export function createIndexReadiness(build: Build, startedAt: number): ReadinessCheck | undefined {
+  const component = createIndexComponent(build);
+  const { clock } = build.runtime;
+  return (
+    component && {
+      name: 'rbac index',
+      notReadyBecause: () =>
+        clock.now() - startedAt < READY_TIMEOUT && component.tracked.state('') === 'notSynced'
+          ? component.tracked.incompleteReason('', 'all')
+          : undefined,
+    }
+  );
+}
+
+function createIndexComponent(build: Build): IndexComponent | undefined {
+  const { generation, loaded, runtime } = build;
+  const { access, tenancy } = loaded.configuration;
+  const { systemTenant } = tenancy;
+  if (!access.index) return undefined;
+  const upstream = createOwnUpstream(build);
+  const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
+  const index = generation.component(RBAC_INDEX, {
+    fingerprint: fingerprintOfIndex(build),
+    create: () =>
+      new IndexComponent({
+        ...runtime,
+        upstream,
+        hasTenants,
+        systemTenant,
+        maxBytes: access.maxIndexBytes,
+      }),
+  });
+  connectInformers(generation, index, upstream);
+  return index;
+}
+
+/** What the index is built from: what refers to it is built anew with it. */
+export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
+  const { upstream, tenancy, access } = loaded.configuration;
+  return [upstream.server, tenancy.mode, tenancy.systemTenant, access.maxIndexBytes];
+}
+
+interface IndexOptions extends RuntimeDependencies {
+  readonly upstream: InformerUpstream;
+  readonly hasTenants: boolean;
+  readonly systemTenant: string;
+  readonly maxBytes: number;
+}
+
+class IndexComponent {
+  readonly tracked: TrackedIndex;
+  readonly informers: Informers;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #telemetry: Telemetry;
+  #timer: Timer | undefined;
+
+  constructor({ upstream, hasTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
+    this.#clock = runtime.clock;
+    this.#logger = runtime.logger;
+    this.#telemetry = runtime.telemetry;
+    const index = new RBACIndex({ systemTenant, maxBytes });
+    const informers = createRBACInformers({ ...runtime, index, hasTenants, upstream });
+    this.informers = informers;
+    const provenAt = (resource: string) => informers.provenAt(resource);
+    this.tracked = new TrackedIndex({ index, provenAt, clock: runtime.clock });
+  }
+
+  start(): void {
+    this.#telemetry.indexInForce(() => this.#measures());
+    this.#tellOfSync();
+    this.tracked.index.subscribe({
+      reset: (tenant) => {
+        if (this.tracked.index.isOff(tenant)) this.#logger.warn({ tenant }, OFF);
+        else this.#logger.info({ tenant }, ON);
+      },
+    });
+    this.informers.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.tracked.stop();
+    this.#telemetry.indexInForce(undefined);
+    await this.informers.stop();
+  }
+
+  #tellOfSync(): void {
+    const { index } = this.tracked;
+    const startedAt = this.#clock.now();
+    this.#timer = this.#clock.after(READY_TIMEOUT, () =>
+      this.#logger.warn(
+        { reason: this.tracked.incompleteReason('', 'all') },
+        'the RBAC index is not complete yet: requests are forwarded as if there were none',
+      ),
+    );
+    const unsubscribe = index.subscribe({
+      progressed: (revision) => {
+        unsubscribe();
+        this.#timer?.cancel();
+        const objects = Object.fromEntries(
+          INDEXED_RESOURCES.map((resource) => [resource, index.countOf(resource)]),
+        );
+        const seconds = (this.#clock.now() - startedAt) / 1000;
+        this.#logger.info({ revision, seconds, ...objects }, 'the RBAC index is complete');
+      },
+    });
+  }
+
+  #measures(): IndexMeasures {
+    const { index } = this.tracked;
+    return {
+      bytes: index.size,
+      tenantsOff: index.tenantsOff,
+      tooLarge: index.tooLarge,
+      synced: index.isSynced,
+      revision: index.revision,
+      resources: INDEXED_RESOURCES.map((resource) => ({ resource, objects: index.countOf(resource) })),
+    };
+  }
+}

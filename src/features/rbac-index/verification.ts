@@ -1,0 +1,166 @@
+/**
+ * Compares a sample of the index's decisions with the API server's own, in the background. A difference that
+ * lasts is logged and counted; it changes no response, since a user could cause it. See docs/access.md.
+ */
+import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Telemetry, VerificationResult } from '../../lib/telemetry.ts';
+import { untrustedText } from '../../lib/untrusted-text.ts';
+import type { VerificationSource } from '../../rbac/access-index.ts';
+import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
+import { allows } from '../../rbac/decide.ts';
+import type { NamespacesQuestion } from '../../rbac/enumerate.ts';
+import type { RBACIndex } from '../../rbac/rbac-index.ts';
+
+/** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
+export interface Verifier {
+  /** Compares the decision with the API server's, if it is drawn. Returns at once and never throws. */
+  sample(user: RBACUser, question: Question, allowed: boolean): void;
+  /**
+   * The same for an enumeration, which counts as one decision.
+   *
+   * @param allowed as `namespacesAllowed` returned them
+   */
+  sampleNamespaces(
+    subject: SubjectByNamespace,
+    question: NamespacesQuestion,
+    allowed: readonly string[],
+  ): void;
+}
+
+/** A verifier with what its owner needs to start and end it. */
+export interface OwnedVerifier extends Verifier {
+  stop(): void;
+}
+
+/** Draws one of the values by chance; undefined if there are none. */
+type Draw = <T>(values: readonly T[]) => T | undefined;
+
+interface SampledDecision {
+  readonly user: RBACUser;
+  readonly question: Question;
+  readonly allowed: boolean;
+}
+
+export interface VerifierOptions {
+  readonly index: RBACIndex;
+  readonly source: VerificationSource;
+  /** One decision in this many is compared; 0: none. */
+  readonly oneIn: number;
+  /** Otherwise an "allowed" or "denied" of the API server may be another authorizer's. */
+  readonly isRBACAlone: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'accessVerified'>;
+}
+
+/** Milliseconds after which a difference is looked at again: a right may have changed in between. */
+const AGAIN_AFTER = 30_000;
+/** Comparisons at a time, waiting ones included; further decisions are not compared. */
+const MAX_COMPARISONS = 16;
+
+export function createVerifier(options: VerifierOptions): OwnedVerifier {
+  return new SamplingVerifier(options);
+}
+
+class SamplingVerifier implements OwnedVerifier {
+  readonly #options: VerifierOptions;
+  readonly #stopped = new AbortController();
+  #comparisons = 0;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+  }
+
+  sample(user: RBACUser, question: Question, allowed: boolean): void {
+    this.#sample(() => ({ user, question, allowed }));
+  }
+
+  sampleNamespaces(
+    subject: SubjectByNamespace,
+    { name, ...question }: NamespacesQuestion,
+    allowed: readonly string[],
+  ): void {
+    this.#sample((pick) => {
+      const existing = [...this.#options.index.objectsOf(question.tenant).namespaces.keys()];
+      // Half of them among those that are shown: most users may see few of the namespaces.
+      const drawn = pick(allowed.length > 0 && pick([true, false]) === true ? allowed : existing);
+      if (drawn === undefined) return undefined;
+      const asked = { ...question, namespace: drawn, name: name === '' ? '' : drawn };
+      const user = subjectIn(subject, drawn);
+      // A right that makes nothing visible is a right all the same.
+      const isRight = allowed.includes(drawn) || allows(this.#options.index, user, asked);
+      return { user, question: asked, allowed: isRight };
+    });
+  }
+
+  /** @param draw called if the decision is to be compared; returns undefined if there is none */
+  #sample(draw: (pick: Draw) => SampledDecision | undefined): void {
+    const { oneIn, random, telemetry } = this.#options;
+    if (oneIn === 0 || random.fraction() * oneIn >= 1 || this.#stopped.signal.aborted) return;
+    const drawn = draw((values) => values[Math.floor(random.fraction() * values.length)]);
+    if (drawn === undefined || isNamedAmbiguously(drawn.user)) return;
+    if (this.#comparisons >= MAX_COMPARISONS) telemetry.accessVerified('dropped');
+    else void this.#compare(drawn);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Never rejects. */
+  async #compare({ user, question, allowed }: SampledDecision): Promise<void> {
+    const { index, clock, logger, telemetry } = this.#options;
+    const { signal } = this.#stopped;
+    this.#comparisons += 1;
+    try {
+      let result = await this.#review(user, question, () => allowed);
+      if (result === 'differed') {
+        await pause(clock, AGAIN_AFTER, signal);
+        if (signal.aborted) return;
+        result = await this.#review(user, question, () => allows(index, user, question));
+        if (result === 'agreed') result = 'settled';
+      }
+      if (signal.aborted) return;
+      telemetry.accessVerified(result);
+      if (result === 'differed')
+        logger.warn(
+          { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },
+          DISAGREE,
+        );
+    } catch (error) {
+      logger.debug({ error }, 'a decision of the RBAC index could not be compared');
+      if (!signal.aborted) telemetry.accessVerified('failed');
+    } finally {
+      this.#comparisons -= 1;
+    }
+  }
+
+  /** @param decide called when the API server has answered @throws StatusError if it does not */
+  async #review(user: RBACUser, question: Question, decide: () => boolean): Promise<VerificationResult> {
+    const { source, isRBACAlone } = this.#options;
+    const reviewed = await source.review(user, question, this.#stopped.signal);
+    if (reviewed === 'unknown') return 'unknown';
+    if ((reviewed === 'allowed') === decide()) return 'agreed';
+    return isRBACAlone || reviewed === 'notAllowed' ? 'differed' : 'otherAuthorizer';
+  }
+}
+
+const DISAGREE =
+  'the RBAC index and the API server disagree about a user: see docs/access.md, "Is the index right?"';
+
+/** Arktos' service accounts: their names contain no tenant, so that a review by name is about another one. */
+function isNamedAmbiguously({ tenant, username }: RBACUser): boolean {
+  return tenant !== '' && username.startsWith(SERVICE_ACCOUNT_PREFIX);
+}
+
+/** The question as it is logged. */
+function shown({ tenant, username }: RBACUser, question: Question) {
+  const user = untrustedText(username);
+  if ('path' in question) return { tenant, user, verb: question.verb, path: untrustedText(question.path) };
+  const { verb, apiGroup, resource, subresource, namespace, name } = question;
+  return { tenant, user, verb, apiGroup, resource, subresource, namespace, object: untrustedText(name) };
+}

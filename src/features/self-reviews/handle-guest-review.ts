@@ -1,0 +1,103 @@
+/**
+ * Answers self reviews of guests. What a guest may do needs both: a policy, asked here as for a request, and
+ * RBAC in the entered tenant, asked as the guest that this policy would make. Rules are not listed for
+ * guests. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ */
+import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
+import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { AccessReviewer, ReviewedStatus } from '../../proxy/access-reviewer.ts';
+import { accountOf } from '../../proxy/acting-tenant.ts';
+import { type Crossing, guestOf, permitOf } from '../../proxy/crossing.ts';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import { OWN_GROUP } from '../../proxy/own-api.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import type { BodyLimits } from '../../proxy/request/read-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import { isGranted } from '../../tenancy/self-review.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { Policies, PolicyAttributes } from '../cross-tenant/ports.ts';
+import { type AccessQuestion, accessQuestion, readReviewSpec } from './review-body.ts';
+import { answerSubject, apiVersionOf } from './review-response.ts';
+
+export interface GuestReviewOptions {
+  readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources'>;
+  readonly policies: Policies;
+  readonly reviewer: AccessReviewer;
+  readonly clock: Clock;
+  readonly limits: BodyLimits;
+}
+
+export function createGuestReviewHandler(options: GuestReviewOptions): RouteHandler<UpstreamResponse> {
+  return async (outgoing) => {
+    const { info, user, crossing } = outgoing;
+    const { review } = routeAs(outgoing, 'self-review');
+    if (review === 'subject') return answerSubject(outgoing, options.clock);
+    if (review === 'access' && crossing !== undefined) return answerAccess(outgoing, crossing, options);
+    throw forbidden('AccessDenied', info, user.username, crossing?.tenant);
+  };
+}
+
+async function answerAccess(
+  outgoing: Outgoing,
+  crossing: Crossing,
+  options: GuestReviewOptions,
+): Promise<UpstreamResponse> {
+  const asked = accessQuestion(await readReviewSpec(outgoing.exchange, options.limits, options.clock));
+  const { tenant } = crossing;
+  const spec =
+    'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;
+  const { unknownFields: _, ...status } = await statusOf(asked, outgoing, crossing, options);
+  return jsonResponse(201, {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: {},
+    spec,
+    status,
+  });
+}
+
+async function statusOf(
+  asked: AccessQuestion,
+  outgoing: Outgoing,
+  crossing: Crossing,
+  options: GuestReviewOptions,
+): Promise<ReviewedStatus> {
+  if (!('resourceAttributes' in asked)) return pathStatus(asked.nonResourceAttributes);
+  const { tenant: named = crossing.tenant, ...attributes } = asked.resourceAttributes;
+  if (named !== crossing.tenant) return { allowed: false, denied: true };
+  if (isOfEveryGuest(attributes)) return GRANTED;
+  const { policies, clock, mode, reviewer } = options;
+  const request = policyAttributes(attributes);
+  const permit =
+    attributes.group === OWN_GROUP ? undefined : permitOf(crossing.entry, request, policies, clock.now());
+  if (permit === undefined) return { allowed: false, reason: 'no policy that lets the user in allows this' };
+  const guest = guestOf({ ...crossing, policy: permit.policy }, mode);
+  const { group = '', resource = '' } = attributes;
+  // A cluster-scoped resource is in no tenant: a wildcard in a tenant's role does not cover it.
+  const place = mode.hiddenResources.has(`${group}/${resource}`) ? {} : { tenant: crossing.tenant };
+  const resourceAttributes = { ...attributes, ...place };
+  return reviewer.review(guest, { resourceAttributes }, accountOf(outgoing), outgoing.exchange.signal);
+}
+
+const GRANTED: ReviewedStatus = { allowed: true, reason: 'Stonegate does this for every user it lets in' };
+
+function pathStatus(nonResourceAttributes: NonResourceAttributes): ReviewedStatus {
+  return isGranted({ nonResourceAttributes }) ? GRANTED : { allowed: false };
+}
+
+const OF_EVERY_GUEST: ReadonlySet<string> = new Set([
+  'authorization.k8s.io/selfsubjectaccessreviews',
+  'authentication.k8s.io/selfsubjectreviews',
+]);
+
+function isOfEveryGuest({ verb, group = '', resource = '', subresource = '' }: ResourceAttributes): boolean {
+  return verb === 'create' && subresource === '' && OF_EVERY_GUEST.has(`${group}/${resource}`);
+}
+
+function policyAttributes(attributes: ResourceAttributes): PolicyAttributes {
+  const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '' } = attributes;
+  return { isResourceRequest: true, verb, apiGroup: group, resource, subresource, namespace, name };
+}

@@ -1,0 +1,218 @@
+/**
+ * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other
+ * reviews are sent to the API server as the user; if the user may not create them, Stonegate creates a review
+ * about the user, unless the user's own token is forwarded, since by name it could be another user.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ */
+import { z } from 'zod';
+import { StatusError } from '../../errors/status-error.ts';
+import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../kubernetes/authorization-v1.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { parseJSON } from '../../lib/parse-json.ts';
+import type { AccessReviewer } from '../../proxy/access-reviewer.ts';
+import type { RequestAs } from '../../proxy/access-subject.ts';
+import { accountOf } from '../../proxy/acting-tenant.ts';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
+import type { BodyLimits } from '../../proxy/request/read-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import type { RulesTrust } from '../../rbac/incomplete-rules.ts';
+import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
+import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { FilteredReview } from './filtered-self-review.ts';
+import { indexedRules } from './indexed-rules.ts';
+import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
+import { answerSubject, apiVersionOf } from './review-response.ts';
+
+export interface SelfReviewOptions {
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
+  /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
+  readonly requestAs?: RequestAs;
+  /** Absent if no response is filtered. */
+  readonly filteredReview?: FilteredReview;
+  /** What the RBAC index says; absent if there is none. */
+  readonly indexed?: RulesTrust;
+  readonly fetcher: UpstreamFetcher;
+  readonly reviewer: AccessReviewer;
+  readonly clock: Clock;
+  readonly limits: BodyLimits;
+}
+
+type ReviewRoute = Extract<Route, { kind: 'self-review' }>;
+type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
+
+/** Fields of the client's that describe another body than the one we send. */
+const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-encoding',
+  'accept',
+  'accept-encoding',
+]);
+
+export function createSelfReviewHandler(options: SelfReviewOptions): RouteHandler<UpstreamResponse> {
+  return (outgoing) => handle(outgoing, routeAs(outgoing, 'self-review'), options);
+}
+
+async function handle(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  options: SelfReviewOptions,
+): Promise<UpstreamResponse> {
+  const { limits, clock, requestAs = async (outgoing) => outgoing } = options;
+  // Its response depends on who asks alone, so whatever its body says is not read.
+  if (route.review === 'subject') return answerSubject(outgoing, clock);
+  const spec = await readReviewSpec(outgoing.exchange, limits, clock);
+  if (route.review === 'rules') {
+    const namespace = rulesNamespace(spec);
+    return answerRules(await requestAs(outgoing, namespace), route, namespace, options);
+  }
+  const question = accessQuestion(spec);
+  const filtered = await answerFiltered(outgoing, question, options);
+  if (filtered !== undefined) return filtered;
+  const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
+  return answerAccess(await requestAs(outgoing, namespace), route, question, options);
+}
+
+async function answerAccess(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  asked: AccessQuestion,
+  { fetcher, reviewer, mode }: SelfReviewOptions,
+): Promise<UpstreamResponse> {
+  const spec = inTenant(asked, outgoing, mode);
+  const review = {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: {},
+    spec,
+  };
+  const answerWith = (status: SubjectAccessReviewStatus) => jsonResponse(201, { ...review, status });
+  if (namesAnother(asked, outgoing, mode))
+    return jsonResponse(201, { ...review, spec: asked, status: { allowed: false, denied: true } });
+  if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
+    return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
+  const response = await askAsUser(outgoing, route, review, fetcher);
+  if (response.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(response);
+  const { signal } = outgoing.exchange;
+  const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
+  const { unknownFields: _, ...status } = reviewed;
+  return answerWith(status);
+}
+
+/** @returns undefined if the API server's response is what a request would get */
+async function answerFiltered(
+  outgoing: Outgoing,
+  asked: AccessQuestion,
+  { filteredReview, mode }: SelfReviewOptions,
+): Promise<UpstreamResponse | undefined> {
+  if (filteredReview === undefined || !('resourceAttributes' in asked)) return undefined;
+  if (namesAnother(asked, outgoing, mode)) return undefined;
+  const reason = await filteredReview(outgoing, asked.resourceAttributes);
+  if (reason === undefined) return undefined;
+  return asFiltered(
+    jsonResponse(201, {
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: apiVersionOf(outgoing),
+      metadata: {},
+      spec: inTenant(asked, outgoing, mode),
+      status: { allowed: true, reason },
+    }),
+  );
+}
+
+/** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */
+function namesAnother(
+  asked: AccessQuestion,
+  { tenant }: Outgoing,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): boolean {
+  if (!('resourceAttributes' in asked) || mode.isSystem(tenant)) return false;
+  const { tenant: named } = asked.resourceAttributes;
+  const own = mode.reviewTenant(tenant);
+  return own !== undefined && named !== undefined && named !== own;
+}
+
+/**
+ * Fills in the user's own tenant; only a user of the system tenant may name another. A cluster-scoped
+ * resource is in no tenant: a wildcard in a tenant's role does not cover it.
+ */
+function inTenant(
+  asked: AccessQuestion,
+  { tenant }: Outgoing,
+  mode: SelfReviewOptions['mode'],
+): AccessQuestion {
+  if (!('resourceAttributes' in asked)) return asked;
+  const { tenant: named, ...attributes } = asked.resourceAttributes;
+  const { group = '', resource = '' } = attributes;
+  const isSystem = mode.isSystem(tenant);
+  if (!isSystem && mode.hiddenResources.has(`${group}/${resource}`))
+    return { resourceAttributes: attributes };
+  const chosen = isSystem && named !== undefined ? named : mode.reviewTenant(tenant);
+  return { resourceAttributes: chosen === undefined ? attributes : { ...attributes, tenant: chosen } };
+}
+
+async function answerRules(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  namespace: string,
+  { fetcher, mode, indexed }: SelfReviewOptions,
+): Promise<UpstreamResponse> {
+  const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
+  const response = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
+  if (response.status === 403) {
+    const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
+    return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rules) });
+  }
+  if (response.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(response);
+  return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rulesIn(response)) });
+}
+
+const UNKNOWN_RULES: RulesStatus = {
+  resourceRules: [],
+  nonResourceRules: [],
+  incomplete: true,
+  evaluationError:
+    'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants',
+};
+
+const RULES_REVIEW = z.object({ status: z.custom<RulesStatus>(isRulesStatus) });
+
+/** @throws StatusError UpstreamUnavailable for a response that is no review */
+function rulesIn({ body }: UpstreamResponse): RulesStatus {
+  const review = parseJSON(body.toString('utf8'), RULES_REVIEW);
+  if (review !== undefined) return review.status;
+  throw new StatusError('UpstreamUnavailable', 'the API server answered a rules review with something else');
+}
+
+function isRulesStatus(status: unknown): boolean {
+  return (
+    isJSONObject(status) && Array.isArray(status.resourceRules) && Array.isArray(status.nonResourceRules)
+  );
+}
+
+function askAsUser(
+  outgoing: Outgoing,
+  { path, query }: ReviewRoute,
+  review: object,
+  fetcher: UpstreamFetcher,
+): Promise<UpstreamResponse> {
+  const { upstreamHeaders, exchange, sender } = outgoing;
+  return fetcher.fetch(
+    {
+      account: accountOf(outgoing),
+      sender,
+      method: 'POST',
+      target: query === '' ? path : `${path}?${query}`,
+      headers: [
+        ...upstreamHeaders.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
+        ['Content-Type', 'application/json'],
+        ['Accept', 'application/json'],
+      ],
+      body: JSON.stringify(review),
+    },
+    exchange.signal,
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * The rules of a user from the RBAC index, in the form of a SelfSubjectRulesReview.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
+ */
+
+import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.ts';
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import type { StoredRole } from '../../kubernetes/rbac-v1.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { grantsOf } from '../../rbac/decide.ts';
+import { doubtAbout, type RulesTrust } from '../../rbac/incomplete-rules.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { bytesOfRules, MAX_DOCUMENT } from '../access-rules/access-rules.ts';
+
+type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
+type ResourceRule = RulesStatus['resourceRules'][number];
+
+/**
+ * The rules of a tenant's user, whom the API server does not let create reviews, each role's once. They are
+ * complete unless the index leaves something out or another authorizer may decide, since nothing outside the
+ * tenant counts. As in kube-apiserver a role that is missing is an evaluation error, and leaves the rules
+ * complete.
+ *
+ * @returns undefined if the index does not know them
+ */
+export function indexedRules(
+  { user, tenant, sender }: Outgoing,
+  namespace: string,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+  trust: RulesTrust | undefined,
+): RulesStatus | undefined {
+  const home = mode.reviewTenant(tenant);
+  if (trust === undefined || home === undefined || mode.isSystem(tenant)) return undefined;
+  if (trust.access.state(home) !== 'current') return undefined;
+  // A user with their own token may be another one than the index knows by the name.
+  if (sender.kind === 'client') return undefined;
+  const subject = { tenant: home, username: user.username, groups: user.groups, home: tenant };
+  const missing = new Set<string>();
+  const roles = new Set<StoredRole>();
+  for (const { role } of grantsOf(trust.access.index.objectsOf(home), subject, namespace, missing))
+    roles.add(role);
+  let left = MAX_DOCUMENT;
+  const known = [...roles].filter(({ rules }) => {
+    left -= bytesOfRules(rules);
+    return left >= 0;
+  });
+  const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
+  const errors = [...(doubt === undefined ? [] : [doubt]), ...[...missing].slice(0, MAX_MISSING)];
+  return {
+    resourceRules: known.flatMap(({ rules }) => rules.flatMap(resourceRuleOf)),
+    nonResourceRules: [],
+    incomplete: doubt !== undefined,
+    ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
+  };
+}
+
+const TOO_MANY = "the user's rules in the namespace are more than one review holds";
+/** Missing roles that are named at most. */
+const MAX_MISSING = 100;
+
+function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: PolicyRule): ResourceRule[] {
+  return resources === undefined
+    ? []
+    : [{ verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) }];
+}
+
+/** Writes several errors in one, as the API server does. */
+function aggregated(errors: readonly string[]): string {
+  return errors.length === 1 ? errors.join() : `[${errors.join(', ')}]`;
+}

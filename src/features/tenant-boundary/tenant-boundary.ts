@@ -1,0 +1,28 @@
+/**
+ * No user reaches another tenant by writing its full path, `tenants/all` included. The API server would
+ * refuse in the same words; asking it would only tell the user whether that tenant exists.
+ */
+
+import { forbidden } from '../../kubernetes/forbidden.ts';
+import { actingTenant } from '../../proxy/acting-tenant.ts';
+import type { Authorizer } from '../../proxy/authorizer.ts';
+import type { TenantName } from '../../tenancy/identity.ts';
+
+export interface TenantBoundaryOptions {
+  /** Whether a tenant's users may act in every other. */
+  readonly isSystem: (tenant: TenantName) => boolean;
+}
+
+export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
+  return {
+    name: 'tenant-boundary',
+    authorize(attributes) {
+      const { info, user } = attributes;
+      const tenant = actingTenant(attributes);
+      if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant))
+        return undefined;
+      const cause = `the path is of the tenant ${info.tenant}, the user of ${tenant}`;
+      throw forbidden('TenantForbidden', info, user.username, info.tenant, cause);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Reads rules from a ConfigMap periodically with Stonegate's own credential. If it cannot be read or is
+ * invalid, the last valid rules stay in force, and the problem is logged once.
+ * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
+ */
+import type { ConfigMapReference } from '../../config/configuration.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import { ownGet } from '../../kubernetes/upstream-request.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
+import type { UpstreamFetcher } from '../../proxy/ports.ts';
+
+type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export interface ConfigMapRulesOptions<T> {
+  /** Called for each read, since a reload creates a new one. */
+  readonly fetcher: () => UpstreamFetcher;
+  readonly reference: ConfigMapReference;
+  /** Key in the ConfigMap's data. */
+  readonly key: string;
+  readonly read: (content: string) => Read<T>;
+  /** Milliseconds from the end of one read to the next. */
+  readonly interval: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface ConfigMapRules<T> {
+  /** The last valid rules; undefined before the first. */
+  readonly current: T | undefined;
+  /** Ready from the first valid rules on. */
+  readonly check: ReadinessCheck;
+  /** Reads now; never throws. */
+  look(): Promise<void>;
+  /** Reads now and after every interval. */
+  start(): void;
+  stop(): void;
+}
+
+export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): ConfigMapRules<T> {
+  const { reference, key, clock, logger, telemetry } = options;
+  const name = `${reference.namespace}/${reference.name}`;
+  const stopped = new AbortController();
+  let current: { readonly value: T } | undefined;
+  /** Content of the last successful read. */
+  let content: string | undefined;
+  let problems: readonly string[] = ['not looked at yet'];
+  let timer: Timer | undefined;
+
+  async function look(): Promise<void> {
+    try {
+      const found = await contentOf(options, stopped.signal);
+      if (found === content) return;
+      const read = options.read(found);
+      if (!read.ok) {
+        refuse(read.problems);
+        return;
+      }
+      current = { value: read.value };
+      content = found;
+      problems = [];
+      telemetry.reload('ok');
+      logger.info({ configMap: name, key }, 'webhook: rules read from the ConfigMap');
+    } catch (error) {
+      refuse([error instanceof StatusError ? error.message : String(error)], error);
+    }
+  }
+
+  function refuse(found: readonly string[], error?: unknown): void {
+    content = undefined;
+    if (stopped.signal.aborted || found.join('\n') === problems.join('\n')) return;
+    problems = found;
+    telemetry.reload('error');
+    const fields = { configMap: name, key, problems: found, ...(error === undefined ? {} : { error }) };
+    logger.error(fields, 'webhook: the ConfigMap is not used; the last good rules stay in force');
+  }
+
+  function start(): void {
+    void look().then(() => {
+      if (!stopped.signal.aborted) timer = clock.after(options.interval, start);
+    });
+  }
+
+  return {
+    get current() {
+      return current?.value;
+    },
+    check: {
+      name: `webhook ConfigMap ${name}`,
+      notReadyBecause: () => (current === undefined ? problems[0] : undefined),
+    },
+    look,
+    start,
+    stop() {
+      stopped.abort();
+      timer?.cancel();
+    },
+  };
+}
+
+/** @throws StatusError, Error */
+async function contentOf(
+  { fetcher, reference, key }: Pick<ConfigMapRulesOptions<unknown>, 'fetcher' | 'reference' | 'key'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { status, body } = await fetcher().fetch(
+    ownGet(`/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`),
+    signal,
+  );
+  if (status !== 200) throw new Error(`it could not be read: the API server answered ${status}`);
+  const data = readJSONObject(body)?.data;
+  const content = isJSONObject(data) ? data[key] : undefined;
+  if (typeof content !== 'string') throw new Error(`it has no key ${key}`);
+  return content;
+}

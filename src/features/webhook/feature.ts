@@ -1,0 +1,203 @@
+/**
+ * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the
+ * ConfigMap has been read again, the last valid rules stay in force.
+ */
+
+import { createKeystoneAuthentication } from '../../app/authenticators.ts';
+import { caOf } from '../../app/keystone.ts';
+import type { Build } from '../../config/build.ts';
+import { ComponentType, RUNS_TO_THE_END } from '../../config/component.ts';
+import type {
+  KeystoneConfiguration,
+  WebhookConfiguration,
+  WebhookSource,
+} from '../../config/configuration.ts';
+import { type ParseResult, readPolicy } from '../../config/keystone-auth/policy-file.ts';
+import { syncReader } from '../../config/keystone-auth/sync-file.ts';
+import { createKeystoneGroupNames, type KeystoneGroupNames } from '../../identity/keystone/keystone-login.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { placeOf } from '../../kubernetes/reconcile/objects.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
+import { createIdentitySource, type IdentitySource } from '../../proxy/identity-source.ts';
+import type { Exchange, UpstreamFetcher } from '../../proxy/ports.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { createServedProvisioningUpstream } from '../bindings/feature.ts';
+import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
+import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
+import type { KeystonePolicy, KeystoneSync } from './keystone-auth.ts';
+import { createKeystonePolicy } from './keystone-policy/keystone-policy.ts';
+import type { AccessPolicy, KeystoneGroups, Live, ProjectSync as WebhookProjectSync } from './ports.ts';
+import { createKeystoneGroups, createTokenReviewHandler } from './token-review.ts';
+import { createWebhook } from './webhook.ts';
+
+export interface ConfiguredWebhook {
+  readonly serve: (exchange: Exchange) => Promise<void>;
+  /** Whether the rules in ConfigMaps have been read. */
+  readonly checks: readonly ReadinessCheck[];
+  readonly syncRules: Live<KeystoneSync> | undefined;
+}
+
+/**
+ * What components ask of the generation that is in force at that moment, since they outlive the one that
+ * built them.
+ */
+export interface InForce {
+  readonly upstream: UpstreamFetcher;
+  readonly syncRules: Live<KeystoneSync> | undefined;
+}
+
+/** Rules with their source: `check` is undefined if they were read with the configuration. */
+interface Rules<T> {
+  readonly live?: Live<T>;
+  readonly check?: ReadinessCheck;
+}
+
+const POLICY_RULES = new ComponentType<ConfigMapRules<KeystonePolicy>>(
+  'ConfigMap of the policy',
+  RUNS_TO_THE_END,
+);
+const SYNC_RULES = new ComponentType<ConfigMapRules<KeystoneSync>>(
+  'ConfigMap of the synchronisation',
+  RUNS_TO_THE_END,
+);
+const GROUP_NAMES = new ComponentType<KeystoneGroupNames>('names of Keystone groups', {
+  dispose: (client) => client.close(),
+});
+const PROJECT_SYNC = new ComponentType<ProjectSynchronizer>('synchronisation of projects', {
+  dispose: (sync) => sync.close(),
+});
+
+/**
+ * @param mode of the API, so that the webhook names users as the API does
+ * @returns undefined if no webhook is configured
+ */
+export function createConfiguredWebhook(
+  build: Build,
+  mode: TenancyMode,
+  inForce: () => InForce,
+): ConfiguredWebhook | undefined {
+  const { configuration } = build.loaded;
+  const { webhook, authentication, server } = configuration;
+  if (webhook === undefined) return undefined;
+  const { keystone } = authentication;
+  // Loading refuses such a configuration.
+  if (keystone === undefined) throw new Error('a webhook without Keystone');
+  const rules = <T>(type: ComponentType<ConfigMapRules<T>>, reading: RulesReading<T>) =>
+    createRules(build, type, reading, webhook.configMapInterval, inForce);
+  const policy = rules(POLICY_RULES, { source: webhook.policy, key: 'policies', read: readPolicy });
+  const sync = rules(SYNC_RULES, {
+    source: webhook.sync,
+    key: 'syncConfig',
+    read: syncReader(configuration),
+  });
+  const serve = createWebhook({
+    ...build.runtime,
+    path: webhook.path,
+    bodyTimeout: server.timeouts.body,
+    policy: policy.live && livePolicy(policy.live),
+    tokens: createTokenReviewHandler({
+      identities: createIdentities(build, keystone, mode),
+      legacy: webhook.usernames === 'legacy' ? createGroups(build, keystone) : undefined,
+      rules: sync.live,
+      sync: createSync(build, sync.live, mode, inForce),
+    }),
+  });
+  const checks = [policy.check, sync.check].filter((check) => check !== undefined);
+  return { serve, checks, syncRules: sync.live };
+}
+
+interface RulesReading<T> {
+  readonly source: WebhookSource | undefined;
+  /** The key in the data of a ConfigMap. */
+  readonly key: string;
+  readonly read: (content: string) => ParseResult<T>;
+}
+
+function createRules<T>(
+  { generation, loaded, runtime }: Build,
+  type: ComponentType<ConfigMapRules<T>>,
+  { source, key, read }: RulesReading<T>,
+  interval: WebhookConfiguration['configMapInterval'],
+  inForce: () => InForce,
+): Rules<T> {
+  if (source === undefined) return {};
+  if ('file' in source) {
+    const found = read(loaded.file(source.file).toString('utf8'));
+    // Loading refuses such a configuration.
+    if (!found.ok) throw new Error(`${source.file}: ${found.problems.join(', ')}`);
+    return { live: { current: found.value } };
+  }
+  const { configMap: reference } = source;
+  const { bindings, tenancy } = loaded.configuration;
+  // The fields by which `read` decides.
+  const readBy = [bindings.credential !== undefined, tenancy.mode];
+  const fetcher = () => inForce().upstream;
+  const rules = generation.component(type, {
+    fingerprint: [reference, interval, readBy],
+    create: () => createConfigMapRules({ ...runtime, fetcher, reference, key, read, interval }),
+  });
+  return { live: rules, check: rules.check };
+}
+
+/**
+ * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone.
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
+ */
+function createIdentities(build: Build, keystone: KeystoneConfiguration, mode: TenancyMode): IdentitySource {
+  const perSource = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
+  return createIdentitySource([createKeystoneAuthentication(build, keystone, mode, perSource)], mode);
+}
+
+/**
+ * Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for
+ * nothing.
+ */
+function createSync(
+  build: Build,
+  rules: Live<KeystoneSync> | undefined,
+  mode: TenancyMode,
+  inForce: () => InForce,
+): WebhookProjectSync {
+  const fetcher = createServedProvisioningUpstream(build);
+  if (fetcher === undefined || rules === undefined) return { request() {} };
+  const sync = build.generation.component(PROJECT_SYNC, {
+    fingerprint: [mode.name],
+    uses: [fetcher],
+    create: () =>
+      createProjectSynchronizer({
+        ...build.runtime,
+        objects: createObjects(fetcher),
+        rules: () => inForce().syncRules?.current,
+        placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
+      }),
+  });
+  return {
+    // Bindings in the system tenant would hold in every tenant.
+    request(member) {
+      if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
+    },
+  };
+}
+
+function createGroups(
+  { generation, loaded, runtime }: Build,
+  keystone: KeystoneConfiguration,
+): KeystoneGroups {
+  const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
+  const client = generation.component(GROUP_NAMES, {
+    fingerprint: [options],
+    create: () => createKeystoneGroupNames({ ...runtime, ...options }),
+  });
+  return createKeystoneGroups((userID, token) => client.list(userID, token));
+}
+
+function livePolicy(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
+  const policyOf = memoizeByReference(createKeystonePolicy);
+  return {
+    get current() {
+      return policies.current && policyOf(policies.current);
+    },
+  };
+}

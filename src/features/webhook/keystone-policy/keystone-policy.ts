@@ -1,0 +1,144 @@
+/**
+ * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that
+ * another authorizer of the API server may still allow it.
+ *
+ * It is stricter than k8s-keystone-auth in three ways. Subresources need an entry in version 2 as in version
+ * 1: the right to create pods does not include `exec`. An entry without `users` holds for users of Keystone
+ * only, which their attributes show, since service accounts have attributes too. `users.domains` is not
+ * ignored.
+ */
+import type { Extra } from '../../../kubernetes/authentication-v1.ts';
+import type {
+  NonResourceAttributes,
+  ResourceAttributes,
+  SubjectAccessReviewSpec,
+} from '../../../kubernetes/authorization-v1.ts';
+import type { KeystonePolicy, PolicyEntry, PolicyMatch, PolicyUsers } from '../keystone-auth.ts';
+import { allowsNonResource, allowsResource } from './attributes.ts';
+
+const IDENTITY = 'alpha.kubernetes.io/identity/';
+
+/** Who asks, as a policy sees them. */
+interface PolicySubject {
+  /** Name and id. */
+  readonly names: readonly string[];
+  readonly groups: readonly string[];
+  readonly roles: readonly string[];
+  /** Ids and names. */
+  readonly projects: readonly string[];
+  /** Id and name of their own. */
+  readonly domains: readonly string[];
+}
+
+export interface KeystonePolicyAuthorizer {
+  /** Whether an entry allows what is asked; false says nothing but that none does. */
+  allows(question: SubjectAccessReviewSpec): boolean;
+}
+
+export function createKeystonePolicy(policy: KeystonePolicy): KeystonePolicyAuthorizer {
+  return {
+    allows(question) {
+      const subject = subjectOf(question);
+      if (subject === undefined) return false;
+      const { resourceAttributes, nonResourceAttributes } = question;
+      return policy.some(
+        (entry) =>
+          concerns(entry.users, subject) &&
+          (resourceAttributes === undefined
+            ? allowsPath(entry, subject, nonResourceAttributes)
+            : allowsObject(entry, subject, resourceAttributes)),
+      );
+    },
+  };
+}
+
+/** @returns undefined for whom Keystone has not vouched for */
+function subjectOf({
+  user = '',
+  uid = '',
+  groups = [],
+  extra = {},
+}: SubjectAccessReviewSpec): PolicySubject | undefined {
+  if (!Object.entries(extra).some(([key, values]) => key.startsWith(IDENTITY) && values.length > 0)) {
+    return undefined;
+  }
+  return {
+    names: [user, uid].filter((name) => name !== ''),
+    groups,
+    roles: attribute(extra, 'roles'),
+    projects: [...attribute(extra, 'project/id'), ...attribute(extra, 'project/name')],
+    domains: [...attribute(extra, 'user/domain/id'), ...attribute(extra, 'user/domain/name')],
+  };
+}
+
+function attribute(extra: Extra, name: string): readonly string[] {
+  const key = `${IDENTITY}${name}`;
+  return Object.hasOwn(extra, key) ? (extra[key] ?? []) : [];
+}
+
+function concerns(users: PolicyUsers | undefined, subject: PolicySubject): boolean {
+  if (users === undefined) return true;
+  return (
+    users.roles.every((role) => subject.roles.includes(role)) &&
+    users.projects.some((project) => subject.projects.includes(project)) &&
+    (users.domains === undefined || users.domains.some((domain) => subject.domains.includes(domain)))
+  );
+}
+
+function allowsObject(entry: PolicyEntry, subject: PolicySubject, asked: ResourceAttributes): boolean {
+  const { resourcePermissions, resource, match } = entry;
+  if (resourcePermissions !== undefined) {
+    return resourcePermissions.some((permission) => allowsResource(permission, asked));
+  }
+  if (resource === undefined) return false;
+  const { apiGroup, namespace, resources, verbs } = resource;
+  return (
+    (apiGroup === '*' || apiGroup === (asked.group ?? '')) &&
+    (namespace === '*' || namespace === (asked.namespace ?? '')) &&
+    allowsResource(
+      { namespaces: { kind: 'every' }, resources: { kind: 'only', names: resources }, verbs },
+      asked,
+    ) &&
+    matches(match, subject)
+  );
+}
+
+function allowsPath(
+  entry: PolicyEntry,
+  subject: PolicySubject,
+  { path = '', verb = '' }: NonResourceAttributes = {},
+): boolean {
+  const { nonResourcePermissions, nonresource, match } = entry;
+  if (nonResourcePermissions !== undefined) {
+    const verbs = nonResourcePermissions.get(path);
+    return verbs !== undefined && allowsNonResource({ path, verbs }, { path, verb });
+  }
+  return (
+    nonresource !== undefined &&
+    allowsNonResource(nonresource, { path, verb }, { prefixes: true }) &&
+    matches(match, subject)
+  );
+}
+
+function matches(conditions: readonly PolicyMatch[], subject: PolicySubject): boolean {
+  return conditions.every(({ type, values }) => {
+    const own = valuesOf(type, subject);
+    return own !== undefined && (values.has('*') || own.some((value) => values.has(value)));
+  });
+}
+
+/** @returns undefined for an unknown type, which matches no user, whatever its values */
+function valuesOf(type: string, subject: PolicySubject): readonly string[] | undefined {
+  switch (type) {
+    case 'user':
+      return subject.names;
+    case 'group':
+      return subject.groups;
+    case 'project':
+      return subject.projects;
+    case 'role':
+      return subject.roles;
+    default:
+      return undefined;
+  }
+}

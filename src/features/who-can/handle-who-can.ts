@@ -1,0 +1,118 @@
+/**
+ * Responds to ResourceAccessReviews and LocalResourceAccessReviews: who can do something. That the user may
+ * create one has been reviewed (`features/own-api/own-api-rights.ts`).
+ */
+import { z } from 'zod';
+import { StatusError } from '../../errors/status-error.ts';
+import type { ResponseMemory } from '../../limits/response-memory.ts';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import type { UpstreamResponse } from '../../proxy/ports.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import type { Viewer } from '../../proxy/subject-owner.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { NO_TENANT } from '../../tenancy/tenant-name.ts';
+import { escapeNamePart } from '../../tenancy/user-name.ts';
+import { type AskedReview, reviewWhoCan, type WhoCanOptions } from './who-can.ts';
+import type { WhoCanKind, WhoCanReview, WhoCanSpec } from './who-can-v1alpha1.ts';
+
+export interface WhoCanHandlerOptions extends WhoCanOptions, OwnBodyOptions {
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
+}
+
+/** @param kind of reviews that it responds to */
+export function createWhoCanHandler(
+  kind: WhoCanKind,
+  options: WhoCanHandlerOptions,
+): RouteHandler<UpstreamResponse> {
+  return async (outgoing) => {
+    const { namespace } = routeAs(outgoing, 'own-api');
+    const given = await readOwnSpec(outgoing.exchange, KINDS[kind], options, namespace);
+    const spec = namespace === '' ? given : inNamespace(given, namespace, kind);
+    const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
+    const review: WhoCanReview = {
+      kind,
+      apiVersion: 'stonegate.dev/v1alpha1',
+      metadata: { creationTimestamp: null, ...(namespace !== '' && { namespace }) },
+      spec,
+      status,
+    };
+    return options.responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
+  };
+}
+
+/** Kubernetes' names are shorter; a path may be longer. */
+const text = z.string().max(1_024);
+const FIELDS = {
+  verb: text.min(1, 'it is empty'),
+  apiGroup: text.exactOptional(),
+  subresource: text.exactOptional(),
+  name: text.exactOptional(),
+  namespace: text.exactOptional(),
+  people: z.boolean().exactOptional(),
+};
+const RESOURCE_OR_PATH = z
+  .strictObject({ ...FIELDS, resource: text.exactOptional(), path: text.startsWith('/').exactOptional() })
+  .refine(
+    ({ resource = '', path }) => (resource === '') !== (path === undefined),
+    'it names either a resource or a path',
+  );
+const KINDS: Readonly<Record<WhoCanKind, OwnKind<WhoCanSpec>>> = {
+  ResourceAccessReview: ownKind('ResourceAccessReview', 'a review', RESOURCE_OR_PATH),
+  LocalResourceAccessReview: ownKind(
+    'LocalResourceAccessReview',
+    'a review',
+    z.strictObject({ ...FIELDS, resource: text.min(1, 'it is empty') }),
+  ),
+};
+
+/** @throws StatusError ReviewInvalid */
+function inNamespace(spec: WhoCanSpec, namespace: string, kind: WhoCanKind): WhoCanSpec {
+  if ((spec.namespace ?? namespace) !== namespace) throw otherNamespace(kind);
+  return { ...spec, namespace };
+}
+
+/** Refuses as the API server does for a LocalSubjectAccessReview; the client's value is not repeated. */
+function otherNamespace(kind: WhoCanKind): StatusError {
+  const field = 'spec.namespace';
+  const message = 'Invalid value: must match metadata.namespace';
+  return new StatusError('ReviewInvalid', `${kind}.stonegate.dev "" is invalid: ${field}: ${message}`, {
+    details: { group: 'stonegate.dev', kind, causes: [{ reason: 'FieldValueInvalid', message, field }] },
+  });
+}
+
+function askedOf({
+  verb,
+  apiGroup = '',
+  resource = '',
+  subresource = '',
+  name = '',
+  ...rest
+}: WhoCanSpec): AskedReview {
+  const { namespace, path, people = false } = rest;
+  return {
+    question: path === undefined ? { verb, apiGroup, resource, subresource, name } : { verb, path },
+    scope: namespace === undefined || namespace === '' ? 'all' : { namespace },
+    people,
+  };
+}
+
+/** What of the user who asks decides what they are told. */
+function viewerOf(
+  { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): Viewer {
+  const home = mode.reviewTenant(tenant) ?? '';
+  const { subject, tenantOrigin } = proven;
+  const ofKeystone = impersonator === undefined && subject.kind === 'keystone';
+  return {
+    user: { tenant: home, username: user.username, groups: user.groups },
+    tenant: tenant === NO_TENANT ? '' : tenant,
+    isSystem: home !== '' && mode.isSystem(tenant),
+    domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
+    namePrefix: ofKeystone ? `${escapeNamePart(subject.scopeDomain.name)}:` : undefined,
+  };
+}

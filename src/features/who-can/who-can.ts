@@ -1,0 +1,243 @@
+/**
+ * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
+ * names, and with those who need no binding.
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { type Scopes, View, type Viewer } from '../../proxy/subject-owner.ts';
+import type { AccessIndex, KeystoneNames } from '../../rbac/access-index.ts';
+import type { Scope } from '../../rbac/attributes.ts';
+import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
+import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
+import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
+import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
+import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
+import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
+import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
+
+export interface WhoCanOptions {
+  readonly access: AccessIndex;
+  /** Absent without Keystone, or without a service credential at it. */
+  readonly keystone?: KeystoneNames;
+  /** The user name of Stonegate's own credential, which may act as any user; undefined if it is unknown. */
+  readonly ownUserName: string | undefined;
+}
+
+export interface AskedReview {
+  readonly question: WhoCanQuestion;
+  /** The scope as it was asked. */
+  readonly scope: Scope;
+  readonly people: boolean;
+}
+
+const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
+const MAX_GRANTS = 10_000;
+
+/** @throws StatusError AccessIndexUnavailable */
+export async function reviewWhoCan(
+  asked: AskedReview,
+  viewer: Viewer,
+  options: WhoCanOptions,
+): Promise<WhoCanStatus> {
+  const { access } = options;
+  const { tenant } = viewer.user;
+  const warnings: string[] = [];
+  const scope = countedScope(asked, warnings);
+  const incomplete = access.incompleteReason(tenant, scope);
+  if (access.state(tenant) === 'notSynced')
+    throw new StatusError(
+      'AccessIndexUnavailable',
+      `it is not known yet who may do what: ${incomplete ?? 'try again'}`,
+    );
+  const scopes = await scopesOf(options.keystone, asked.people, warnings);
+  const isCurrent = access.state(tenant) === 'current';
+  const view = new View(viewer, { index: access.index, isCurrent, scopes });
+  const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
+    grants: MAX_GRANTS,
+    mayTell: ({ namespace }) => view.mayList(namespace),
+  });
+  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
+  const { shown, others } = divide(effective, view);
+  for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
+  const described = describeAll(shown, asked.scope, view, scopes);
+  const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
+  const withPeople = addHolders(described, people);
+  const reasons = [
+    incomplete,
+    granted.isCut ? `there are more than ${MAX_GRANTS} grants: ask in one namespace` : undefined,
+    withPeople.isCut
+      ? `of the people who hold the roles, the first ${MAX_HOLDERS} are listed: ask in one namespace`
+      : undefined,
+  ].filter((reason) => reason !== undefined);
+  return {
+    namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
+    ...namesOf(shown),
+    grants: [...builtIn(options), ...withPeople.grants],
+    otherTenants: others.size,
+    evaluationError: granted.errors.join('; '),
+    incomplete: reasons.length > 0,
+    ...(reasons.length > 0 && { incompleteReason: reasons.join('; ') }),
+    revision: String(access.index.revision),
+    warnings,
+  };
+}
+
+/** In which bindings a request of that kind is looked for. */
+function countedScope({ question, scope }: AskedReview, warnings: string[]): Scope {
+  if ('path' in question) return { namespace: '' };
+  const { apiGroup, resource, name } = question;
+  const isNamespaces = apiGroup === '' && resource === 'namespaces';
+  if (isNamespaces && isNamespaceObject(question)) return name === '' ? scope : { namespace: name };
+  if (!isNamespaces && !isKnownClusterScoped(apiGroup, resource)) return scope;
+  if (scope !== 'all' && scope.namespace !== '')
+    warnings.push(
+      `${question.verb} ${resource} is a request outside of namespaces, so RoleBindings do not count`,
+    );
+  return { namespace: '' };
+}
+
+async function scopesOf(
+  keystone: KeystoneNames | undefined,
+  people: boolean,
+  warnings: string[],
+): Promise<Scopes | undefined> {
+  if (keystone === undefined) {
+    if (people)
+      warnings.push('the people of a role are not known: Stonegate has no service credential at Keystone');
+    return undefined;
+  }
+  try {
+    return await keystone.scopes();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
+    return undefined;
+  }
+}
+
+/** In Arktos a binding does not count for a user of another tenant whom it names. */
+function mayAct(
+  key: SubjectGrant['key'],
+  { user: { tenant } }: Viewer,
+  { systemTenant }: AccessIndex['index'],
+): boolean {
+  if (tenant === '' || tenant === systemTenant) return true;
+  const { kind, name } = subjectOfKey(key);
+  return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
+}
+
+function divide(grants: readonly SubjectGrant[], view: View) {
+  const shown: SubjectGrant[] = [];
+  const others = new Set<string>();
+  for (const grant of grants) {
+    // The API server does not look at its bindings.
+    if (grant.key === SYSTEM_MASTERS_KEY) continue;
+    if (view.shows(grant)) shown.push(grant);
+    else others.add(grant.key);
+  }
+  for (const { key } of shown) others.delete(key);
+  return { shown, others };
+}
+
+/** Arktos: users of the system tenant act in every tenant, by the bindings of their own. */
+function systemSubjects(
+  question: WhoCanQuestion,
+  scope: Scope,
+  { user: { tenant } }: Viewer,
+  { index }: AccessIndex,
+): string[] {
+  // A request without a resource is of no tenant.
+  const { systemTenant } = index;
+  if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
+  const limits = { grants: MAX_GRANTS, mayTell: () => false };
+  const { grants } = whoCan(index.objectsOf(systemTenant), question, scope, limits);
+  return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
+}
+
+function namesOf(
+  grants: readonly SubjectGrant[],
+): Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'> {
+  const users = new Set<string>();
+  const groups = new Set<string>([SYSTEM_MASTERS]);
+  const serviceAccounts = new Set<string>();
+  for (const { key } of grants) {
+    const { kind, name } = subjectOfKey(key);
+    if (kind === 'group') groups.add(name);
+    else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
+    else users.add(name);
+  }
+  return { users: [...users], groups: [...groups], serviceAccounts: [...serviceAccounts] };
+}
+
+/** Those who need no binding. */
+function builtIn({ ownUserName }: WhoCanOptions): WhoCanGrant[] {
+  const everywhere = { everywhere: true, namespace: '' };
+  const masters: WhoCanGrant = {
+    subject: { kind: 'Group', namespace: '', name: SYSTEM_MASTERS },
+    by: 'builtIn',
+    ...everywhere,
+  };
+  if (ownUserName === undefined) return [masters];
+  return [masters, { subject: userNamed(ownUserName), by: 'impersonation', ...everywhere }];
+}
+
+function userNamed(name: string): ObjectName {
+  if (!name.startsWith(SERVICE_ACCOUNT_PREFIX)) return { kind: 'User', namespace: '', name };
+  const [namespace = '', account = ''] = name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
+  return { kind: 'ServiceAccount', namespace, name: account };
+}
+
+/** Each subject of bindings that the viewer may not list is described once. */
+function describeAll(
+  grants: readonly SubjectGrant[],
+  scope: Scope,
+  view: View,
+  scopes: Scopes | undefined,
+): readonly WhoCanGrant[] {
+  const unnamed = new Set<string>();
+  return grants.flatMap((grant) => {
+    const { key, binding } = grant;
+    const everywhere = binding.namespace === '';
+    const isKnown = scope !== 'all' && binding.namespace === scope.namespace;
+    const subject = subjectOf(key, view, scopes);
+    const where = { everywhere, namespace: binding.namespace };
+    if (view.mayList(binding.namespace)) return { subject, by: 'binding', ...where, ...bindingOf(grant) };
+    const place = `${everywhere} ${key}`;
+    if (unnamed.has(place)) return [];
+    unnamed.add(place);
+    return { subject, by: 'binding', everywhere, namespace: isKnown ? binding.namespace : '' };
+  });
+}
+
+function subjectOf(key: SubjectGrant['key'], view: View, scopes: Scopes | undefined): WhoCanGrant['subject'] {
+  const { kind, name } = subjectOfKey(key);
+  if (kind !== 'group') return userNamed(name);
+  const displayName = displayNameOf(name, view, scopes);
+  return { kind: 'Group', namespace: '', name, ...(displayName !== undefined && { displayName }) };
+}
+
+function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding' | 'role'> {
+  return {
+    binding: {
+      kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
+      namespace: binding.namespace,
+      name: binding.name,
+    },
+    role: {
+      kind: role.namespace === '' ? 'ClusterRole' : 'Role',
+      namespace: role.namespace,
+      name: role.name,
+    },
+  };
+}
+
+/** `role member on project web`; undefined if Keystone's names are not known. */
+function displayNameOf(name: string, view: View, scopes: Scopes | undefined): string | undefined {
+  const group = readKeystoneGroup(name);
+  if (group === undefined || group.kind === 'group') return undefined;
+  const role = group.role === '' ? 'any role' : `role ${group.role}`;
+  if (group.kind === 'system') return `${role} on the system`;
+  const known = (group.kind === 'project' ? scopes?.projects : scopes?.domains)?.get(group.id);
+  return known && view.knows(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
+}

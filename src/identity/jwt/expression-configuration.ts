@@ -1,0 +1,81 @@
+/**
+ * CEL expressions in the configuration of issuers. They are compiled when they are read, as kube-apiserver
+ * does it.
+ */
+import { z } from 'zod';
+import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../../cel/cel.ts';
+
+/** The result types that a field allows: those of CEL, and how they are called in a message. */
+export interface ResultType {
+  readonly words: string;
+  readonly types: ReadonlySet<string>;
+}
+
+export const STRING: ResultType = { words: 'a string', types: new Set(['string', 'dyn', 'any']) };
+export const STRINGS: ResultType = {
+  words: 'a string or a list of strings',
+  types: new Set(['string', 'list(string)', 'list(any)', 'list(dyn)', 'null_type', 'dyn', 'any']),
+};
+/** Not `dyn`: a rule must be a comparison. */
+export const TRUTH: ResultType = { words: 'true or false', types: new Set(['bool']) };
+
+/**
+ * @param result kube-apiserver checks the type of a name or an extra value only when it evaluates a token;
+ *   without this parameter the type is not checked either
+ */
+export function celExpression(about: 'claims' | 'user', result?: ResultType) {
+  return z.string().superRefine((source, context) => {
+    const refuse = (message: string, found?: string) =>
+      context.addIssue({ code: 'custom', message, continue: false, ...(found && { params: { found } }) });
+    if (source.trim() === '') {
+      refuse('a CEL expression');
+      return;
+    }
+    try {
+      const { type } = (about === 'claims' ? compileClaimsExpression : compileUserExpression)(source);
+      if (result !== undefined && !result.types.has(type))
+        refuse(`an expression that gives ${result.words}`, `one that gives ${type}`);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      refuse(`a CEL expression about ${about}`, `one that does not compile: ${error.message}`);
+    }
+  });
+}
+
+interface ExpressionPlaces {
+  readonly claimMappings: {
+    readonly username: { readonly claim?: string; readonly expression?: string };
+    readonly extra: readonly { readonly key: string; readonly valueExpression?: string }[];
+  };
+  readonly claimValidationRules: readonly { readonly claim?: string; readonly expression?: string }[];
+}
+
+/**
+ * As in kube-apiserver, `email_verified` must be read in the user name, an extra value or a claim rule. An
+ * address that is read by index is not detected.
+ */
+export function emailIsVerified(asKubernetes: boolean) {
+  const reads = (source: string, claim: string): boolean => {
+    const { selects, claims } = compileClaimsExpression(source);
+    return asKubernetes ? selects(claim) : claims.has(claim);
+  };
+  return (
+    { claimMappings: { username, extra }, claimValidationRules }: ExpressionPlaces,
+    context: z.core.$RefinementCtx,
+  ) => {
+    if (username.expression === undefined || !reads(username.expression, 'email')) return;
+    const expressions = [
+      username.expression,
+      ...extra.map(({ valueExpression }) => valueExpression),
+      ...claimValidationRules.map(({ expression }) => expression),
+    ];
+    if (expressions.some((source) => source !== undefined && reads(source, 'email_verified'))) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['claimMappings', 'username', 'expression'],
+      message:
+        'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: otherwise any user could claim any address',
+      params: { isSentence: true },
+    });
+  };
+}

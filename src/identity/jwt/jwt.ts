@@ -1,0 +1,105 @@
+/**
+ * The authenticator for JWTs of configured issuers. The `iss` claim decides before verification: a token of
+ * an unconfigured issuer is passed on, a token of a configured issuer is decided here. Only bearer tokens
+ * are read, since `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
+ */
+
+import { digestOf } from '../../cache/credential-digest.ts';
+import type { JWTConfiguration } from '../../config/configuration.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
+import { createExpiringCache } from '../../limits/expiring-cache.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { AsyncAuthenticator } from '../authenticator.ts';
+import type { TokenCredential } from '../credential.ts';
+import type { IssuerKeys, KeySet } from '../ports.ts';
+import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
+import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
+import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+
+/** Verified tokens that are cached; each is some kilobytes large. */
+const MAX_VERIFIED = 2_000;
+/** Milliseconds for which they are cached. */
+const MAX_AGE = 60_000;
+
+export interface JWTAuthenticatorOptions {
+  /** No two with the same `issuer.url`. */
+  readonly issuers: readonly { readonly configuration: JWTConfiguration; readonly keys: IssuerKeys }[];
+  readonly clock: Clock;
+}
+
+interface Issuer {
+  readonly configuration: JWTConfiguration;
+  readonly keys: IssuerKeys;
+  readonly verify: VerifyJWT;
+}
+
+/**
+ * The result of a verification. It is valid as long as the issuer's keys are the ones it was verified with.
+ */
+interface Verdict {
+  readonly issuer: Issuer;
+  readonly verified: VerifiedJWT;
+  readonly keys: KeySet;
+  readonly kid: string | undefined;
+}
+
+/** @throws Error if an issuer is configured twice, or with no permitted algorithm */
+export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
+  const { clock } = options;
+  const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_VERIFIED, clock });
+  const issuers = new Map<string, Issuer>();
+  for (const { configuration, keys } of options.issuers) {
+    const { url } = configuration.issuer;
+    if (issuers.has(url)) throw new Error(`the issuer ${url} is configured twice`);
+    issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
+  }
+
+  const outcomeOf = memoizeByReference(outcomeOfClaims);
+  const identityOf = (verdict: Verdict): Identity => {
+    const outcome = outcomeOf(verdict);
+    if ('refusal' in outcome) throw outcome.refusal;
+    return outcome.identity;
+  };
+
+  async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
+    const kid = stringMember(parts.header, 'kid');
+    // An empty `kid` selects no key.
+    const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
+    const verified = issuer.verify(parts, keys);
+    const verdict = { issuer, verified, keys, kid };
+    verdicts.set(digestOf(credential), verdict, Math.min(clock.now() + MAX_AGE, verified.expiresAt));
+    return verdict;
+  }
+
+  return {
+    name: 'jwt',
+    takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
+    async authenticate(credential) {
+      if (credential.kind !== 'bearer') return undefined;
+      const known = verdicts.get(digestOf(credential));
+      if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
+        return identityOf(known);
+      }
+      const parts = readJWT(credential.token);
+      const issuer = parts && issuers.get(issuerOf(parts));
+      if (parts === undefined || issuer === undefined) return undefined;
+      return identityOf(await verify(credential, parts, issuer));
+    },
+  };
+}
+
+/** A refusal is memoized too: a refused client may repeat its request. */
+function outcomeOfClaims({
+  verified,
+  issuer,
+}: Verdict): { readonly identity: Identity } | { readonly refusal: StatusError } {
+  try {
+    return { identity: identityOfClaims(verified, issuer.configuration) };
+  } catch (refusal) {
+    if (refusal instanceof StatusError)
+      return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
+    throw refusal;
+  }
+}

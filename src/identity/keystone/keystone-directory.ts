@@ -1,0 +1,211 @@
+/**
+ * Lists Keystone's projects, domains and role assignments with Stonegate's own credential, which needs
+ * `reader` on the system. A truncated or invalid list is refused as a whole, since rights of missing entries
+ * would be removed. `effective` omits assignments on the system: they are listed separately and cached for
+ * seconds.
+ * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
+ */
+import { z } from 'zod';
+import type { AssignmentSource, KeystoneDirectory } from '../../features/bindings/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
+import { SingleFlight } from '../../lib/single-flight.ts';
+import type {
+  AssignmentScope,
+  RoleAssignment,
+  RoleReference,
+  UserReference,
+} from '../../tenancy/keystone-v3.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
+import {
+  assignmentSchema,
+  inferenceSchema,
+  readAs,
+  referenceSchema,
+  systemAssignmentSchema,
+  withImpliedRoles,
+} from './keystone-response.ts';
+import type { KeystoneService } from './keystone-service.ts';
+
+/** Timeout of a complete list, in milliseconds; no request waits for one. */
+const LIST_TIMEOUT = 60_000;
+const MAX_PAGES = 1_000;
+/** Maximum age of cached system assignments, in milliseconds. */
+const SYSTEM_AGE = 5_000;
+const READER = 'the role reader on the system, and a login to the system';
+const ALL_ASSIGNMENTS = '/role_assignments?effective&include_names';
+const SYSTEM = '/role_assignments?scope.system=all&include_names';
+
+export interface KeystoneDirectoryOptions {
+  readonly service: KeystoneService;
+  readonly clock: Clock;
+}
+
+interface SystemRoles {
+  readonly at: number;
+  readonly assignments: readonly z.infer<typeof systemAssignmentSchema>[];
+  readonly inferences: readonly z.infer<typeof inferenceSchema>[];
+}
+
+const domainSchema = referenceSchema.extend({ enabled: z.boolean() });
+const projectSchema = domainSchema
+  .extend({ domain_id: z.string().min(1) })
+  .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
+const userSchema = referenceSchema.extend({ domain_id: z.string().min(1) });
+const switchSchema = domainSchema.pick({ id: true, enabled: true });
+const linksSchema = z.object({ next: z.unknown().optional() });
+
+export function createKeystoneDirectory({
+  service,
+  clock,
+}: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
+  const flight = new SingleFlight<SystemRoles>();
+  let cached: SystemRoles | undefined;
+
+  /** @returns undefined if there is no such object */
+  async function find<T>(
+    path: string,
+    key: string,
+    schema: z.ZodType<T>,
+    timeout?: number,
+  ): Promise<T[] | undefined> {
+    const found: T[] = [];
+    const asked = new Set<string>();
+    for (let next: string | undefined = path; next !== undefined; ) {
+      if (asked.size === MAX_PAGES || asked.has(next))
+        throw keystoneUnavailable(new Error(`${key} has no end`));
+      asked.add(next);
+      const response = await service.get({
+        path: next,
+        to: `list ${key}`,
+        needs: READER,
+        ...(timeout !== undefined && { timeout }),
+      });
+      if (response === undefined) return undefined;
+      for (const member of readAs(z.array(schema), response.body[key], key)) found.push(member);
+      next = nextPage(response.body, path, key);
+    }
+    return found;
+  }
+
+  async function all<T>(path: string, key: string, schema: z.ZodType<T>, timeout?: number): Promise<T[]> {
+    const found = await find(path, key, schema, timeout);
+    if (found === undefined) throw keystoneUnavailable(new Error(`Keystone knows no ${key}`));
+    return found;
+  }
+
+  async function askSystem(): Promise<SystemRoles> {
+    const at = clock.now();
+    const assignments = await all(SYSTEM, 'role_assignments', systemAssignmentSchema);
+    const inferences =
+      assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', inferenceSchema);
+    cached = { at, assignments, inferences };
+    return cached;
+  }
+
+  async function systemRoles(): Promise<SystemRoles> {
+    const known = cached;
+    return known !== undefined && clock.now() < known.at + SYSTEM_AGE
+      ? known
+      : flight.do('system', askSystem);
+  }
+
+  /** Includes the roles of the user's groups. */
+  async function systemRolesOf(userID: string): Promise<RoleReference[]> {
+    const { assignments, inferences } = await systemRoles();
+    const held = assignments.filter(({ user }) => user?.id === userID);
+    const ofGroups = assignments.filter(({ group }) => group !== undefined);
+    if (ofGroups.length > 0) {
+      const path = `/users/${encodeURIComponent(userID)}/groups`;
+      const groups = new Set((await find(path, 'groups', referenceSchema))?.map(({ id }) => id));
+      held.push(...ofGroups.filter(({ group }) => group !== undefined && groups.has(group.id)));
+    }
+    return withImpliedRoles(
+      held.map(({ role }) => role),
+      inferences,
+    );
+  }
+
+  async function one<T>(path: string, key: string, schema: z.ZodType<T>): Promise<T | undefined> {
+    const response = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
+    return response && readAs(schema, response.body[key], key);
+  }
+
+  /** Needed if none of the user's assignments contains the user. */
+  async function userOf(userID: string): Promise<UserReference | undefined> {
+    const user = await one(`/users/${encodeURIComponent(userID)}`, 'user', userSchema);
+    if (user === undefined) return undefined;
+    const domain = await one(`/domains/${encodeURIComponent(user.domain_id)}`, 'domain', referenceSchema);
+    return domain && { id: user.id, name: user.name, domain };
+  }
+
+  return {
+    domains: () => all('/domains', 'domains', domainSchema, LIST_TIMEOUT),
+    projects: () => all('/projects', 'projects', projectSchema, LIST_TIMEOUT),
+    async disabledUserIDs() {
+      return idsOfDisabled(await all('/users?enabled=false', 'users', switchSchema, LIST_TIMEOUT));
+    },
+    roleAssignments: () => all(ALL_ASSIGNMENTS, 'role_assignments', assignmentSchema, LIST_TIMEOUT),
+    async roleAssignmentsOn({ kind, id }) {
+      const path = `${ALL_ASSIGNMENTS}&scope.${kind}.id=${encodeURIComponent(id)}`;
+      const held = await all(path, 'role_assignments', assignmentSchema);
+      return held.filter(({ scope }) => scopeID(scope) === id);
+    },
+    async roleAssignmentsOf(userID) {
+      const path = `/role_assignments?user.id=${encodeURIComponent(userID)}&effective&include_names`;
+      const held = await find(path, 'role_assignments', assignmentSchema);
+      if (held === undefined) return [];
+      const own = held.filter(({ user }) => user.id === userID);
+      if (own.length < held.length)
+        throw keystoneUnavailable(new Error('the response is about another user'));
+      const onSystem = await systemRolesOf(userID);
+      if (onSystem.length === 0) return held;
+      const user = held[0]?.user ?? (await userOf(userID));
+      if (user === undefined) return [];
+      return [
+        ...held,
+        ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
+      ];
+    },
+    async roleNames() {
+      return (await all('/roles', 'roles', referenceSchema, LIST_TIMEOUT)).map(({ name }) => name);
+    },
+    async disabledScopes() {
+      const [projects, domains] = await Promise.all([
+        all('/projects?enabled=false', 'projects', switchSchema),
+        all('/domains?enabled=false', 'domains', switchSchema),
+      ]);
+      return { projectIDs: idsOfDisabled(projects), domainIDs: idsOfDisabled(domains) };
+    },
+  };
+}
+
+/**
+ * @returns the path of the next page; undefined after the last
+ * @throws StatusError KeystoneUnavailable for an incomplete page
+ */
+function nextPage(body: JSONObject, path: string, key: string): string | undefined {
+  const { next } = readAs(linksSchema, body.links ?? {}, 'links');
+  if (typeof next === 'string') return samePlace(path, next);
+  if (body.truncated === true)
+    throw keystoneUnavailable(new Error(`Keystone has cut ${key} short: raise its list_limit`));
+  return undefined;
+}
+
+/** Only the query of a link is used, so that Stonegate's token is not sent elsewhere. */
+function samePlace(path: string, link: string): string {
+  const query = link.indexOf('?');
+  if (query === -1) throw keystoneUnavailable(new Error('the next page is no query'));
+  return `${path.split('?', 1)[0]}${link.slice(query)}`;
+}
+
+/** Checked here too: a Keystone that ignores the filter lists other scopes. */
+function scopeID(scope: AssignmentScope): string | undefined {
+  if (scope.kind === 'project') return scope.project.id;
+  return scope.kind === 'domain' ? scope.domain.id : undefined;
+}
+
+/** Checked here too: a Keystone that ignores the filter lists enabled ones. */
+function idsOfDisabled(all: readonly z.infer<typeof switchSchema>[]): ReadonlySet<string> {
+  return new Set(all.filter(({ enabled }) => !enabled).map(({ id }) => id));
+}

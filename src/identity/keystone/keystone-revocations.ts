@@ -1,0 +1,154 @@
+/**
+ * Polls `GET /v3/OS-REVOKE/events` (role `service`), which lists tokens that were revoked before their
+ * expiry. The list is incomplete, so it shortens the delay of a revocation and replaces no other limit. Each
+ * poll starts a minute before the last one in Keystone's time, since its servers' clocks and writes differ.
+ * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
+ */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { JSONObject } from '../../lib/json-object.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { RevocationEvent } from '../../tenancy/keystone-v3.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
+import { instantSchema, readAs } from './keystone-response.ts';
+import type { KeystoneService } from './keystone-service.ts';
+
+/** All in milliseconds. */
+const OVERLAP = 60_000;
+const LONGEST_PAUSE = 60_000;
+/** After so many consecutive failures the delay no longer doubles. */
+const MAX_DOUBLINGS = 10;
+/** Further failure reasons between two successes are not logged. */
+const MAX_REASONS = 16;
+
+const eventsSchema = z.array(z.record(z.string(), z.unknown()));
+const revokedAtSchema = instantSchema.nullish();
+
+export interface RevocationsOptions {
+  readonly service: KeystoneService;
+  /** Milliseconds from one poll to the next. */
+  readonly interval: number;
+  /** How far back the first poll reaches, in milliseconds: the longest lifetime of older cache entries. */
+  readonly reach: number;
+  /** Applies an event. If it throws, it is repeated at the next poll, and other events are still applied. */
+  readonly revoked: (event: RevocationEvent) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface Revocations {
+  start(): void;
+  /** No poll starts after it. */
+  stop(): void;
+}
+
+export function createRevocations(options: RevocationsOptions): Revocations {
+  const { service, interval, clock, random, logger } = options;
+  /** Digest → time of revocation, of events that the next response may repeat. */
+  const done = new Map<string, number>();
+  let since = clock.now() - options.reach - OVERLAP;
+  let failures = 0;
+  /** Reasons of failures since the last success; each is logged once. */
+  const said = new Set<string>();
+  let timer: Timer | undefined;
+  let stopped = false;
+
+  async function poll(): Promise<void> {
+    const asked = clock.now();
+    const response = await service.get({
+      path: `/OS-REVOKE/events?since=${instant(since)}`,
+      to: 'read revocation events',
+      needs: 'the role service',
+    });
+    if (response === undefined)
+      throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
+    const events = readAs(eventsSchema, response.body.events, 'events');
+    await carryOut(events.map((fields) => readEvent(fields, asked)));
+    since = (response.date ?? asked) - OVERLAP;
+    for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
+  }
+
+  /** @throws the first failure, after all events have been tried */
+  async function carryOut(events: readonly RevocationEvent[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (const event of events) {
+      if (done.has(event.digest)) continue;
+      try {
+        await options.revoked(event);
+        done.set(event.digest, event.revokedAt);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  function succeeded(): void {
+    if (said.size > 0) logger.info({}, "Keystone's revocation events are followed again");
+    said.clear();
+    failures = 0;
+  }
+
+  function failed(error: unknown): void {
+    if (stopped) return;
+    failures = Math.min(failures + 1, MAX_DOUBLINGS);
+    const reason = reasonOf(error);
+    if (said.has(reason) || said.size >= MAX_REASONS) return;
+    said.add(reason);
+    logger.error({ error }, "Keystone's revocation events cannot be followed; the caches' times alone hold");
+  }
+
+  function wait(): void {
+    if (stopped) return;
+    const pause =
+      failures === 0 ? interval : Math.min(interval * 2 ** failures, Math.max(interval, LONGEST_PAUSE));
+    // Jitter: replicas that start together must not poll together.
+    timer = clock.after(pause * (0.9 + 0.2 * random.fraction()), run);
+  }
+
+  function run(): void {
+    void poll().then(succeeded, failed).then(wait);
+  }
+
+  return {
+    start: run,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}
+
+/** A field that is not understood widens an event: the remaining ids match more tokens. */
+function readEvent(fields: JSONObject, now: number): RevocationEvent {
+  return {
+    digest: hash('sha256', JSON.stringify(Object.entries(fields).sort(byName)), 'base64url'),
+    revokedAt: readAs(revokedAtSchema, fields.revoked_at, 'revoked_at') ?? now,
+    auditID: idOf(fields.audit_id),
+    auditChainID: idOf(fields.audit_chain_id),
+    trustID: idOf(fields['OS-TRUST:trust_id']),
+    userID: idOf(fields.user_id),
+    projectID: idOf(fields.project_id),
+    domainID: idOf(fields.domain_id),
+  };
+}
+
+function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function byName([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
+
+function instant(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

@@ -1,0 +1,238 @@
+/**
+ * Fetches an issuer's keys by discovery and refreshes them in the background. Fetched keys stay valid while
+ * the issuer cannot be reached. Unknown key ids, which any client can invent, cause at most one fetch per
+ * interval.
+ * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
+ */
+import { createHash } from 'node:crypto';
+import { StatusError } from '../../errors/status-error.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type Random, systemRandom } from '../../lib/random.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
+import type { IssuerKeys, KeySet } from '../ports.ts';
+import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
+import { discoverProvider } from './oidc-provider.ts';
+
+const FIRST_RETRY = 1_000;
+const LAST_RETRY = 60_000;
+
+export interface IssuerKeysOptions {
+  /** Must equal the document's `issuer` and the token's `iss` exactly. */
+  readonly url: string;
+  /** URL of the discovery document, if not below `url`; with `/.well-known/…`. */
+  readonly discoveryURL?: string | undefined;
+  /** Whether keys that belong to another issuer are ignored. */
+  readonly ownKeys: boolean;
+  /** PEM; when given, only these authorities are trusted. */
+  readonly ca?: string | Buffer | undefined;
+  /** Milliseconds after which the keys are refreshed in the background, a little early. */
+  readonly maxAge: number;
+  /** Milliseconds in which unknown key ids cause at most one fetch. */
+  readonly refreshInterval: number;
+  /** Timeout of discovery and keys together, in milliseconds. */
+  readonly timeout: number;
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
+  /** Starts fetching and retries; returns at once, so that one issuer does not delay another. */
+  start(): void;
+  /** Cancels requests and timers. Fetched keys stay available. */
+  close(): Promise<void>;
+}
+
+interface Fetched {
+  readonly set: KeySet;
+  readonly digest: string;
+  readonly kids: ReadonlySet<string | undefined>;
+}
+
+export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKeys {
+  const { url, clock, logger, telemetry, random = systemRandom } = options;
+  const http = createIssuerHTTP({ ca: options.ca });
+  const closing = new AbortController();
+  let fetched: Fetched | undefined;
+  let failure: string | undefined = 'has not been asked yet';
+  let failures = 0;
+  let running: Promise<void> | undefined;
+  let timer: Timer | undefined;
+  let nextOnDemand = Number.NEGATIVE_INFINITY;
+
+  function refresh(): Promise<void> {
+    running ??= attempt().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function attempt(): Promise<void> {
+    timer?.cancel();
+    const started = clock.now();
+    const deadline = new AbortController();
+    const limit = clock.after(options.timeout, () => deadline.abort(new Error('timed out')));
+    try {
+      accept(await fetchKeys(options, http, AbortSignal.any([closing.signal, deadline.signal])));
+      telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : explain(error);
+      failures += 1;
+      const result = deadline.signal.aborted ? 'timeout' : 'error';
+      telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
+      logger.warn({ issuer: url, failure, keysKept: fetched !== undefined }, 'issuer keys not fetched');
+    } finally {
+      limit.cancel();
+      schedule();
+    }
+  }
+
+  function accept(next: Fetched): void {
+    failure = undefined;
+    failures = 0;
+    if (next.digest === fetched?.digest) return;
+    fetched = next;
+    const fields = { issuer: url, keys: next.set.keys.length };
+    if (next.set.keys.length === 0) logger.error(fields, 'issuer publishes no key: its tokens are refused');
+    else logger.info(fields, 'issuer keys fetched');
+  }
+
+  function schedule(): void {
+    if (closing.signal.aborted) return;
+    const backoff = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** (failures - 1));
+    const span = failures === 0 ? options.maxAge : backoff;
+    timer = clock.after(span * (1 - 0.2 * random.fraction()), () => void refresh());
+  }
+
+  function isKnown(kid: string | undefined): boolean {
+    return (
+      fetched !== undefined && fetched.set.keys.length > 0 && (kid === undefined || fetched.kids.has(kid))
+    );
+  }
+
+  /**
+   * Waits for a running refresh, which may have started before the key was published; then one more may
+   * follow. Only refreshes without a result are rate-limited.
+   */
+  async function refreshOnDemand(kid: string | undefined): Promise<void> {
+    if (running) {
+      await running;
+      if (isKnown(kid) || failure !== undefined) return;
+      if (running) return running;
+    }
+    if (closing.signal.aborted || clock.now() < nextOnDemand) return;
+    nextOnDemand = clock.now() + options.refreshInterval;
+    await refresh();
+    if (isKnown(kid)) nextOnDemand = Number.NEGATIVE_INFINITY;
+  }
+
+  return {
+    name: `issuer ${url}`,
+    get initialized() {
+      return fetched !== undefined;
+    },
+    notReadyBecause: () => (fetched === undefined ? failure : undefined),
+    async keys(kid) {
+      if (!isKnown(kid)) await refreshOnDemand(kid);
+      const undecided = failure !== undefined && !isKnown(kid);
+      if (fetched === undefined || fetched.set.keys.length === 0 || undecided) {
+        throw new StatusError(
+          'IssuerUnavailable',
+          `the keys of the issuer ${url} cannot be fetched: try again later`,
+          { cause: failure ?? 'the issuer publishes no key' },
+        );
+      }
+      return fetched.set;
+    },
+    start: () => void refresh(),
+    async close() {
+      closing.abort();
+      timer?.cancel();
+      await running;
+      await http.close();
+    },
+  };
+}
+
+async function fetchKeys(
+  options: IssuerKeysOptions,
+  http: IssuerHTTP,
+  signal: AbortSignal,
+): Promise<Fetched> {
+  const { url: issuerURL, discoveryURL } = options;
+  const found = await discoverProvider(
+    { issuer: issuerURL, discoveryURL, clientID: 'stonegate', signal },
+    http,
+  );
+  const { issuer, jwks_uri } = found.serverMetadata();
+  if (issuer !== issuerURL)
+    throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
+  if (jwks_uri === undefined) throw new Error('the discovery document names no jwks_uri');
+  const response = await http.get(jwks_uri, signal);
+  if (response.status !== 200) throw new Error(`the answer for the keys has status ${response.status}`);
+  const text = await response.text();
+  const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
+  const digest = createHash('sha256').update(text).digest('base64');
+  return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
+}
+
+/** Message of a library error without information. */
+const SAYS_NOTHING = 'something went wrong';
+
+/** Libraries put the reason in the innermost cause. */
+function explain(error: unknown): string {
+  const parts: string[] = [];
+  for (let current = error; current instanceof Error && parts.length < 4; current = current.cause) {
+    if (current.message !== SAYS_NOTHING) parts.push(current.message);
+  }
+  return parts.join(': ').slice(0, 500);
+}
+
+type Key = KeySet['keys'][number];
+
+const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
+
+/**
+ * Parses a JSON Web Key Set. Only public keys of asymmetric algorithms that belong to the issuer are used;
+ * other members are ignored (RFC 7517 §5).
+ *
+ * @param text the fetched document
+ * @param issuer that the keys must belong to; undefined to accept keys of any issuer
+ * @returns the set; empty if the issuer has withdrawn all keys
+ * @throws Error if the text is not a key set
+ */
+export function parseKeySet(text: string, issuer: string | undefined): KeySet {
+  const document: unknown = JSON.parse(text);
+  if (!isJSONObject(document) || !Array.isArray(document.keys))
+    throw new Error('the answer is no JSON Web Key Set');
+  const members: unknown[] = document.keys;
+  return {
+    keys: members.filter(isPublicKey).filter((key) => issuer === undefined || belongsTo(key, issuer)),
+  };
+}
+
+function isPublicKey(value: unknown): value is Key {
+  if (!isJSONObject(value) || typeof value.kty !== 'string') return false;
+  return (
+    ASYMMETRIC.has(value.kty) && !('d' in value) && (value.kid === undefined || typeof value.kid === 'string')
+  );
+}
+
+/**
+ * Entra ID serves one set for many tenants and names in each key's `issuer` whose tokens it signs, with
+ * `{tenantid}` for any tenant. A key for another issuer's tokens must not verify ours.
+ * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signing-key-issuer
+ */
+function belongsTo(key: Key, issuer: string): boolean {
+  const owner: unknown = Object.hasOwn(key, 'issuer') ? Reflect.get(key, 'issuer') : undefined;
+  if (typeof owner !== 'string' || owner === issuer) return true;
+  const [before, after, ...more] = owner.split('{tenantid}');
+  if (before === undefined || after === undefined || more.length > 0) return false;
+  const tenant = issuer.slice(before.length, issuer.length - after.length);
+  return issuer === `${before}${tenant}${after}` && tenant !== '' && !tenant.includes('/');
+}

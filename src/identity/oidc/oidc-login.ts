@@ -1,0 +1,191 @@
+/**
+ * Logs a user in at an OpenID provider as a public client: authorization code with PKCE, device code,
+ * refresh. The ID token is used, since kubectl sends it as the bearer token.
+ * OpenID Connect Core 1.0; RFC 7636 (PKCE), RFC 8252 (native apps), RFC 8628 (device code), RFC 9207
+ * (`iss`).
+ */
+import { setTimeout } from 'node:timers/promises';
+import {
+  type Configuration,
+  type DeviceAuthorizationResponse,
+  genericGrantRequest,
+  initiateDeviceAuthorization,
+  ResponseBodyError,
+  refreshTokenGrant,
+} from 'openid-client';
+import type { Clock } from '../../lib/clock.ts';
+import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
+import { explainOidcError, OidcLoginError, oneLine } from './oidc-login-error.ts';
+import {
+  beginCodeLogin,
+  discoverProvider,
+  finishCodeLogin,
+  type OidcLoginOptions,
+  type OidcTokens,
+  scopeOf,
+  subjectOfIDToken,
+  tokensFromResponse,
+} from './oidc-provider.ts';
+
+export interface CodeLogin {
+  /** The page on which the user logs in. */
+  readonly url: string;
+  /** The provider's response must repeat it. */
+  readonly state: string;
+  /** @param answer the redirect URL with the provider's response */
+  redeem(response: URL): Promise<OidcTokens>;
+}
+
+/** Every method throws OidcLoginError. */
+export interface OidcLogin {
+  readonly offersDeviceCode: boolean;
+  beginCode(redirectURI: string): Promise<CodeLogin>;
+  beginDevice(): Promise<DeviceLogin>;
+  /** @param idToken of the same login: the new one must have the same subject */
+  refresh(refreshToken: string, idToken: string): Promise<OidcTokens>;
+  close(): Promise<void>;
+}
+
+/** @throws OidcLoginError if the provider cannot be reached, or is not the named issuer */
+export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLogin> {
+  const { issuer, clock, signal } = options;
+  const http = createIssuerHTTP({ ca: options.ca });
+
+  async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw explainOidcError(error, issuer);
+    }
+  }
+
+  const config = await withExplanation(() => discoverProvider(options, http)).catch(
+    async (error: unknown) => {
+      await http.close();
+      throw error;
+    },
+  );
+  const metadata = config.serverMetadata();
+  const scope = scopeOf(options.scopes, metadata.scopes_supported);
+
+  async function beginCode(redirectURI: string): Promise<CodeLogin> {
+    const { url, ...begun } = await beginCodeLogin(config, {
+      ...options.extraParameters,
+      redirect_uri: redirectURI,
+      scope,
+    });
+    return {
+      url,
+      state: begun.state,
+      redeem: (response) => withExplanation(() => finishCodeLogin(config, response, begun, issuer)),
+    };
+  }
+
+  return {
+    offersDeviceCode: metadata.device_authorization_endpoint !== undefined,
+    beginCode: (redirectURI) => withExplanation(() => beginCode(redirectURI)),
+    async beginDevice() {
+      const parameters = { ...options.extraParameters, scope };
+      const begun = await withExplanation(() =>
+        beginDeviceLogin({ config, issuer, parameters, clock, signal }),
+      );
+      return { ...begun, wait: () => withExplanation(begun.wait) };
+    },
+    refresh: (refreshToken, idToken) =>
+      withExplanation(async () => {
+        const response = await refreshTokenGrant(config, refreshToken);
+        const tokens = tokensFromResponse(response, issuer);
+        if (response.claims()?.sub !== subjectOfIDToken(idToken)) {
+          throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is about another user`);
+        }
+        // Without a new refresh token the old one stays valid (RFC 6749 §6).
+        return { refreshToken, ...tokens };
+      }),
+    close: http.close,
+  };
+}
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+/** Seconds, §3.2 and §3.5. */
+const INTERVAL = 5;
+const SLOWER = 5;
+
+export interface DeviceLogin {
+  readonly userCode: string;
+  readonly verificationURI: string;
+  /** The same with the code in it. */
+  readonly verificationURIComplete: string | undefined;
+  /** Polls until the user has decided, or the code has expired. */
+  wait(): Promise<OidcTokens>;
+}
+
+export interface DeviceLoginOptions {
+  readonly config: Configuration;
+  readonly issuer: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** Cancels the polling. */
+  readonly signal: AbortSignal;
+  /** Delay between two polls. By default a real timer, which unlike the clock's keeps the process alive. */
+  readonly pause?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/**
+ * The device authorization grant, RFC 8628.
+ *
+ * @throws what `openid-client` throws, and OidcLoginError
+ */
+export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<DeviceLogin> {
+  const { config, issuer, parameters, clock, signal } = options;
+  if (config.serverMetadata().device_authorization_endpoint === undefined) {
+    throw new OidcLoginError('refused', `${issuer}: the provider offers no login by device code`);
+  }
+  const begun = await initiateDeviceAuthorization(config, parameters);
+  const complete = begun.verification_uri_complete;
+  const shown = {
+    userCode: oneLine(begun.user_code),
+    verificationURI: pageAt(begun.verification_uri),
+    verificationURIComplete: complete === undefined ? undefined : pageAt(complete),
+  };
+  const deadline = new AbortController();
+  const expiry = clock.after(begun.expires_in * 1_000, () => deadline.abort());
+  return {
+    ...shown,
+    async wait() {
+      try {
+        return await poll(begun, options, AbortSignal.any([signal, deadline.signal]));
+      } catch (error) {
+        if (!deadline.signal.aborted) throw error;
+        throw new OidcLoginError('refused', `${issuer}: the code has expired before it was confirmed`);
+      } finally {
+        expiry.cancel();
+      }
+    },
+  };
+}
+
+/** Escaped for a terminal, and a URL that a browser may open. */
+function pageAt(address: string): string {
+  requireSafeAddress(address);
+  return new URL(address).href;
+}
+
+async function poll(
+  { device_code, interval = INTERVAL }: DeviceAuthorizationResponse,
+  { config, issuer, pause = pauseReally }: DeviceLoginOptions,
+  signal: AbortSignal,
+): Promise<OidcTokens> {
+  for (let seconds = interval; ; ) {
+    await pause(seconds * 1_000, signal);
+    try {
+      return tokensFromResponse(await genericGrantRequest(config, GRANT, { device_code }), issuer);
+    } catch (error) {
+      if (!(error instanceof ResponseBodyError)) throw error;
+      if (error.error === 'slow_down') seconds += SLOWER;
+      else if (error.error !== 'authorization_pending') throw error;
+    }
+  }
+}
+
+const pauseReally = (milliseconds: number, signal: AbortSignal) =>
+  setTimeout(milliseconds, undefined, { signal });

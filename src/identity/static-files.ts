@@ -1,0 +1,118 @@
+/**
+ * The authenticators for the two files in which an operator lists users: bearer tokens and passwords (RFC
+ * 7617). Both look up a keyed digest, so that timing reveals nothing about how much of a guess was right.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
+ */
+import { createHmac } from 'node:crypto';
+import { unauthorized } from '../errors/status-error.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
+import type { Random } from '../lib/random.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
+import type { Identity } from '../tenancy/identity.ts';
+import type { AsyncAuthenticator, Authenticator } from './authenticator.ts';
+import type { TokenCredential } from './credential.ts';
+import type { StaticPassword, StaticToken, StaticUser } from './credentials.ts';
+import { passwordMatches } from './password.ts';
+import type { UnknownCredentialGate } from './ports.ts';
+
+export interface TokenFileOptions {
+  /** No two with the same token. */
+  readonly entries: readonly StaticToken[];
+  readonly random: Random;
+}
+
+/** Decides only on the tokens of the file: every other token may be of another authenticator's kind. */
+export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): Authenticator {
+  const key = random.bytes(32);
+  const digest = (token: string) => createHmac('sha256', key).update(token).digest('base64');
+  const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));
+  const identityOf = identityOfStaticUser('token-file');
+  /** Memoized: a connection sends the same credential object with every request. */
+  const userOf = memoizeByReference(({ token }: TokenCredential) => users.get(digest(token)));
+  return {
+    name: 'token-file',
+    takes: 'tokens of the token file',
+    authenticate(credential) {
+      if (credential.kind !== 'bearer') return undefined;
+      const user = userOf(credential);
+      return user && identityOf(user);
+    },
+  };
+}
+
+export interface BasicAuthFileOptions {
+  /** No two with the same login. */
+  readonly entries: readonly StaticPassword[];
+  /** Admits at most `MAX_HASHES` at once. */
+  readonly gate: UnknownCredentialGate;
+  readonly random: Random;
+}
+
+/**
+ * Half of Node's thread pool. DNS look-ups for Keystone and the API server use the same pool, and password
+ * guesses must not block them.
+ */
+export const MAX_HASHES = 2;
+
+/**
+ * A password hash takes long by design: a password that was right is memoized, and others pass the gate for
+ * unknown credentials. An unknown user name costs the same as a known one, since the password is compared
+ * with the hash of another entry.
+ *
+ * The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate.
+ */
+export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): AsyncAuthenticator {
+  const { entries, gate, random } = options;
+  const key = random.bytes(32);
+  const digest = (userName: string, password: string) =>
+    createHmac('sha256', key).update(`${userName}:${password}`).digest('base64');
+  const users = new Map(entries.map((entry) => [entry.login, entry]));
+  /**
+   * Hashes differ in cost. The same unknown name always gets the same entry, so that timing does not reveal
+   * which names exist.
+   */
+  const decoyFor = (userName: string): StaticPassword | undefined =>
+    entries[createHmac('sha256', key).update(userName).digest().readUInt32BE() % entries.length];
+  /** Bounded by the file: one password for each name. */
+  const right = new Map<string, StaticUser>();
+  const flight = new SingleFlight<StaticUser | undefined>();
+  const identityOf = identityOfStaticUser('basic-auth-file');
+
+  async function check(userName: string, password: string, found: string): Promise<StaticUser | undefined> {
+    const entry = users.get(userName);
+    const stored = (entry ?? decoyFor(userName))?.password;
+    const matches = stored !== undefined && (await passwordMatches(password, stored));
+    if (!matches || entry === undefined) return undefined;
+    right.set(found, entry.user);
+    return entry.user;
+  }
+
+  return {
+    name: 'basic-auth-file',
+    takes: 'names and passwords of the basic-auth file',
+    async authenticate(credential, { source }) {
+      if (credential.kind !== 'basic') return undefined;
+      const { userName, password } = credential;
+      const found = digest(userName, password);
+      const user =
+        right.get(found) ??
+        (await flight.do(found, () => gate.enter(source, () => check(userName, password, found))));
+      if (user === undefined) throw unauthorized('the password is not the one of the file');
+      return identityOf(user);
+    },
+  };
+}
+
+/** @returns the same identity object for the same entry, so that what is derived from it is memoized */
+function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
+  return memoizeByReference(({ name, uid, groups, tenant }: StaticUser) => ({
+    authenticator,
+    subject: { kind: 'claim', name },
+    tenantOrigin: { from: 'issuer', tenant },
+    uid,
+    groups,
+    extra: {},
+    expiresAt: Number.POSITIVE_INFINITY,
+    auditAnnotations: {},
+  }));
+}

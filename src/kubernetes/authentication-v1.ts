@@ -1,0 +1,26 @@
+/**
+ * `authentication.k8s.io/v1`: Kubernetes' description of a user, and the review with which a user requests
+ * it.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/
+ */
+import { z } from 'zod';
+import type { Output } from '../lib/schema-fields.ts';
+import type { ObjectMeta } from './meta-v1.ts';
+
+export const userInfoSchema = z.strictObject({
+  username: z.string(),
+  /** Empty if the source has none. */
+  uid: z.string(),
+  groups: z.array(z.string()),
+  extra: z.record(z.string(), z.array(z.string())),
+});
+
+export type UserInfo = Output<typeof userInfoSchema>;
+export type Extra = UserInfo['extra'];
+
+export interface SelfSubjectReview {
+  readonly kind: 'SelfSubjectReview';
+  readonly apiVersion: string;
+  readonly metadata: ObjectMeta;
+  readonly status: { readonly userInfo: Partial<UserInfo> };
+}

@@ -1,0 +1,293 @@
+/**
+ * Keeps a store equal to one resource of the API server: a list, then watches, each from where the last one
+ * ended. No watch is trusted without proof: an API server that sends no bookmarks is listed every minute.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ */
+import { Backoff } from '../lib/backoff.ts';
+import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
+import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
+import type { InformerList, InformerStore } from './informer-store.ts';
+import {
+  listPages,
+  MalformedObject,
+  pagesOf,
+  type ReceivedObject,
+  readPage,
+  readRevision,
+  UnexpectedStatus,
+} from './list-pages.ts';
+import { type WatchEvent, watchEvents } from './watch-events.ts';
+
+const RETRY = { first: 1_000, longest: 30_000 };
+/** Milliseconds that a watch lasts before a failure counts as the first one again. */
+const STABLE = 10_000;
+/** Milliseconds that a watch lasts before another may follow at once. */
+const SHORTEST_WATCH = 1_000;
+/** Milliseconds without an event or bookmark after which the connection may be dead. */
+export const SILENCE = 90_000;
+/** Milliseconds without an event after which a list follows, if the API server sends no bookmarks. */
+export const LIST_INTERVAL = 60_000;
+/** Seconds after which the API server ends a watch; the actual time is random, up to twice as long. */
+const WATCH_SECONDS = 300;
+/**
+ * Until a bookmark has come: kube-apiserver sends one two seconds before the end of a watch, but none before
+ * its cache has seen an event or a progress notification of etcd.
+ */
+const FIRST_WATCH_SECONDS = 58;
+
+export interface InformerOptions<T> {
+  /** The informers that belong together; a label of metrics. */
+  readonly name: InformerName;
+  /** The path of the list, without a query. */
+  readonly path: string;
+  /** @throws MalformedObject if the object has no name or revision */
+  readonly read: (object: ReceivedObject) => T;
+  readonly store: InformerStore<T>;
+  /** Called after each list, event and bookmark. */
+  readonly onUpdate?: () => void;
+  /** Called after a list whose revision is lower than before. */
+  readonly onRestored?: (revision: number) => void;
+  /** Called for each request: a renewed credential has another one. */
+  readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'informerListed' | 'informerFailed'>;
+}
+
+export class Informer<T extends { readonly revision: number }> {
+  readonly resource: string;
+  readonly #options: InformerOptions<T>;
+  readonly #backoff: Backoff;
+  readonly #failures: FailureLog;
+  readonly #stopping = new AbortController();
+  /** Ends the present watch; the reason says what follows. */
+  #watching: AbortController | undefined;
+  /** Why the resource is listed before it is watched. */
+  #listFor: InformerListReason | undefined = 'start';
+  #revision = 0;
+  #hasBookmarks = false;
+  /** When the list or watch began; this and the times below are in milliseconds since the epoch. */
+  #beganAt = 0;
+  /** When the last list ended, or the last event or bookmark was received. */
+  #receivedAt = 0;
+  #provenAt: number | undefined;
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+    const { path, random } = options;
+    const [, apiGroup = ''] = /^\/apis\/([^/]+)/.exec(path) ?? [];
+    this.resource = path.slice(path.lastIndexOf('/') + 1);
+    this.#backoff = new Backoff({ ...RETRY, random });
+    this.#failures = new FailureLog({ ...options, resource: this.resource, apiGroup });
+  }
+
+  /** When the store was last known to be complete: the request of a list, an event or a bookmark. */
+  get provenAt(): number | undefined {
+    return this.#provenAt;
+  }
+
+  /** The store is complete through this revision; 0 before the first list. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get isIncomplete(): boolean {
+    return this.#options.store.isIncomplete === true;
+  }
+
+  /** Ends after `stop`. It never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        if (this.#isListDue) this.#listFor ??= 'no-bookmarks';
+        const isResumed = this.#listFor === undefined;
+        while (this.#listFor !== undefined) await this.#list(this.#listFor);
+        await this.#watch(isResumed);
+        if (!this.#isListDue && this.#lasted < SHORTEST_WATCH) await this.#pause();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!this.#continuesAtOnce(error)) await this.#pause();
+      }
+    }
+  }
+
+  /** Resumes the watch with another connection: the credential has changed. */
+  reconnect(): void {
+    this.#watching?.abort(RECONNECT);
+  }
+
+  listAnew(reason: InformerListReason): void {
+    this.#listFor ??= reason;
+    this.#watching?.abort(new ListNeeded(reason));
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  get #lasted(): number {
+    return this.#options.clock.now() - this.#beganAt;
+  }
+
+  /** Milliseconds since something was received. */
+  get #age(): number {
+    return this.#options.clock.now() - this.#receivedAt;
+  }
+
+  get #isListDue(): boolean {
+    return !this.#hasBookmarks && this.#age >= FIRST_WATCH_SECONDS * 1_000;
+  }
+
+  async #list(reason: InformerListReason): Promise<void> {
+    const { name, path, store, upstream, clock, telemetry, onRestored } = this.#options;
+    telemetry.informerListed(name, this.resource, reason);
+    this.#listFor = undefined;
+    const requestedAt = clock.now();
+    this.#beganAt = requestedAt;
+    let list: InformerList<T> | undefined;
+    let revision = 0;
+    try {
+      for await (const page of listPages(pagesOf(upstream, path, this.#stopping.signal))) {
+        revision ||= readRevision(page.revision);
+        list ??= store.beginList(revision);
+        list.take(this.#readable(page.items));
+      }
+      list?.end();
+      const isRestored = revision < this.#revision;
+      this.#revision = revision;
+      this.#proved(requestedAt);
+      if (isRestored) onRestored?.(revision);
+    } catch (error) {
+      this.#listFor ??= reason;
+      throw error;
+    }
+  }
+
+  /** An object that cannot be read is left out: another list would contain it too. */
+  *#readable(items: readonly ReceivedObject[]): Generator<T> {
+    for (const item of items)
+      try {
+        yield this.#options.read(item);
+      } catch (error) {
+        if (!(error instanceof MalformedObject)) throw error;
+        this.#failures.mention(error);
+      }
+  }
+
+  /** Resolves if the API server ends the watch in good order. */
+  async #watch(isResumed: boolean): Promise<void> {
+    const { path, upstream, clock, random } = this.#options;
+    this.#beganAt = clock.now();
+    const watching = new AbortController();
+    this.#watching = watching;
+    const timer = this.#startTimer(watching);
+    const signal = AbortSignal.any([this.#stopping.signal, watching.signal]);
+    try {
+      if (isResumed) await this.#checkRevision(signal);
+      const seconds = this.#hasBookmarks ? WATCH_SECONDS * (1 + random.fraction()) : FIRST_WATCH_SECONDS;
+      const target = `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${this.#revision}&timeoutSeconds=${Math.floor(seconds)}`;
+      for await (const event of watchEvents(upstream(), target, signal)) this.#apply(event);
+    } catch (error) {
+      throw watching.signal.aborted ? watching.signal.reason : error;
+    } finally {
+      this.#watching = undefined;
+      timer.cancel();
+    }
+  }
+
+  /**
+   * A watch from a revision that the API server has not reached would be silent: a backup was restored.
+   * The list also lets the API server's own cache learn of the present revision.
+   */
+  async #checkRevision(signal: AbortSignal): Promise<void> {
+    const { path, upstream } = this.#options;
+    const { revision } = readPage(await pagesOf(upstream, path, signal)('limit=1'));
+    if (readRevision(revision) < this.#revision) throw new ListNeeded('restored');
+  }
+
+  /** Ends the watch at the deadline, which moves with each event. */
+  #startTimer(watching: AbortController): Timer {
+    const { clock } = this.#options;
+    let timer: Timer;
+    const wait = () => {
+      timer = afterPendingIO(clock, Math.max(0, this.#deadline() - clock.now()), () => {
+        if (clock.now() < this.#deadline()) wait();
+        else watching.abort(this.#hasBookmarks ? new WatchSilent() : new ListNeeded('no-bookmarks'));
+      });
+    };
+    wait();
+    return { cancel: () => timer.cancel() };
+  }
+
+  #deadline(): number {
+    return this.#hasBookmarks
+      ? Math.max(this.#beganAt, this.#receivedAt) + SILENCE
+      : this.#receivedAt + LIST_INTERVAL;
+  }
+
+  #apply(event: WatchEvent): void {
+    const { store, read } = this.#options;
+    if (event.kind === 'bookmark') {
+      if (event.revision < this.#revision) throw new ListNeeded('restored');
+      this.#hasBookmarks = true;
+      store.progress?.(event.revision);
+      this.#revision = event.revision;
+    } else {
+      const object = read(event.object);
+      if (object.revision <= this.#revision) {
+        if (!this.#isRepeated(event.kind, object)) throw new ListNeeded('disorder');
+        return;
+      }
+      store[event.kind](object);
+      this.#revision = object.revision;
+    }
+    this.#proved(this.#options.clock.now());
+  }
+
+  /** Whether an event of a past revision tells nothing new; otherwise the watch has left something out. */
+  #isRepeated(kind: 'put' | 'delete', object: T): boolean {
+    const stored = this.#options.store.revisionOf(object);
+    if (kind === 'delete') return stored === undefined || stored > object.revision;
+    return stored !== undefined && stored >= object.revision;
+  }
+
+  #proved(at: number): void {
+    this.#provenAt = at;
+    this.#receivedAt = this.#options.clock.now();
+    this.#failures.recovered();
+    this.#options.onUpdate?.();
+  }
+
+  /** @returns whether the next attempt follows without a pause */
+  #continuesAtOnce(error: unknown): boolean {
+    if (error === RECONNECT) return true;
+    if (error instanceof ListNeeded) {
+      this.#listFor ??= error.reason;
+      return error.reason === 'no-bookmarks';
+    }
+    if (error instanceof UnexpectedStatus && error.status === 410 && this.#listFor === undefined) {
+      this.#listFor = 'expired';
+      return false;
+    }
+    const failure = failureOf(error);
+    if (failure === 'garbage') this.#listFor ??= 'garbage';
+    // After a second silence bookmarks may have ceased for good.
+    if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
+    this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
+    this.#failures.report(error);
+    return false;
+  }
+
+  #pause(): Promise<void> {
+    if (this.#lasted >= STABLE) this.#backoff.reset();
+    return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
+  }
+}
+
+const RECONNECT = new Error('another connection is used');

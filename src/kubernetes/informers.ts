@@ -1,0 +1,104 @@
+/**
+ * Informers that belong together: they start, reconnect and stop as one, and if one of them learns that the
+ * API server's storage was restored from a backup, the others list their resources anew.
+ */
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { InformerName, Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
+import { Informer, type InformerOptions } from './informer.ts';
+
+/** Milliseconds after which a resource whose objects did not all fit in the store is listed again. */
+const COMPLETION_INTERVAL = 600_000;
+
+export type InformerUpstream = UpstreamFetcher & UpstreamStreamer;
+
+/** What all informers need at runtime. */
+export interface InformerRuntime {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'informerListed' | 'informerFailed' | 'informersInForce'>;
+}
+
+export interface InformersOptions extends InformerRuntime {
+  readonly name: InformerName;
+  readonly upstream: InformerUpstream;
+}
+
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #informers: Informer<{ readonly revision: number }>[] = [];
+  #upstream: InformerUpstream;
+  /** Milliseconds since the epoch. */
+  #startedAt = 0;
+  #running: Promise<unknown> = Promise.resolve();
+  #outOfForce = () => {};
+  #timer: Timer | undefined;
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+    this.#upstream = options.upstream;
+  }
+
+  get all(): readonly Pick<Informer<never>, 'resource' | 'provenAt'>[] {
+    return this.#informers;
+  }
+
+  /** When the resource was last known to be complete, in milliseconds since the epoch; undefined before. */
+  provenAt(resource: string): number | undefined {
+    return this.#informers.find((informer) => informer.resource === resource)?.provenAt;
+  }
+
+  /** Called before `start`. */
+  add<T extends { readonly revision: number }>(
+    options: Pick<InformerOptions<T>, 'path' | 'read' | 'store' | 'onUpdate'>,
+  ): Informer<T> {
+    const informer = new Informer({
+      ...this.#options,
+      ...options,
+      upstream: () => this.#upstream,
+      onRestored: (revision) => {
+        for (const other of this.#informers) if (other.revision > revision) other.listAnew('restored');
+      },
+    });
+    this.#informers.push(informer);
+    return informer;
+  }
+
+  start(): void {
+    const { name, clock, telemetry } = this.#options;
+    this.#startedAt = clock.now();
+    this.#outOfForce = telemetry.informersInForce(name, () =>
+      this.#informers.map(({ resource, provenAt = this.#startedAt }) => ({
+        resource,
+        ageSeconds: Math.max(0, clock.now() - provenAt) / 1_000,
+      })),
+    );
+    this.#running = Promise.all(this.#informers.map((informer) => informer.run()));
+    this.#completeLater();
+  }
+
+  /** @param upstream as before, or with a renewed credential, which is used at once */
+  connect(upstream: InformerUpstream): void {
+    if (upstream === this.#upstream) return;
+    this.#upstream = upstream;
+    for (const informer of this.#informers) informer.reconnect();
+  }
+
+  /** Resolves when all requests have ended. */
+  async stop(): Promise<void> {
+    this.#outOfForce();
+    this.#timer?.cancel();
+    for (const informer of this.#informers) informer.stop();
+    await this.#running;
+  }
+
+  #completeLater(): void {
+    this.#timer = this.#options.clock.after(COMPLETION_INTERVAL, () => {
+      for (const informer of this.#informers) if (informer.isIncomplete) informer.listAnew('off');
+      this.#completeLater();
+    });
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Limits a rate for each key by token buckets: a burst at once, then a steady rate. A bucket is filled when
+ * it is read, so no timer runs.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../lib/clock.ts';
+
+export interface Rate {
+  readonly perSecond: number;
+  /** Tokens that a full bucket contains. */
+  readonly burst: number;
+}
+
+/** The rate of what the log would say again and again. */
+export const ONCE_A_MINUTE: Rate = { perSecond: 1 / 60, burst: 1 };
+
+export interface RateLimiterOptions extends Rate {
+  /**
+   * The number of keys is bounded, 10,000 without this: the least recently used one is forgotten and would
+   * start with a full bucket. So a limit for all keys together belongs beside this one.
+   */
+  readonly maxKeys?: number;
+  readonly clock: Clock;
+}
+
+export interface RateLimiter {
+  /** @returns whether there was a token, which is taken */
+  take(key: string): boolean;
+  /** Whether there is a token. */
+  allows(key: string): boolean;
+  /** Tokens that are not there are owed. */
+  spend(key: string, tokens: number): void;
+  /** The number of known keys. */
+  readonly size: number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+const MAX_KEYS = 10_000;
+
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { perSecond, burst, maxKeys = MAX_KEYS, clock } = options;
+  // With `max` lru-cache would allocate its arrays for all keys at once.
+  const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
+
+  function bucketOf(key: string): Bucket {
+    const now = clock.now();
+    let bucket = buckets.get(key);
+    if (bucket === undefined) {
+      bucket = { tokens: burst, filledAt: now };
+      buckets.set(key, bucket);
+    }
+    // A clock that was set back takes no tokens.
+    const seconds = Math.max(0, now - bucket.filledAt) / 1_000;
+    bucket.tokens = Math.min(burst, bucket.tokens + seconds * perSecond);
+    bucket.filledAt = now;
+    return bucket;
+  }
+
+  return {
+    take(key) {
+      const bucket = bucketOf(key);
+      if (bucket.tokens < 1) return false;
+      bucket.tokens -= 1;
+      return true;
+    },
+    allows: (key) => !buckets.has(key) || bucketOf(key).tokens >= 1,
+    spend(key, tokens) {
+      bucketOf(key).tokens -= tokens;
+    },
+    get size() {
+      return buckets.size;
+    },
+  };
+}

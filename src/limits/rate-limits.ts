@@ -1,0 +1,55 @@
+/**
+ * Rate limits of a tenant's requests, and of sign-ins at the portal. The tenant's limit protects the API
+ * server for the other tenants: API Priority and Fairness sees Stonegate's credential, not the tenant.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { sourceKey } from '../lib/source-key.ts';
+import { createRateLimiter, type Rate } from './rate-limiter.ts';
+
+export interface TenantRateLimit {
+  /** @throws StatusError TenantRateExceeded */
+  admit(tenant: string): void;
+}
+
+export function createTenantRateLimit(options: Rate & { readonly clock: Clock }): TenantRateLimit {
+  const requests = createRateLimiter(options);
+  return {
+    admit(tenant) {
+      if (requests.take(tenant)) return;
+      throw new StatusError(
+        'TenantRateExceeded',
+        `Too many requests, please try again later: the tenant ${JSON.stringify(tenant)} is over its rate`,
+      );
+    },
+  };
+}
+
+/**
+ * Per source address, against one client that tries many users or makes Stonegate ask the backends for
+ * nothing; and per user, against many clients that try one. An attacked user waits up to a minute too, which
+ * is better than a guessed password.
+ */
+export interface SignInRateLimiter {
+  /**
+   * @param user whose password is tried; undefined if an issuer asks for it
+   * @returns whose limit is exceeded, if one is; a try that is refused counts for the source alone
+   */
+  admit(source: string, user: string | undefined): 'source' | 'user' | undefined;
+}
+
+export function createSignInRateLimit(options: {
+  readonly perSource: Rate;
+  readonly perUser: Rate;
+  readonly clock: Clock;
+}): SignInRateLimiter {
+  const { perSource, perUser, clock } = options;
+  const sources = createRateLimiter({ ...perSource, clock });
+  const users = createRateLimiter({ ...perUser, clock });
+  return {
+    admit(source, user) {
+      if (!sources.take(sourceKey(source))) return 'source';
+      return user === undefined || users.take(user) ? undefined : 'user';
+    },
+  };
+}

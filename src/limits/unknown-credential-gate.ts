@@ -1,0 +1,61 @@
+/**
+ * Limits the validation of credentials that no cache knows, before the backend is asked: a rate per source
+ * address, a bound on concurrent validations, and a short queue that is fair between sources. A Keystone
+ * validates about 35 tokens per second, so without these limits one client could take the log-in from all
+ * users.
+ */
+
+import { StatusError } from '../errors/status-error.ts';
+import type { UnknownCredentialGate } from '../identity/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import { sourceKey } from '../lib/source-key.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { KeyedSemaphore } from './keyed-semaphore.ts';
+import { createRateLimiter, type Rate } from './rate-limiter.ts';
+
+export interface UnknownCredentialGateOptions {
+  readonly perSource: Rate;
+  /** Concurrent validations. */
+  readonly concurrent: number;
+  /** Requests that wait for one. */
+  readonly queue: number;
+  /** The longest wait, in milliseconds. */
+  readonly queueTimeout: number;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+export function createUnknownCredentialGate(options: UnknownCredentialGateOptions): UnknownCredentialGate {
+  const { perSource, concurrent, queueTimeout, clock, telemetry } = options;
+  const rates = createRateLimiter({ ...perSource, clock });
+  const validations = new KeyedSemaphore({
+    clock,
+    permits: concurrent,
+    permitsPerKey: Number.POSITIVE_INFINITY,
+    queue: options.queue,
+    queuePerKey: options.queue,
+    queueTimeout,
+    refusal: () => refusal('total'),
+  });
+
+  function refusal(reason: 'source' | 'total'): StatusError {
+    telemetry.unknownCredentialLimited(reason);
+    const why =
+      reason === 'source' ? 'too many new credentials from your address' : 'too many log-ins at once';
+    return new StatusError('CredentialRateExceeded', `Too many requests, please try again later: ${why}`);
+  }
+
+  return {
+    async enter(source, work) {
+      const key = sourceKey(source);
+      if (!rates.take(key)) throw refusal('source');
+      const semaphore = validations.of(key);
+      if (!semaphore.tryAcquire()) await semaphore.acquire();
+      try {
+        return await work();
+      } finally {
+        semaphore.release();
+      }
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * In which tenant a request acts: the user's own, on whose account it always is, or the one that a guest has
+ * entered.
+ */
+
+import type { Account } from '../kubernetes/upstream-request.ts';
+import type { TenantName } from '../tenancy/identity.ts';
+
+export interface TenantOfRequest {
+  /** The user's own: limits, queues and connections are charged to it. */
+  readonly tenant: TenantName;
+  /** Present if the user has entered another tenant. */
+  readonly crossing?: { readonly tenant: TenantName };
+}
+
+/** The tenant in which paths are written, discovery is shown and rights are reviewed. */
+export function actingTenant({ tenant, crossing }: TenantOfRequest): TenantName {
+  return crossing?.tenant ?? tenant;
+}
+
+/** On whose account a request goes to the API server: the tenant's, or that of all its guests elsewhere. */
+export function accountOf({ tenant, crossing }: TenantOfRequest): Account {
+  return crossing === undefined ? { kind: 'tenant', tenant } : { kind: 'tenant', tenant, guests: true };
+}

@@ -1,0 +1,50 @@
+/**
+ * Admission decided on the request's head: rules about its form that are cheaper to check here than to let
+ * the API server discover. A plugin refuses by throwing.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/; RFC 9110 §15.5.14
+ */
+
+import { StatusError } from '../errors/status-error.ts';
+import { isWorkload, type RequestInfo } from '../kubernetes/request-info.ts';
+import { type HeaderList, headerValue } from '../lib/header-list.ts';
+
+export interface AdmittedRequest {
+  readonly method: string;
+  readonly headers: HeaderList;
+}
+
+export interface AdmissionPlugin {
+  readonly name: string;
+  /** @throws StatusError */
+  admit(request: AdmittedRequest, info: RequestInfo): void;
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export const methodAdmission: AdmissionPlugin = {
+  name: 'method',
+  admit({ method }, info) {
+    if (!info.isResourceRequest || isAllowed(method, info)) return;
+    throw new StatusError(
+      'MethodNotAllowed',
+      'the server does not allow this method on the requested resource',
+      { allow: isWorkload(info) ? [...METHODS, 'OPTIONS'] : METHODS },
+    );
+  },
+};
+
+function isAllowed(method: string, info: RequestInfo): boolean {
+  return METHODS.includes(method) || (method === 'OPTIONS' && isWorkload(info));
+}
+
+/** @param maxBytes the largest body let through */
+export function createBodySizeAdmission(maxBytes: number): AdmissionPlugin {
+  return {
+    name: 'body-size',
+    admit({ headers }) {
+      const declared = Number(headerValue(headers, 'content-length') ?? 0);
+      if (declared <= maxBytes) return;
+      throw new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * A rule about the body of a request before it is forwarded. The pipeline reads the body whole and bounded,
+ * parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
+ */
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { ResourceRequest } from '../kubernetes/request-info.ts';
+import type { Account, Sender } from '../kubernetes/upstream-request.ts';
+import type { TenantName } from '../tenancy/identity.ts';
+
+/** `object` is the body of a create or update; the others are the kinds of PATCH. */
+export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-merge-patch';
+
+export interface InspectedBody {
+  readonly format: BodyFormat;
+  /**
+   * Parsed JSON, not validated. A key occurs once, but another spelling of it may occur too: use `fieldOf`.
+   */
+  readonly content: unknown;
+}
+
+export interface InspectedRequest {
+  readonly method: string;
+  readonly info: ResourceRequest;
+  /** The path as it is sent to the API server, without query. */
+  readonly path: string;
+  /** The user as the API server is to know them: after impersonation. */
+  readonly user: UserInfo;
+  /** The tenant in which the request is made. */
+  readonly tenant: TenantName;
+  /** The account to which questions to the API server are charged. */
+  readonly account: Account;
+  readonly sender: Sender;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /**
+   * Reads the object that the request is about, with the user's own rights and on the request's account.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+   */
+  readStored(): Promise<UserResponse>;
+}
+
+export interface UserResponse {
+  readonly status: number;
+  /** Parsed JSON; undefined if the response is not JSON. */
+  readonly content: unknown;
+}
+
+export interface BodyRule {
+  readonly name: string;
+  /** The longest body, in bytes. */
+  readonly maxBytes: number;
+  /** What can be inspected; any other body is refused with 415. */
+  readonly formats: ReadonlySet<BodyFormat>;
+  /** Whether the body has to be inspected. Decides at once, for every request with a body. */
+  concerns(info: ResourceRequest, tenant: TenantName): boolean;
+  /**
+   * @returns what to forward instead; undefined to forward the body as it came
+   * @throws StatusError
+   */
+  admit(body: InspectedBody, request: InspectedRequest): Promise<unknown> | unknown;
+}

@@ -1,0 +1,248 @@
+/**
+ * The last stage: a feature's handler responds to the request, a tunnel is opened for it, or it is forwarded.
+ * A body for which there are rules is read before it is forwarded.
+ */
+
+import { StatusError } from '../errors/status-error.ts';
+import { type StatusResponse, toStatus } from '../errors/to-status.ts';
+import { isWorkload } from '../kubernetes/request-info.ts';
+import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
+import type { ResponseMemory } from '../limits/response-memory.ts';
+import { accountOf } from './acting-tenant.ts';
+import type { ForwardFirst, Handled, OwnResponse, RequestHook } from './feature.ts';
+import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
+import type {
+  Forwarder,
+  Outcome,
+  RelayHooks,
+  RelayResult,
+  RequestObserver,
+  ResponseWriter,
+  Tunneller,
+  UpstreamRequest,
+} from './ports.ts';
+import { isFilteredWatch } from './request/accepted-types.ts';
+import type { BodyInspection, Inspected } from './request/inspect-body.ts';
+import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
+import { writeStream } from './response/response-stream.ts';
+import { writeResponse } from './response/write-response.ts';
+import { noHandler } from './route-kind.ts';
+import type { Stages } from './stages.ts';
+import type { StreamRegistry } from './streams/stream-registry.ts';
+
+/** What a request needs: the stages, the observers, and the last stage's three ways. */
+export interface Pipeline extends Stages {
+  readonly observer: RequestObserver;
+  readonly bodies: BodyInspection;
+  readonly forwarder: Forwarder;
+  readonly tunneller: Tunneller;
+  /** Requests not yet handed to the API server; the others need little of the pipeline any more. */
+  readonly undecided: InFlightCounter;
+  /** Shared by all requests of the process; survives a reload. */
+  readonly streams: StreamRegistry;
+  /** Bounds the responses of handlers. Shared by all requests of the process. */
+  readonly responseMemory: ResponseMemory;
+  readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
+}
+
+/**
+ * A request to forward is decided once its body has been inspected: then `undecided` is released.
+ *
+ * @param hooks of a stream
+ * @throws StatusError as the chosen way does
+ */
+export function deliver(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks?: RelayHooks,
+): Promise<RelayResult> {
+  const handler = pipeline.handlers[outgoing.kind];
+  if (handler === undefined) return forward(outgoing, pipeline, undecided, hooks);
+  return handler(outgoing).then((handled) => write(outgoing, handled, pipeline, undecided, hooks));
+}
+
+function write(
+  outgoing: Outgoing,
+  handled: Handled,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): RelayResult | Promise<RelayResult> {
+  if (handled === undefined) return forward(outgoing, pipeline, undecided, hooks);
+  if ('insteadOfForbidden' in handled) return forwardFirst(outgoing, pipeline, undecided, hooks, handled);
+  return writeOwn(outgoing, handled, pipeline, undecided, hooks);
+}
+
+function writeOwn(
+  outgoing: Outgoing,
+  response: OwnResponse,
+  { responseMemory }: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): RelayResult | Promise<RelayResult> {
+  if ('body' in response) return writeResponse(outgoing, response, responseMemory);
+  undecided.release();
+  return writeStream(outgoing, response, responseMemory, hooks);
+}
+
+function forward(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): Promise<RelayResult> {
+  const inspection = pipeline.bodies.inspect(outgoing);
+  if (inspection === undefined) return send(outgoing, pipeline, undecided, hooks);
+  return sendInspected(inspection, outgoing, pipeline, undecided, hooks);
+}
+
+/** It needs what decided the request until the API server's response has begun. */
+async function forwardFirst(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+  { insteadOfForbidden }: ForwardFirst,
+): Promise<RelayResult> {
+  let isForbidden = false;
+  const onForbidden = () => {
+    isForbidden = true;
+    return 'withheld' as const;
+  };
+  const onHead = (status: number) => {
+    undecided.release();
+    hooks?.onHead(status);
+  };
+  const request = upstreamRequest(outgoing, pipeline, undefined, { onForbidden });
+  setImpersonationSent(outgoing);
+  const relayed = await pipeline.forwarder.forward(request, outgoing.exchange, { onHead });
+  if (!isForbidden) return relayed;
+  const response = await insteadOfForbidden();
+  if (response === undefined) return send(outgoing, pipeline, undecided, hooks);
+  return writeOwn(outgoing, response, pipeline, undecided, hooks);
+}
+
+async function sendInspected(
+  inspection: Promise<Inspected>,
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): Promise<RelayResult> {
+  const inspected = await inspection;
+  try {
+    return await send(outgoing, pipeline, undecided, hooks, inspected);
+  } finally {
+    inspected.release();
+  }
+}
+
+/**
+ * Forwards the request, or opens a tunnel for it.
+ *
+ * @param hooks of a stream: the features' `onHead` is not called for streams, which change nothing
+ * @param inspected what is sent in place of the client's body
+ */
+function send(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+  inspected?: Inspected,
+): Promise<RelayResult> {
+  const { exchange } = outgoing;
+  const hook = requestHook(outgoing, pipeline);
+  const request = upstreamRequest(outgoing, pipeline, inspected, hook);
+  const { onHead, completed } = hook;
+  const relayHooks = hooks ?? (onHead === undefined ? NO_HOOKS : { onHead });
+  setImpersonationSent(outgoing);
+  const result =
+    exchange.upgrade === undefined
+      ? pipeline.forwarder.forward(request, exchange, relayHooks)
+      : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, relayHooks);
+  undecided.release();
+  return completed === undefined ? result : result.then(completed);
+}
+
+const NO_HOOKS: RelayHooks = { onHead() {} };
+const NO_HOOK: RequestHook = {};
+
+function requestHook(outgoing: Outgoing, { responseHooks }: Pipeline): RequestHook {
+  let hook = NO_HOOK;
+  for (const hookFor of responseHooks) {
+    const another = hookFor(outgoing);
+    if (another !== undefined) hook = hook === NO_HOOK ? another : { ...hook, ...another };
+  }
+  return hook;
+}
+
+function upstreamRequest(
+  outgoing: Outgoing,
+  { mode }: Pipeline,
+  inspected: Inspected | undefined,
+  { onForbidden, onCreated }: RequestHook,
+): UpstreamRequest {
+  const { exchange, route, info, sender, upstreamHeaders, stream } = outgoing;
+  if (route.kind !== 'forward') throw noHandler();
+  const { longRunning } = info;
+  return {
+    account: accountOf(outgoing),
+    sender,
+    method: exchange.method,
+    target: route.query === '' ? route.path : `${route.path}?${route.query}`,
+    headers: inspected?.headers ?? upstreamHeaders,
+    longRunning: longRunning !== undefined,
+    endless: longRunning === 'watch' || longRunning === 'log',
+    ...(stream && { ending: stream }),
+    proxied: isWorkload(info),
+    dropsBookmarks: isFilteredWatch(info, mode),
+    servedByAPIServer: isServedByAPIServer(info),
+    ...(inspected && { body: inspected.body }),
+    ...(onForbidden && { onForbidden }),
+    ...(onCreated && { onCreated }),
+    ...(info.addressed && { locationPrefix: info.addressed.prefix }),
+  };
+}
+
+/**
+ * The API server no longer accepts the token, so what is cached of it no longer counts. Behind `proxy` the
+ * 401 is a workload's.
+ */
+export function forgetRefusedToken(
+  { sender, identity, info }: Outgoing,
+  { authenticators }: Pick<Stages, 'authenticators'>,
+): void {
+  if (sender.kind !== 'client' || isWorkload(info)) return;
+  authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
+}
+
+/** Converts an error to a response; no other code does. */
+export function refuse(
+  error: unknown,
+  { exchange, auditID }: Received,
+  writeStatus: Pipeline['writeStatus'],
+): Outcome {
+  const refusal = toStatus(error, auditID);
+  const { response } = exchange;
+  const { message, code: status } = refusal.status;
+  const outcome = {
+    message,
+    error,
+    ...(error instanceof StatusError
+      ? { code: error.code, annotations: error.auditAnnotations }
+      : { code: 'InternalError' as const }),
+  };
+  if (response.closed) return { ...outcome, status: 0, aborted: true };
+  if (response.headersSent) {
+    response.destroy();
+    return { ...outcome, status, aborted: true };
+  }
+  writeStatus(response, refusal, auditID);
+  return { ...outcome, status, aborted: false };
+}
+
+/** Whether the API server refused the request because of Stonegate's own rights. */
+export function isRefusalOfStonegate(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'UpstreamRefusedCredential';
+}

@@ -1,0 +1,75 @@
+/**
+ * The extension points of the lifecycle: what a feature gives to the stages. A feature gives only what it
+ * has, and nothing else of it is visible to the pipeline.
+ */
+
+import type { RequestProvisioning } from '../features/bindings/on-request.ts';
+import type { Policies } from '../features/cross-tenant/ports.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import type { Authorizer } from './authorizer.ts';
+import type { BodyRule } from './body-rule.ts';
+import type { RelayResult, UpstreamRequest, UpstreamResponse } from './ports.ts';
+import type { Outgoing } from './request-context.ts';
+import type { StreamedResponse } from './response/response-stream.ts';
+import type { RouteKind } from './route-kind.ts';
+
+export interface Feature {
+  /** They are asked in the order of the features. */
+  readonly authenticators?: readonly Authenticator[];
+  /** Decides who may enter other tenants. At most one feature gives it; without it no user may. */
+  readonly tenantEntry?: Policies | undefined;
+  /** Creates what the user's project lacks. At most one feature gives it. */
+  readonly provisioner?: RequestProvisioning | undefined;
+  /** Every authorizer must allow the request. */
+  readonly authorizers?: readonly Authorizer[];
+  readonly admission?: readonly AdmissionPlugin[];
+  /** There is at most one for each kind. */
+  readonly handlers?: RouteHandlers;
+  readonly bodyRules?: readonly BodyRule[];
+  readonly responseHooks?: readonly ResponseHook[];
+}
+
+/** Responds to the requests of one route kind instead of the API server. */
+export type RouteHandler<R extends Handled = Handled> = (outgoing: Outgoing) => Promise<R>;
+export type RouteHandlers = { readonly [K in RouteKind]?: RouteHandler };
+
+export type OwnResponse = UpstreamResponse | StreamedResponse;
+
+/** The request is forwarded if it is undefined. */
+export type Handled = OwnResponse | ForwardFirst | undefined;
+
+/** The request is forwarded; only a 403 of the API server is replaced. */
+export interface ForwardFirst {
+  /** @returns undefined for the 403 after all */
+  insteadOfForbidden(): Promise<OwnResponse | undefined>;
+}
+
+/** @returns undefined, at once, if the response does not matter to the feature: nearly always */
+export type ResponseHook<H extends RequestHook = RequestHook> = (outgoing: Outgoing) => H | undefined;
+
+/** What a feature does with the API server's response. No two features have the same member. */
+export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCreated'> {
+  /** Called once, when the response head is sent to the client. */
+  readonly onHead?: (status: number) => void;
+  /** @returns the result with what the audit log is to say */
+  readonly completed?: (result: RelayResult) => RelayResult;
+}
+
+/** Everything that the features of a configuration give. */
+export type Extensions = Feature & Required<Omit<Feature, 'tenantEntry' | 'provisioner'>>;
+
+export function combineFeatures(features: readonly Feature[]): Extensions {
+  const handlers: RouteHandlers = {};
+  for (const feature of features) Object.assign(handlers, feature.handlers);
+  return {
+    tenantEntry: features.find(({ tenantEntry }) => tenantEntry)?.tenantEntry,
+    provisioner: features.find(({ provisioner }) => provisioner)?.provisioner,
+    authenticators: features.flatMap(({ authenticators = [] }) => authenticators),
+    authorizers: features.flatMap(({ authorizers = [] }) => authorizers),
+    admission: features.flatMap(({ admission = [] }) => admission),
+    handlers,
+    bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),
+    responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * Users as the API knows them, for what is served beside it: the portal and the webhook.
+ */
+
+import { type Authenticator, runAuthenticators } from '../identity/authenticator.ts';
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { Identity, TenantName } from '../tenancy/identity.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+
+/** The tenant and user that the Kubernetes API derives from an identity. */
+export interface KubernetesIdentity {
+  readonly tenant: TenantName;
+  readonly user: UserInfo;
+}
+
+export interface IdentitySource {
+  /** @throws StatusError as the API would refuse the credential */
+  authenticate(
+    credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string },
+    source: string,
+  ): Promise<Identity>;
+  /** @throws StatusError if the identity has no tenant or no user name */
+  describe(identity: Identity): KubernetesIdentity;
+}
+
+export function createIdentitySource(
+  authenticators: readonly Authenticator[],
+  mode: TenancyMode,
+): IdentitySource {
+  return {
+    authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
+    describe(identity) {
+      const tenant = mode.tenantOf(identity);
+      return { tenant, user: mode.userOf(identity, tenant) };
+    },
+  };
+}

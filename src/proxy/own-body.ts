@@ -1,0 +1,73 @@
+/**
+ * Reads an object that a client posts to Stonegate's own API, and writes the response. The object may hold a
+ * credential, so a refusal repeats nothing of it.
+ */
+import { z } from 'zod';
+import { StatusError } from '../errors/status-error.ts';
+import { malformed } from '../kubernetes/body-fields.ts';
+import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Exchange } from './ports.ts';
+import { bodyType } from './request/body-type.ts';
+import { parseBody } from './request/inspected-format.ts';
+import { type BodyLimits, readBody } from './request/read-body.ts';
+
+export interface OwnBodyOptions {
+  readonly limits: BodyLimits;
+  readonly clock: Clock;
+}
+
+export interface OwnKind<S> {
+  /** Names it in refusals: `an explanation`. */
+  readonly what: string;
+  readonly schema: z.ZodType<{
+    readonly metadata?: { readonly namespace?: string | undefined } | null | undefined;
+    readonly spec: S;
+  }>;
+}
+
+export function ownKind<S>(kind: string, what: string, spec: z.ZodType<S>): OwnKind<S> {
+  const metadata = z.object({ namespace: z.string().optional() }).nullish();
+  const schema = z.object({
+    kind: z.literal(kind),
+    apiVersion: z.literal('stonegate.dev/v1alpha1'),
+    metadata,
+    spec,
+  });
+  return { what, schema };
+}
+
+/** A spec of any kind has less. */
+const LIMITS = { depth: 8, nodes: 10_000 };
+/** The API server's own words. */
+const WRONG_NAMESPACE =
+  'the namespace of the provided object does not match the namespace sent on the request';
+
+/**
+ * @param namespace of the path; that of the object may be absent
+ * @returns the object's `spec`
+ * @throws StatusError MediaTypeUnsupported, BodyMalformed, BodyTooLarge, BodyTimeout
+ */
+export async function readOwnSpec<S>(
+  exchange: Exchange,
+  { what, schema }: OwnKind<S>,
+  { limits, clock }: OwnBodyOptions,
+  namespace = '',
+): Promise<S> {
+  bodyType(exchange.headers, [[JSON_TYPE, 'json']]);
+  const body = parseBody(await readBody(exchange, { ...limits, what }, clock), 'json', LIMITS);
+  const { data, error } = schema.safeParse(body);
+  if (data === undefined) throw malformed(problemOf(error));
+  const named = data.metadata?.namespace ?? '';
+  if (namespace !== '' && named !== '' && named !== namespace)
+    throw new StatusError('BodyMalformed', WRONG_NAMESPACE);
+  return data.spec;
+}
+
+/** The first problem. The names of unknown fields, and what is below the known ones, are the client's. */
+export function problemOf({ issues: [issue] }: Pick<z.ZodError, 'issues'>): string {
+  const field = issue?.path.slice(0, 2).join('.');
+  return issue?.code === 'unrecognized_keys'
+    ? `${field} has an unknown field`
+    : `${field}: ${issue?.message}`;
+}

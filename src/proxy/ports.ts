@@ -1,0 +1,299 @@
+/**
+ * What the pipeline needs from outside: the listener's exchange, the ways to the API server, and the
+ * observers of requests. Implemented in `server/`, `upstream/`, `clients/`, `audit/` and `observability/`.
+ */
+import type { Duplex, Readable } from 'node:stream';
+import type { ErrorCode } from '../errors/codes.ts';
+import type { StatusError } from '../errors/status-error.ts';
+import type { ClientCertificate } from '../identity/credentials.ts';
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { RequestInfo } from '../kubernetes/request-info.ts';
+import type { Account, Sender } from '../kubernetes/upstream-request.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import type { StreamEndReason } from '../lib/telemetry.ts';
+import type { Identity, TenantName } from '../tenancy/identity.ts';
+import type { Crossing } from './crossing.ts';
+
+/** One request and the way to respond to it, the same for HTTP/1.1, HTTP/2 and upgrade requests. */
+export interface Exchange {
+  readonly method: string;
+  /** The request target as sent: path and query. */
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly httpVersion: string;
+  /** The same object for all requests of one connection; absent if the listener has none. */
+  readonly connection?: object;
+  /** The peer's address; undefined if the connection is already closed. */
+  readonly peerAddress: string | undefined;
+  /** It must be read or paused before the response's head is sent: an untouched body is discarded then. */
+  readonly body: Readable;
+  readonly response: ResponseWriter;
+  /** Present if client certificates are accepted as credentials and the client sent one. */
+  readonly clientCertificate?: ClientCertificate | undefined;
+  /** Aborted when the client is gone before the response is complete. */
+  readonly signal: AbortSignal;
+  /** The same, cheaper to listen to; present if the listener has it. */
+  readonly cancellation?: Cancellation;
+  /**
+   * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
+   * is to be ended cleanly now. Others finish.
+   */
+  readonly stopping?: AbortSignal;
+  /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
+  readonly upgrade?: Upgrade;
+}
+
+export interface Upgrade {
+  /** Lower-cased: `spdy/3.1`, `websocket`. */
+  readonly protocol: string;
+  readonly socket: Duplex;
+  /** What the client sent behind its request head. */
+  readonly head: Buffer;
+}
+
+export interface ResponseWriter {
+  readonly headersSent: boolean;
+  /**
+   * True once the response is complete or the client is gone. A response with a Content-Length may be
+   * complete with the last byte that is written, before `end`.
+   */
+  readonly closed: boolean;
+  /**
+   * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on
+   *   them
+   */
+  writeHead(status: number, headers: HeaderList): void;
+  /**
+   * @param onTaken called once, when the chunk's memory is no longer used; perhaps never, if the client is
+   *   gone
+   * @returns false if the client reads more slowly than this: wait for `onDrain`
+   */
+  write(chunk: Uint8Array, onTaken?: () => void): boolean;
+  /** Calls back once when there is room again. */
+  onDrain(callback: () => void): void;
+  end(chunk?: Uint8Array | string): void;
+  /** Aborts the response: the connection over HTTP/1.1, the stream over HTTP/2. */
+  destroy(): void;
+}
+
+export interface UpstreamRequest {
+  readonly account: Account;
+  /** Says with whose credential the request is sent. */
+  readonly sender: Sender;
+  readonly method: string;
+  /**
+   * Path and query exactly as they are sent. Never passed through a URL parser: it would resolve dot
+   * segments.
+   */
+  readonly target: string;
+  /** Complete but for the sender's credential and the framing fields, which the adapter adds. */
+  readonly headers: HeaderList;
+  /** The response has no time limit, and an idle connection is no fault. */
+  readonly longRunning: boolean;
+  /**
+   * The response has no end of its own (a watch, a followed log): it ends when the server is about to stop.
+   */
+  readonly endless: boolean;
+  /** Ends it before its client or the API server does; present on what is long-running. */
+  readonly ending?: StreamEnding;
+  /**
+   * Behind a `proxy` subresource a workload responds: its 401 is its own. So is any to a client's own token.
+   */
+  readonly proxied: boolean;
+  /** A watch of which no BOOKMARK event may reach the client. */
+  readonly dropsBookmarks: boolean;
+  /**
+   * The API server itself responds, so that a refusal of Stonegate's rights in it is genuine; false if
+   * absent.
+   */
+  readonly servedByAPIServer?: boolean;
+  /** What a path in the response's `Location` begins with for this client, and not for the API server. */
+  readonly locationPrefix?: string;
+  /** The whole body, if it was read before; else it is the exchange's. */
+  readonly body?: Buffer;
+  /**
+   * Called for a 403 of the API server, unless it is about Stonegate's own rights: what the client receives
+   * instead; `withheld` if nothing is sent to the client; undefined for the 403 itself.
+   *
+   * @param body of the response; empty if it is not a small one in JSON
+   */
+  readonly onForbidden?: (body: Buffer) => Replacement | 'withheld' | undefined;
+  /**
+   * Called for a 201 of the API server, before the client has all of it; not if the body is large or
+   * compressed. It must not throw.
+   */
+  readonly onCreated?: (body: Buffer) => void;
+}
+
+/** The other fields of the response's head stay. */
+export interface Replacement {
+  readonly status: number;
+  /** Header fields of the body, with its length. */
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+export interface StreamEnding extends Cancellation {
+  /** Whether the response is finished then. Otherwise it is aborted, so that the client sees an error. */
+  readonly clean: boolean;
+  /** Thrown if the response has not begun. */
+  refusal(): StatusError;
+}
+
+export interface RelayHooks {
+  /** Called once, when the response head is sent to the client. */
+  onHead(status: number): void;
+}
+
+/** How a relayed response ended. A failure before its head was sent is thrown instead. */
+export interface RelayResult {
+  /** The status of the response that was received. */
+  readonly status: number;
+  /** Written to the audit log only. */
+  readonly message?: string;
+  /** Written to the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** True if the API server or the client closed the connection before the response was complete. */
+  readonly aborted: boolean;
+}
+
+export interface Forwarder {
+  /**
+   * Sends the request with the exchange's body and streams the response back, both ways with backpressure.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, BodyTooLarge,
+   *   BodyTimeout while nothing has been sent to the client
+   */
+  forward(request: UpstreamRequest, exchange: Exchange, hooks: RelayHooks): Promise<RelayResult>;
+}
+
+export interface Tunneller {
+  /**
+   * Opens the upgraded connection and joins both ends until either closes. If the API server refuses, its
+   * response is relayed; then both sides close.
+   *
+   * @throws StatusError as `Forwarder.forward` does
+   */
+  tunnel(
+    request: UpstreamRequest,
+    exchange: Exchange,
+    upgrade: Upgrade,
+    hooks: RelayHooks,
+  ): Promise<RelayResult>;
+}
+
+/**
+ * A whole response in memory: the API server's to a request of Stonegate's own, or Stonegate's in its place.
+ * The body may be shared by many responses: it is only read.
+ */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+  /** Written to the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /**
+   * Gives back the memory of the body, idempotent. To be called once it is written. Absent if it is not
+   * accounted for.
+   */
+  readonly release?: () => void;
+}
+
+export interface UpstreamFetcher {
+  /**
+   * Sends the request with the sender's credential; with Stonegate's, and Impersonate headers in `headers`,
+   * as that user.
+   *
+   * @throws StatusError UpstreamUnavailable, caused by `TooLarge` if the response is longer than allowed;
+   *   UpstreamTimeout, UpstreamRefusedCredential
+   */
+  fetch(
+    request: Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> & {
+      readonly body?: Buffer | string;
+    },
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse>;
+}
+
+/** A response that is read while it arrives: a watch. */
+export interface UpstreamStream {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Ends with the response; fails if it breaks off. If it is destroyed, the request ends. */
+  readonly body: Readable;
+}
+
+export interface UpstreamStreamer {
+  /**
+   * Sends a GET whose response has no end of its own, with the sender's credential, and with Impersonate
+   * headers in `headers`, as that user. It has no time limit; the caller notices silence.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential before the response
+   */
+  stream(
+    request: Pick<UpstreamRequest, 'account' | 'sender' | 'target' | 'headers'>,
+    signal: AbortSignal,
+  ): Promise<UpstreamStream>;
+}
+
+/** What Stonegate's own credential may do at the API server. */
+export interface UpstreamRights {
+  /** The optional extra keys that are omitted; another object after each change. */
+  readonly withheld: ReadonlySet<string>;
+  /** Whether the API server has constrained impersonation. */
+  readonly constrained: boolean;
+  /**
+   * Reports that the API server refused a request because of Stonegate's own rights: they are reviewed again.
+   */
+  refused(): void;
+}
+
+/** What observers read of a request: what is known so far. The stages add to it. */
+export interface ObservedRequest {
+  /** The request as the client sent it. */
+  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;
+  readonly auditID: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** The client's address first. */
+  readonly sourceIPs: readonly string[];
+  readonly info?: RequestInfo;
+  readonly identity?: Identity;
+  readonly tenant?: TenantName;
+  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
+  readonly user?: UserInfo;
+  /** The user who sent the request, if it impersonates another one (`kubectl --as`). */
+  readonly impersonator?: UserInfo;
+  /** Present if the user has entered another tenant: then `user` is the guest. */
+  readonly crossing?: Crossing;
+  /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
+  readonly impersonationSent?: boolean;
+  /** How the request left the pipeline. */
+  readonly outcome?: Outcome;
+  /** Why Stonegate ended a long-running request. */
+  readonly ended?: StreamEndReason;
+}
+
+export interface Outcome {
+  /** The HTTP status sent; 0 if the client was gone before there was one. */
+  readonly status: number;
+  /** If Stonegate refused. */
+  readonly code?: ErrorCode;
+  readonly message?: string;
+  /** Written to the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Thrown, for the log; never for the client. */
+  readonly error?: unknown;
+  /** True if the API server or the client closed the connection before the response was complete. */
+  readonly aborted: boolean;
+}
+
+/** Sees every request, refused ones included. */
+export interface RequestObserver {
+  /** Called once, as soon as the user is known, or when it is clear that the user will not be known. */
+  requestReceived(request: ObservedRequest): void;
+  /** A long-running request's response has begun, with this status. */
+  responseStarted(request: ObservedRequest, status: number): void;
+  responseComplete(request: ObservedRequest): void;
+}

@@ -1,0 +1,67 @@
+/**
+ * Why RBAC allows a request or not, as the RBAC index has it: for explanations, and for Stonegate's own 403.
+ */
+
+import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { AccessIndex } from '../rbac/access-index.ts';
+import type { Question, ResourceQuestion } from '../rbac/attributes.ts';
+import type { Identity } from '../tenancy/identity.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { TenantOfRequest } from './acting-tenant.ts';
+import type { DecidedInfo } from './authorizer.ts';
+import { type KnownProjects, reasonFor } from './reasons.ts';
+
+export interface ReasonedRequest extends TenantOfRequest {
+  readonly info: DecidedInfo;
+  readonly user: UserInfo;
+  /** Absent if the names of the user's projects do not matter. */
+  readonly identity?: Identity;
+}
+
+/**
+ * @param allowed what the API server says
+ * @returns undefined if the index says otherwise, has nothing to say, or is not current; and for a guest, who
+ *   is not told which roles the entered tenant has
+ */
+export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
+
+/** @param isOperator whether the reasons are for an operator, not for the user of the request */
+export function createReasonOf(
+  access: AccessIndex,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+  isOperator = false,
+): ReasonOf {
+  return ({ info, user, tenant, crossing, identity }, allowed) => {
+    if (crossing !== undefined) return undefined;
+    const home = mode.reviewTenant(tenant) ?? '';
+    const viewer = {
+      user: { tenant: home, username: user.username, groups: user.groups },
+      tenant,
+      isSystem: home !== '' && mode.isSystem(tenant),
+      domainID: undefined,
+      namePrefix: undefined,
+      isOperator,
+    };
+    return reasonFor(access, viewer, questionOf(info, home), allowed, projectsOf(identity));
+  };
+}
+
+function questionOf(info: DecidedInfo, home: string): Question {
+  return info.isResourceRequest ? resourceQuestion(info, home) : { verb: info.verb, path: info.rawPath };
+}
+
+/** @param home the user's own tenant, empty if the API server has none */
+export function resourceQuestion(
+  info: Extract<DecidedInfo, { isResourceRequest: true }>,
+  home: string,
+): ResourceQuestion {
+  const { verb, apiGroup, resource, subresource, namespace, name } = info;
+  const tenant = info.tenant === '' ? home : info.tenant;
+  return { verb, apiGroup, resource, subresource, namespace, name, tenant };
+}
+
+/** The project of the user's own scope. */
+function projectsOf(identity: Identity | undefined): KnownProjects {
+  const { kind, id, name } = identity?.scope ?? {};
+  return kind === 'project' && id !== undefined && name !== undefined ? new Map([[id, name]]) : new Map();
+}

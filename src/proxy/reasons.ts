@@ -1,0 +1,113 @@
+/**
+ * Why RBAC allows a request or not, in words: the path from a Keystone role to group, binding, role and rule,
+ * or what the user's roles nearly grant. A binding that the user may not read is not named.
+ */
+
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { StoredBinding } from '../kubernetes/rbac-v1.ts';
+import type { AccessIndex } from '../rbac/access-index.ts';
+import type { Question } from '../rbac/attributes.ts';
+import { decide, type Grant } from '../rbac/decide.ts';
+import { aggregatedFrom, type NearMiss, nearMisses } from '../rbac/near-miss.ts';
+import { readKeystoneGroup } from '../tenancy/keystone-groups.ts';
+import { View, type Viewer } from './subject-owner.ts';
+
+/** Names of the project in the user's own scope, by id. */
+export type KnownProjects = ReadonlyMap<string, string>;
+
+/**
+ * @param allowed what the API server says
+ * @returns undefined if the index says otherwise, or has nothing to say
+ */
+export function reasonFor(
+  access: AccessIndex,
+  viewer: Viewer,
+  question: Question,
+  allowed: boolean,
+  projects: KnownProjects,
+): string | undefined {
+  if (access.state(viewer.user.tenant) !== 'current') return undefined;
+  const { index } = access;
+  const view = new View(viewer, { index, isCurrent: true, scopes: undefined });
+  const decision = decide(index, viewer.user, question);
+  if (allowed !== (decision.decision === 'allow')) return undefined;
+  if (decision.decision === 'allow') return decision.grant && pathOf(decision.grant, access, view, projects);
+  if ('path' in question) return undefined;
+  const misses = nearMisses(index.objectsOf(viewer.user.tenant), viewer.user, question);
+  return misses.length === 0 ? undefined : misses.map((miss) => missWords(miss, question, view)).join('; ');
+}
+
+function pathOf(
+  { binding, subject, role, rule }: Grant,
+  { index }: AccessIndex,
+  view: View,
+  projects: KnownProjects,
+): string {
+  const found = role.rules[rule];
+  const roleKind = role.resource === 'roles' ? 'Role' : 'ClusterRole';
+  const sources = found === undefined ? [] : aggregatedFrom(index.objectsOf(role.tenant), role, found);
+  const readable = sources.filter((source) => view.mayGet(source)).map(({ name }) => name);
+  const from = readable.length === 0 ? '' : ` (from ClusterRole ${readable.join(', ')})`;
+  const steps = [
+    subject.kind === 'Group' ? keystoneWords(subject.name, projects) : undefined,
+    `${subject.kind.toLowerCase()} ${subject.name}`,
+    bindingWords(binding, view),
+    ...(view.mayGet(binding)
+      ? [
+          `${roleKind} ${role.name}${from}`,
+          `rule ${rule + 1}${found === undefined ? '' : `: ${ruleWords(found)}`}`,
+        ]
+      : []),
+  ];
+  return steps.filter((step) => step !== undefined).join(' → ');
+}
+
+function keystoneWords(name: string, projects: KnownProjects): string | undefined {
+  const group = readKeystoneGroup(name);
+  if (group === undefined || group.role === '') return undefined;
+  const place =
+    group.kind === 'system' ? 'the system' : `${group.kind} ${projects.get(group.id) ?? group.id}`;
+  return `role ${group.role} on ${place}`;
+}
+
+function bindingWords(binding: StoredBinding, view: View): string {
+  const { namespace, name } = binding;
+  if (!view.mayGet(binding))
+    return namespace === '' ? 'a cluster-wide binding' : 'a binding in the namespace';
+  return namespace === '' ? `ClusterRoleBinding ${name}` : `RoleBinding ${name}`;
+}
+
+function ruleWords({ verbs, resources = [], nonResourceURLs = [], resourceNames = [] }: PolicyRule): string {
+  const named = resourceNames.length === 0 ? '' : ` named ${cut(resourceNames)}`;
+  return `${cut(verbs)} ${cut([...resources, ...nonResourceURLs])}${named}`;
+}
+
+const MAX_WORDS = 8;
+
+function cut(words: readonly string[]): string {
+  return words.length <= MAX_WORDS ? words.join(',') : `${words.slice(0, MAX_WORDS).join(',')},…`;
+}
+
+function missWords(
+  { binding, role, missed, rule }: NearMiss,
+  { verb, resource, subresource, name }: Extract<Question, { resource: string }>,
+  view: View,
+): string {
+  const who = bindingWords(binding, view);
+  if (missed === 'empty')
+    return view.mayGet(binding)
+      ? `${who} gives ClusterRole ${role.name}, whose aggregation is not filled in`
+      : `${who} gives a role whose aggregation is not filled in`;
+  const asked = subresource === '' ? resource : `${resource}/${subresource}`;
+  // If the user may not read the binding, the message tells only the user's own rights.
+  switch (missed) {
+    case 'subresource':
+      return `${who} grants \`${verb} ${resource}\`, not \`${asked}\``;
+    case 'verb':
+      return `${who} grants \`${cut(rule?.verbs ?? [])} ${asked}\`, not \`${verb}\``;
+    case 'name':
+      return name === ''
+        ? `${who} grants \`${verb} ${asked}\` for some names only`
+        : `${who} grants \`${verb} ${asked}\` for other names, not ${JSON.stringify(name)}`;
+  }
+}

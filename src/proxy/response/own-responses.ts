@@ -1,0 +1,76 @@
+/**
+ * The forms that responses of handlers have in common.
+ */
+import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import { type HeaderField, type HeaderList, headerValues } from '../../lib/header-list.ts';
+import type { UpstreamResponse } from '../ports.ts';
+import type { StreamedResponse } from './response-stream.ts';
+
+export const JSON_HEADERS: readonly HeaderField[] = [
+  ['Content-Type', JSON_TYPE],
+  ['Cache-Control', 'no-cache, private'],
+];
+
+export function jsonResponse(status: number, object: object): UpstreamResponse {
+  return { status, headers: JSON_HEADERS, body: Buffer.from(`${JSON.stringify(object)}\n`) };
+}
+
+/** Whether the client has the response with this tag already. RFC 9110 §13.1.2, weak comparison. */
+export function knowsTag(requested: HeaderList, tag: string): boolean {
+  return headerValues(requested, 'if-none-match')
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim().replace(/^W\//, ''))
+    .some((value) => value === tag || value === '*');
+}
+
+const expired = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: 'too old resource version: what you may see has changed, list again',
+  reason: 'Expired',
+  code: 410,
+};
+
+/**
+ * The event of a watch after which a client lists again: one line, with its line feed.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#410-gone-responses
+ */
+export const EXPIRED_EVENT = `${JSON.stringify({ type: 'ERROR', object: expired })}\n`;
+
+/** A watch that consists of it. */
+export const EXPIRED_WATCH: StreamedResponse = {
+  status: 200,
+  headers: JSON_HEADERS,
+  start(stream) {
+    stream.write(EXPIRED_EVENT);
+    stream.end();
+    return () => {};
+  },
+};
+
+interface Marked {
+  readonly headers: HeaderList;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Marks a response that holds less than the API server has: the objects that the user's rights cover. Clients
+ * see a header, the audit log has an annotation.
+ */
+export function asFiltered<R extends Marked>(response: R): R {
+  return {
+    ...response,
+    headers: [...response.headers, ['Stonegate-Filtered', 'rbac']],
+    annotations: { ...response.annotations, 'stonegate.dev/filtered': 'rbac' },
+  };
+}
+
+/** The others are about the connection, or about one response of several. */
+const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
+
+/** The API server's response to a request of Stonegate's own, as the response to the client. */
+export function relayedResponse({ status, headers, body }: UpstreamResponse): UpstreamResponse {
+  return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
+}

@@ -1,0 +1,173 @@
+/**
+ * A response of Stonegate's own without an end (a watch), written event by event. What its client does not
+ * take counts against the tenant's memory, and a client for which there is no room is disconnected.
+ */
+
+import { fromAbortSignal } from '../../lib/cancellation.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { ResponseMemory } from '../../limits/response-memory.ts';
+import type { RelayHooks, RelayResult } from '../ports.ts';
+import type { Outgoing } from '../request-context.ts';
+
+/** The client's end of a streamed answer. */
+export interface ResponseStream {
+  /** True once the client is gone or the response has ended: nothing more is written. */
+  readonly closed: boolean;
+  /** False while the client has not taken what was written: what can wait is written after `onDrain`. */
+  readonly isWritable: boolean;
+  /** @param text one or more whole events */
+  write(text: string | Buffer): void;
+  /** Calls back once, when the client has taken everything; perhaps never, if the stream ends. */
+  onDrain(callback: () => void): void;
+  /** Ends the response cleanly, so that a client watches on. */
+  end(): void;
+}
+
+export interface StreamedResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Written to the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /**
+   * Called once, after the head is sent.
+   *
+   * @returns called once when the stream has ended, for whatever reason
+   */
+  start(stream: ResponseStream): () => void;
+}
+
+/** Bytes that may wait for a client without counting against its tenant's memory. */
+const FREE_BYTES = 128 * 1024;
+const PIECE = 64 * 1024;
+
+/**
+ * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
+ * the server stops. Rejects with what `start` throws.
+ */
+export function writeStream(
+  outgoing: Outgoing,
+  answer: StreamedResponse,
+  memory: ResponseMemory,
+  hooks: RelayHooks | undefined,
+): Promise<RelayResult> {
+  const { response } = outgoing.exchange;
+  const { status, headers, annotations } = answer;
+  const result = { status, ...(annotations && { annotations }) };
+  if (response.closed) return Promise.resolve({ ...result, aborted: true });
+  response.writeHead(status, [...headers, ['Audit-Id', outgoing.auditID]]);
+  hooks?.onHead(status);
+  return new WrittenStream(outgoing, memory).run(answer).then((aborted) => ({ ...result, aborted }));
+}
+
+class WrittenStream implements ResponseStream {
+  readonly #response: Outgoing['exchange']['response'];
+  readonly #client;
+  readonly #ends;
+  readonly #reservation;
+  readonly #over = Promise.withResolvers<boolean>();
+  #isOver = false;
+  /** Bytes written since the client had taken everything. */
+  #waiting = 0;
+  #drained: (() => void)[] = [];
+  #stop = () => {};
+
+  constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
+    const { stopping } = exchange;
+    this.#response = exchange.response;
+    this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
+    this.#ends = [
+      this.#client,
+      ...(stream ? [stream] : []),
+      ...(stopping ? [fromAbortSignal(stopping)] : []),
+    ];
+    this.#reservation = memory.reservation(tenant);
+  }
+
+  /** @returns whether the client, or a lack of memory, ended it */
+  run({ start }: Pick<StreamedResponse, 'start'>): Promise<boolean> {
+    for (const end of this.#ends) end.onCancel(this.#onCancel);
+    try {
+      const stop = start(this);
+      if (this.#isOver) stop();
+      else this.#stop = stop;
+    } catch (error) {
+      this.#isOver = true;
+      // What reports the error destroys the response.
+      this.#over.reject(error);
+      this.#close();
+    }
+    if (this.#ends.some(({ cancelled }) => cancelled)) this.#onCancel();
+    return this.#over.promise;
+  }
+
+  get closed(): boolean {
+    return this.#isOver;
+  }
+
+  get isWritable(): boolean {
+    return this.#waiting === 0;
+  }
+
+  write(text: string | Buffer): void {
+    if (this.#isOver) return;
+    if (this.#response.closed) {
+      this.#finish(true);
+      return;
+    }
+    const bytes = Buffer.from(text);
+    // In pieces, so that a slow client is told apart from one that does not read at all.
+    for (let from = 0; from < bytes.length; from += PIECE)
+      this.#writePiece(bytes.subarray(from, from + PIECE));
+    this.#account();
+  }
+
+  #writePiece(piece: Buffer): void {
+    if (this.#response.write(piece)) return;
+    if (this.#waiting === 0) this.#response.onDrain(() => this.#onDrain());
+    this.#waiting += piece.length;
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.isWritable) queueMicrotask(callback);
+    else this.#drained.push(callback);
+  }
+
+  end(): void {
+    this.#finish(false);
+  }
+
+  readonly #onCancel = (): void => {
+    this.#finish(this.#client.cancelled);
+  };
+
+  #onDrain(): void {
+    if (this.#isOver) return;
+    this.#waiting = 0;
+    this.#account();
+    const callbacks = this.#drained;
+    this.#drained = [];
+    for (const callback of callbacks) callback();
+  }
+
+  #account(): void {
+    if (!this.#reservation.resize(Math.max(0, this.#waiting - FREE_BYTES))) this.#finish(true);
+  }
+
+  #finish(aborted: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!this.#response.closed) {
+      if (aborted) this.#response.destroy();
+      else this.#response.end();
+    }
+    this.#over.resolve(aborted);
+    this.#close();
+  }
+
+  #close(): void {
+    for (const end of this.#ends) end.offCancel(this.#onCancel);
+    this.#reservation.release();
+    this.#drained = [];
+    this.#stop();
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The delivery of a long-running request: it keeps nothing of the configuration that decided it, so that a
+ * stream of days does not keep a previous generation alive.
+ */
+
+import type { InFlight } from '../../lib/in-flight.ts';
+import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from '../delivery.ts';
+import type { RelayHooks, RelayResult, RequestObserver } from '../ports.ts';
+import type { Outgoing, RequestContext } from '../request-context.ts';
+import type { OpenStream } from '../streams/open-stream.ts';
+import type { StreamRegistry } from '../streams/stream-registry.ts';
+
+/**
+ * A long-running request from its decision to its end. As soon as its response has begun it refers to nothing
+ * of the configuration that decided it: after a reload, thousands of open watches must not keep the previous
+ * pipeline alive.
+ */
+export class StreamDelivery implements RelayHooks {
+  readonly #context: RequestContext;
+  readonly #stream: OpenStream;
+  readonly #undecided: InFlight;
+  readonly #observer: RequestObserver;
+  readonly #streams: StreamRegistry;
+  readonly #writeStatus: Pipeline['writeStatus'];
+  /** Until the response begins: after that no error is due to Stonegate's rights or to the client's token. */
+  #pending: { readonly outgoing: Outgoing; readonly pipeline: Pipeline } | undefined;
+
+  constructor(outgoing: Outgoing, stream: OpenStream, pipeline: Pipeline, undecided: InFlight) {
+    this.#context = outgoing;
+    this.#stream = stream;
+    this.#undecided = undecided;
+    this.#observer = pipeline.observer;
+    this.#streams = pipeline.streams;
+    this.#writeStatus = pipeline.writeStatus;
+    this.#pending = { outgoing, pipeline };
+  }
+
+  /** Done when the stream has ended. */
+  async run(): Promise<void> {
+    try {
+      this.#context.outcome = await this.#deliver();
+      this.#begun(this.#context.outcome.status);
+    } catch (error) {
+      if (isRefusalOfStonegate(error)) this.#pending?.pipeline.upstreamRights.refused();
+      this.#context.outcome = refuse(error, this.#context, this.#writeStatus);
+    } finally {
+      this.#undecided.release();
+      closeStream(this.#context, this.#stream, this.#streams);
+    }
+    this.#observer.responseComplete(this.#context);
+  }
+
+  onHead(status: number): void {
+    this.#begun(status);
+    this.#observer.responseStarted(this.#context, status);
+  }
+
+  #deliver(): Promise<RelayResult> {
+    if (this.#pending === undefined) throw new TypeError('a stream is delivered once');
+    const { outgoing, pipeline } = this.#pending;
+    return deliver(outgoing, pipeline, this.#undecided, this);
+  }
+
+  #begun(status: number): void {
+    if (this.#pending === undefined) return;
+    const { outgoing, pipeline } = this.#pending;
+    this.#pending = undefined;
+    if (status === 401) forgetRefusedToken(outgoing, pipeline);
+  }
+}
+
+export function closeStream(context: RequestContext, stream: OpenStream, streams: StreamRegistry): void {
+  streams.close(stream);
+  if (stream.reason !== undefined) context.ended = stream.reason;
+}

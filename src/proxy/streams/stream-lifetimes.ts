@@ -1,0 +1,260 @@
+/**
+ * Ends long-running requests when access ends. The API server decides a user's rights only when such a
+ * request begins, and knows nothing of the credential behind Stonegate: without this, a deleted user's watch
+ * would go on for ever. `docs/lifecycle.md` has the table of what ends when.
+ */
+
+import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../../cache/drop-tags.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { StreamEndReason } from '../../lib/telemetry.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { OpenStream, StreamCredential } from './open-stream.ts';
+import type { Drops } from './ports.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+export interface StreamSettings {
+  /** Whether a watch or a followed log ends when its credential expires. */
+  readonly endWithCredential: boolean;
+  /** A credential is validated again after this time at the earliest, in milliseconds. */
+  readonly recheck: number;
+  /** The longest life of all other streams, in milliseconds. */
+  readonly tunnelMaxAge: number;
+}
+
+export interface StreamLifetimesOptions {
+  readonly registry: StreamRegistry;
+  readonly settings: StreamSettings;
+  readonly drops: Drops;
+  /**
+   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if
+   * it cannot be validated now.
+   */
+  readonly recheck: (credential: StreamCredential) => Promise<void>;
+  /** Whether the policies in force permit a guest's stream. @param now milliseconds since the epoch */
+  readonly permits: (stream: OpenStream, now: number) => boolean;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly logger: Logger;
+}
+
+/** All in milliseconds. Between two checks of all streams. */
+const LOOK = 1_000;
+/** Between two looks at what the policies permit to guests: their streams end within five seconds. */
+const POLICIES = 2_000;
+/** Streams end this long after their credential at most, spread by chance: their clients return at once. */
+const EXPIRY_SPREAD = 10_000;
+/** And after this share of what was left of the credential's life when they began. */
+const EXPIRY_SHARE = 0.1;
+/** Over this time all credentials are validated again after a reload or a revocation. */
+const PROMPT_SPREAD = 5_000;
+/** The share by which the time between two validations varies, so that they spread. */
+const JITTER = 0.2;
+/** A validation that could not be made is repeated after this share of `recheck`. */
+const RETRY = 0.25;
+/** Validations of one authenticator at once: requests of clients must find room in the backend. */
+const MAX_RECHECKS = 4;
+
+export class StreamLifetimes {
+  settings: StreamSettings;
+  readonly #options: StreamLifetimesOptions;
+  #drops: Drops;
+  #learned: number;
+  /** When another configuration came into force, or a drop was last noticed: milliseconds since the epoch. */
+  #changedAt = Number.NEGATIVE_INFINITY;
+  /** Bounds validations, with a key for each authenticator. */
+  readonly #rechecks: KeyedSemaphore;
+  #guestsDueAt = 0;
+  readonly #stopped = new AbortController();
+  #timer: Timer | undefined;
+
+  constructor(options: StreamLifetimesOptions) {
+    this.settings = options.settings;
+    this.#options = options;
+    this.#drops = options.drops;
+    this.#learned = this.#drops.learned;
+    this.#rechecks = new KeyedSemaphore({
+      clock: options.clock,
+      permits: Number.POSITIVE_INFINITY,
+      permitsPerKey: MAX_RECHECKS,
+      queue: Number.POSITIVE_INFINITY,
+      queuePerKey: Number.POSITIVE_INFINITY,
+      refusal: () => new Error('streams are no longer validated'),
+    });
+    const { registry } = options;
+    registry.onOpen = (stream) => this.#begin(stream);
+  }
+
+  /** Another configuration is in force. All credentials are validated by it. */
+  reloaded(settings: StreamSettings, drops: Drops): void {
+    this.settings = settings;
+    const replaced = drops !== this.#drops;
+    this.#drops = drops;
+    if (replaced) this.#learned = drops.learned;
+    this.#changedAt = this.#options.clock.now();
+    for (const credential of this.#options.registry.credentials) {
+      if (replaced) this.#watchDrops(credential);
+      this.#hasten(credential);
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#stopped.abort();
+  }
+
+  #begin(stream: OpenStream): void {
+    const { opener } = stream;
+    if (opener.endings === undefined) {
+      this.#watchDrops(opener);
+      this.#postpone(opener, this.settings.recheck);
+    }
+    // It was authenticated before the change, while its credential was in no list.
+    if (stream.receivedAt <= this.#changedAt) this.#hasten(opener);
+    if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
+      opener.revocations ??= this.#drops.watch(revocationTags(opener));
+    this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
+  }
+
+  get #interval(): number {
+    return Math.min(LOOK, this.settings.recheck);
+  }
+
+  #watchDrops(credential: StreamCredential): void {
+    credential.endings = this.#drops.watch(endingTags(credential));
+    if (credential.revocations !== undefined)
+      credential.revocations = this.#drops.watch(revocationTags(credential));
+  }
+
+  readonly #look = (): void => {
+    const { clock, registry } = this.#options;
+    const now = clock.now();
+    const { learned } = this.#drops;
+    const heard = learned !== this.#learned;
+    this.#learned = learned;
+    if (heard) this.#changedAt = now;
+    if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
+    for (const credential of registry.credentials) {
+      if (heard) this.#heard(credential, now);
+      this.#endDue(credential, now);
+      if (credential.dueAt <= now) void this.#recheck(credential);
+    }
+    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
+  };
+
+  /** Something was dropped somewhere. What a cache still knows costs its backend nothing. */
+  #heard(credential: StreamCredential, now: number): void {
+    const expired = credential.expiresAt <= now;
+    const revoked = credential.revocations?.dropped;
+    if (credential.endings?.dropped || (expired && revoked)) {
+      this.#end(credential, 'dropped');
+      return;
+    }
+    if (revoked) this.#watchDrops(credential);
+    this.#hasten(credential);
+  }
+
+  #endDue(credential: StreamCredential, now: number): void {
+    for (const stream of credential.streams)
+      if (this.#endOf(stream) <= now) stream.end(stream.tunnel ? 'max-age' : 'expired');
+  }
+
+  /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
+  #endForbiddenGuests(now: number): void {
+    this.#guestsDueAt = now + POLICIES;
+    const { registry, permits } = this.#options;
+    for (const stream of registry.guests)
+      if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
+  }
+
+  /** When the stream ends by its own time, in milliseconds since the epoch. */
+  #endOf(stream: OpenStream): number {
+    const { endWithCredential, tunnelMaxAge } = this.settings;
+    if (stream.tunnel) return stream.openedAt + tunnelMaxAge;
+    return endWithCredential ? expiryOf(stream) : Number.POSITIVE_INFINITY;
+  }
+
+  #end(credential: StreamCredential, reason: StreamEndReason): void {
+    const { authenticator, tenant, username } = credential;
+    this.#options.logger.info({ reason, authenticator, tenant, user: username }, 'streams are ended');
+    credential.end(reason);
+    // For a stream that is opened before the last of these has gone.
+    this.#watchDrops(credential);
+  }
+
+  /** It is validated again soon. */
+  #hasten(credential: StreamCredential): void {
+    const { clock, random } = this.#options;
+    const spread = Math.min(PROMPT_SPREAD, this.settings.recheck);
+    credential.dueAt = Math.min(credential.dueAt, clock.now() + spread * random.fraction());
+  }
+
+  #postpone(credential: StreamCredential, milliseconds: number): void {
+    const { clock, random } = this.#options;
+    credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
+  }
+
+  /** Never rejects. */
+  async #recheck(credential: StreamCredential): Promise<void> {
+    if (credential.checking) return;
+    credential.checking = true;
+    const { signal } = this.#stopped;
+    const semaphore = this.#rechecks.of(credential.authenticator);
+    if (!(await semaphore.acquire(signal))) return;
+    this.#postpone(credential, this.settings.recheck);
+    try {
+      // Its last stream may have ended while it waited.
+      if (credential.list.linked) await this.#validate(credential);
+      credential.unverifiedSince = undefined;
+    } catch (error) {
+      this.#unverified(credential, error);
+    } finally {
+      credential.checking = false;
+      semaphore.release();
+    }
+  }
+
+  async #validate(credential: StreamCredential): Promise<void> {
+    const expired = credential.expiresAt <= this.#options.clock.now();
+    const { endings, revocations } = credential;
+    if ((await endings?.confirmDropped()) || (expired && (await revocations?.confirmDropped())))
+      this.#end(credential, 'dropped');
+    else if (!expired) await this.#options.recheck(credential);
+  }
+
+  /** Its backend is down, beyond the time for which its cache answers; or too slow. */
+  #unverified(credential: StreamCredential, error: unknown): void {
+    const { clock, logger } = this.#options;
+    const { recheck } = this.settings;
+    const now = clock.now();
+    credential.unverifiedSince ??= now;
+    logger.info(
+      { error, authenticator: credential.authenticator },
+      "a stream's credential could not be validated",
+    );
+    // An outage of a backend is no revocation, so it ends no tunnel.
+    if (now - credential.unverifiedSince >= recheck) credential.endAllButTunnels('unverified');
+    // A change while this validation was under way has asked for the next one soon.
+    const { dueAt } = credential;
+    this.#postpone(credential, recheck * RETRY);
+    credential.dueAt = Math.min(credential.dueAt, dueAt);
+  }
+}
+
+function expiryOf({ opener: { expiresAt }, openedAt, fraction }: OpenStream): number {
+  return expiresAt + fraction * Math.min(EXPIRY_SPREAD, EXPIRY_SHARE * (expiresAt - openedAt));
+}
+
+function usersOf({ username, uid }: StreamCredential): string[] {
+  return uid === '' ? [username] : [username, uid];
+}
+
+function endingTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(endStreamsOfUserTag), endStreamsOfTenantTag(credential.tenant)];
+}
+
+function revocationTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(userTag), tenantTag(credential.tenant)];
+}

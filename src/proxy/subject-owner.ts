@@ -1,0 +1,151 @@
+/**
+ * Whose a subject of a binding is, as the user who asks sees it: names of other tenants are not told. What
+ * cannot be told apart from another tenant's subject counts as one.
+ */
+
+import {
+  SERVICE_ACCOUNT_PREFIX,
+  SERVICE_ACCOUNTS_PREFIX,
+  TENANT_GROUP_PREFIX,
+} from '../kubernetes/reserved-names.ts';
+import type { NamedScope } from '../rbac/access-index.ts';
+import type { RBACUser } from '../rbac/attributes.ts';
+import { allows } from '../rbac/decide.ts';
+import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { type SubjectKey, subjectOfKey } from '../rbac/subject-key.ts';
+import type { SubjectGrant } from '../rbac/who-can.ts';
+import { projectGroup, readKeystoneGroup } from '../tenancy/keystone-groups.ts';
+
+/** The user who asks. */
+export interface Viewer {
+  /** Its tenant is that of the bindings; empty if the API server has no tenants. */
+  readonly user: RBACUser;
+  /** The tenant by Stonegate's name; empty if the user has none. */
+  readonly tenant: string;
+  /** Whether the tenant's users may act in every tenant. */
+  readonly isSystem: boolean;
+  /** Keystone's domain of the tenant. */
+  readonly domainID: string | undefined;
+  /** What the names of the domain's users begin with, with the colon. */
+  readonly namePrefix: string | undefined;
+  /** Whether an operator asks, with Stonegate's own credential, which reads every role and binding. */
+  readonly isOperator?: boolean;
+}
+
+/** Keystone's projects and domains by id. */
+export interface Scopes {
+  readonly projects: ReadonlyMap<string, NamedScope>;
+  readonly domains: ReadonlyMap<string, NamedScope>;
+}
+
+export interface ViewOptions {
+  readonly index: RBACIndex;
+  /** Whether the index is current: it then also decides what the user may read. */
+  readonly isCurrent: boolean;
+  readonly scopes: Scopes | undefined;
+}
+
+/** What one user may be told. */
+export class View {
+  readonly viewer: Viewer;
+  /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
+  readonly seesAll: boolean;
+  readonly #options: ViewOptions;
+  /** Whether the viewer may list the RoleBindings of all namespaces. */
+  readonly #listsEverywhere: boolean;
+  /** The key is the namespace; ClusterRoleBindings have the empty one. */
+  readonly #listable = new Map<string, boolean>();
+
+  constructor(viewer: Viewer, options: ViewOptions) {
+    this.viewer = viewer;
+    this.#options = options;
+    this.#listsEverywhere = this.#may('list', 'rolebindings', '', '');
+    this.seesAll =
+      viewer.isSystem || (viewer.user.tenant === '' && this.#listsEverywhere && this.mayList(''));
+  }
+
+  /** Whether the subject may be named: it is the user's own, or the user may list the binding. */
+  shows({ key, binding }: SubjectGrant): boolean {
+    return (
+      this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key) || this.mayList(binding.namespace)
+    );
+  }
+
+  /**
+   * Whether bindings there, and their roles, may be named, by the index: the viewer may list them.
+   *
+   * @param namespace empty for ClusterRoleBindings
+   */
+  mayList(namespace: string): boolean {
+    if (this.viewer.isOperator === true || (namespace !== '' && this.#listsEverywhere)) return true;
+    const known = this.#listable.get(namespace);
+    if (known !== undefined) return known;
+    const resource = namespace === '' ? 'clusterrolebindings' : 'rolebindings';
+    const isAllowed = this.#may('list', resource, namespace, '');
+    this.#listable.set(namespace, isAllowed);
+    return isAllowed;
+  }
+
+  /** Whether the viewer may read a role or a binding, by the index. */
+  mayGet({
+    resource,
+    namespace,
+    name,
+  }: {
+    readonly resource: string;
+    readonly namespace: string;
+    readonly name: string;
+  }): boolean {
+    return this.viewer.isOperator === true || this.#may('get', resource, namespace, name);
+  }
+
+  /** Whether the names of Keystone's project or domain may be told. */
+  knows(scope: NamedScope): boolean {
+    return this.seesAll || scope.domainID === this.viewer.domainID;
+  }
+
+  #may(verb: string, resource: string, namespace: string, name: string): boolean {
+    const { index, isCurrent } = this.#options;
+    const { user } = this.viewer;
+    const apiGroup = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+    const question = { verb, apiGroup, resource, subresource: '', namespace, name, tenant: user.tenant };
+    return isCurrent && allows(index, user, question);
+  }
+
+  #isOwn(key: SubjectKey): boolean {
+    const { kind, name } = subjectOfKey(key);
+    const { user, namePrefix } = this.viewer;
+    if (kind === 'group') return user.groups.includes(name) || this.#isOwnGroup(name);
+    if (name.startsWith(SERVICE_ACCOUNT_PREFIX))
+      return name === user.username || this.#isOwnNamespace(name.slice(SERVICE_ACCOUNT_PREFIX.length));
+    if (name === user.username || name.startsWith('system:')) return true;
+    return namePrefix !== undefined && name.startsWith(namePrefix);
+  }
+
+  #isOwnGroup(name: string): boolean {
+    if (name.startsWith(SERVICE_ACCOUNTS_PREFIX))
+      return this.#isOwnNamespace(name.slice(SERVICE_ACCOUNTS_PREFIX.length));
+    if (name.startsWith('system:')) return true;
+    const { tenant, domainID, user } = this.viewer;
+    if (name.startsWith(TENANT_GROUP_PREFIX))
+      return tenant !== '' && name === `${TENANT_GROUP_PREFIX}${tenant}`;
+    const group = readKeystoneGroup(name);
+    if (group === undefined) return false;
+    if (group.kind === 'system') return true;
+    if (group.kind === 'project' && user.groups.includes(projectGroup(group.id))) return true;
+    if (domainID === undefined) return false;
+    if (group.kind === 'domain') return group.id === domainID;
+    return group.kind === 'project' && this.#options.scopes?.projects.get(group.id)?.domainID === domainID;
+  }
+
+  /**
+   * The name of a service account, or of all of a namespace, tells the namespace: it is told if the user may
+   * read that, or if it is the cluster's.
+   *
+   * @param place begins with the namespace
+   */
+  #isOwnNamespace(place: string): boolean {
+    const [namespace = ''] = place.split(':', 1);
+    return namespace.startsWith('kube-') || this.#may('get', 'namespaces', namespace, namespace);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Tells those who show what a user may see of the changes of the RBAC index that concern the user. One change
+ * may concern thousands of open watches: what it means for each is decided in later turns of the event loop.
+ */
+import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AccessChange, Change } from './change.ts';
+import type { RBACIndex } from './rbac-index.ts';
+import { ByConcern, type Concerns } from './subject-changes.ts';
+import type { SubjectKey } from './subject-key.ts';
+
+export interface AccessFollower {
+  readonly concerns: Concerns;
+  /** The tenant whose namespaces come and go; empty if the API server has none. */
+  readonly namespacesOf: string;
+  /** A change that may concern it; cheap. @returns whether it is to decide soon what the change means */
+  changed(change: Change): boolean;
+  decide(): void;
+  /**
+   * Discards earlier decisions: the API server's storage was restored from a backup, or the tenant's index
+   * was turned off or on.
+   */
+  reset(): void;
+}
+
+/** Milliseconds of one turn. */
+const TURN = 10;
+
+export class AccessChanges {
+  readonly #index: RBACIndex;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #nextTurn: (action: () => void) => void;
+  readonly #byAccess = new ByConcern<AccessFollower>();
+  readonly #byTenant = new Map<string, Set<AccessFollower>>();
+  readonly #undecided = new Set<AccessFollower>();
+  #unsubscribe: (() => void) | undefined;
+  #isPlanned = false;
+
+  constructor(
+    index: RBACIndex,
+    clock: Pick<Clock, 'now'>,
+    nextTurn: (action: () => void) => void = setImmediate,
+  ) {
+    this.#index = index;
+    this.#clock = clock;
+    this.#nextTurn = nextTurn;
+  }
+
+  /** @returns ends it */
+  follow(follower: AccessFollower): () => void {
+    const { namespacesOf } = follower;
+    this.#byAccess.add(follower);
+    const ofTenant = this.#byTenant.get(namespacesOf) ?? new Set();
+    this.#byTenant.set(namespacesOf, ofTenant.add(follower));
+    this.#unsubscribe ??= this.#index.subscribe({
+      changed: (change) => this.#changed(change),
+      restored: () => this.#reset(() => true),
+      reset: (tenant) => this.#reset(({ concerns }) => concerns.tenant === tenant),
+    });
+    return () => {
+      this.#byAccess.delete(follower);
+      this.#undecided.delete(follower);
+      ofTenant.delete(follower);
+      if (ofTenant.size === 0) this.#byTenant.delete(namespacesOf);
+      if (this.#byTenant.size > 0) return;
+      // Nothing refers to the index of an earlier configuration then.
+      this.#unsubscribe?.();
+      this.#unsubscribe = undefined;
+    };
+  }
+
+  #changed(change: Change): void {
+    const { tenant } = change;
+    const concerned =
+      change.kind === 'namespace'
+        ? (this.#byTenant.get(tenant) ?? [])
+        : this.#byAccess.concernedBy({ tenant, keys: keysOf(change) });
+    for (const follower of concerned) if (follower.changed(change)) this.#undecided.add(follower);
+    if (this.#undecided.size > 0) this.#plan();
+  }
+
+  #reset(isConcerned: (follower: AccessFollower) => boolean): void {
+    const followers = [...this.#byTenant.values()].flatMap((ofTenant) => [...ofTenant]);
+    for (const follower of followers) if (isConcerned(follower)) follower.reset();
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    this.#nextTurn(() => this.#decide());
+  }
+
+  #decide(): void {
+    this.#isPlanned = false;
+    const end = this.#clock.now() + TURN;
+    for (const follower of this.#undecided) {
+      this.#undecided.delete(follower);
+      follower.decide();
+      if (this.#clock.now() >= end) break;
+    }
+    if (this.#undecided.size > 0) this.#plan();
+  }
+}
+
+/** Without tenants at the API server, RoleBindings of all users make nothing visible. */
+function keysOf({ tenant, namespaces, subjects }: AccessChange): ReadonlySet<SubjectKey> {
+  if (tenant !== '' || namespaces.has('')) return subjects;
+  return new Set([...subjects].filter((key) => !GROUPS_OF_EVERYONE.has(key)));
+}

@@ -1,0 +1,52 @@
+/**
+ * What cross-tenant policies and administrations may grant: the rules of `stonegate:manage` and those of
+ * `access.grantable`, without what would extend a policy from inside. The provisioner holds all of them, so
+ * that the API server lets it write the roles of policies.
+ */
+
+import { TENANCY_GROUP } from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { CLUSTER_ROLES } from './cluster-roles.ts';
+
+const MANAGE = CLUSTER_ROLES.get('stonegate:manage') ?? [];
+
+/**
+ * Reviews tell about users of other tenants (on Arktos, of all); with its own kinds a guest would let others
+ * in.
+ */
+export const NEVER_GROUPS: ReadonlySet<string> = new Set([
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'stonegate.dev',
+  TENANCY_GROUP,
+]);
+
+/** A role with one of these verbs is worth more than its rules. */
+export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
+
+/** A rule of one API group, without `*`. */
+export interface GrantableRule extends PolicyRule {
+  readonly apiGroups: readonly [string];
+  readonly resources: readonly string[];
+}
+
+/** @param additional `access.grantable` */
+export function grantableRules(additional: readonly PolicyRule[]): readonly GrantableRule[] {
+  return withoutEscalation([...MANAGE, ...additional]);
+}
+
+/** The part of the rules that may be granted at all, one API group a rule. */
+export function withoutEscalation(rules: readonly PolicyRule[]): readonly GrantableRule[] {
+  return rules.flatMap(({ apiGroups = [], resources = [], resourceNames, verbs }): GrantableRule[] => {
+    const left = verbs.filter((verb) => !ESCALATING_VERBS.has(verb));
+    if (left.length === 0) return [];
+    return apiGroups
+      .filter((group) => !NEVER_GROUPS.has(group))
+      .map((group) => ({
+        apiGroups: [group],
+        resources,
+        ...(resourceNames !== undefined && { resourceNames }),
+        verbs: left,
+      }));
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * The identity that an authenticator returns. The tenancy mode maps it to a tenant and a Kubernetes user.
+ * Only facts from backends are cached; the mapping is pure and uses the current configuration.
+ */
+import { z } from 'zod';
+import { userInfoSchema } from '../kubernetes/authentication-v1.ts';
+import type { Output } from '../lib/schema-fields.ts';
+import { reference } from './keystone-v3.ts';
+
+/** The facts from which the user's name is built. */
+const subject = z.union([
+  z.strictObject({
+    kind: z.literal('keystone'),
+    userName: z.string(),
+    userDomain: reference,
+    /** The domain of the token's scope, or the user's domain if the scope has none. */
+    scopeDomain: reference,
+    /** A delegated token has its own user name, so that it never gets rights granted to the user by name. */
+    delegation: z
+      .strictObject({ kind: z.enum(['application-credential', 'trust']), id: z.string() })
+      .exactOptional(),
+  }),
+  /** The source's prefix and the name that the source gives: an issuer's claim, a certificate, a file. */
+  z.strictObject({ kind: z.literal('claim'), name: z.string() }),
+  /**
+   * Authenticated by the API server's TokenReview, which returned this user: forwarded with the client's own
+   * token, never impersonated.
+   */
+  z.strictObject({ kind: z.literal('upstream'), user: userInfoSchema }),
+  z.strictObject({ kind: z.literal('anonymous') }),
+]);
+
+/**
+ * The source of the tenant: a Keystone domain that the tenancy mode maps, or a statement of the operator (an
+ * issuer's configuration, a certificate, a file). Anonymous requests have no tenant.
+ */
+const tenantOrigin = z.union([
+  z.strictObject({ from: z.literal('domain'), domain: reference }),
+  z.strictObject({ from: z.literal('issuer'), tenant: z.string() }),
+  z.strictObject({ from: z.literal('nowhere') }),
+]);
+
+/** The scope of a credential. */
+const identityScope = z.strictObject({
+  kind: z.enum(['project', 'domain', 'system', 'unscoped']),
+  /** Id of the project or domain. */
+  id: z.string().exactOptional(),
+  name: z.string().exactOptional(),
+  /** Role names on this scope. */
+  roles: z.array(z.string()),
+});
+
+/** Sessions of the portal are stored in this form. */
+export const identitySchema = z.strictObject({
+  /** The authenticator that accepted the credential: `keystone`, `jwt`, `x509`, `token-file`, … */
+  authenticator: z.string(),
+  subject,
+  tenantOrigin,
+  /** The source's stable id; empty if it has none. */
+  uid: z.string(),
+  groups: userInfoSchema.shape.groups,
+  extra: userInfoSchema.shape.extra,
+  /** Absent if the source has no scopes. For display only; rights come from groups. */
+  scope: identityScope.exactOptional(),
+  /**
+   * The Keystone user whose role assignments are looked up for the scope of each request. Absent if the
+   * credential has a scope of its own or is delegated: then only the roles in the credential apply.
+   */
+  assignmentsOf: z.string().exactOptional(),
+  /** Expiry of the credential, in milliseconds since the epoch; Infinity if it has none. */
+  expiresAt: z.number(),
+  /** Further facts for the audit log: trustee of a trust, Keystone's audit id of the token, … */
+  auditAnnotations: z.record(z.string(), z.string()),
+});
+
+export type Identity = Output<typeof identitySchema>;
+export type Subject = Identity['subject'];
+export type TenantOrigin = Identity['tenantOrigin'];
+export type IdentityScope = Output<typeof identityScope>;
+
+declare const tenantName: unique symbol;
+/** A tenant name that `tenancy/tenant-name.ts` has validated. */
+export type TenantName = string & { readonly [tenantName]: true };

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import t, { type Test } from 'tap';
+import { askStonegate } from '../../../src/cli/stonegate-api.ts';
+
+/** A server that gives every request this response and records the requests. */
+async function serverThat(t: Test, status: number, body: string) {
+  const asked: { method: string | undefined; url: string | undefined; headers: object; body: string }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      asked.push({ method, url, headers, body: text });
+      response.writeHead(status, { location: 'https://elsewhere.example/' }).end(body);
+    });
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  return { asked, url: `http://127.0.0.1:${port}` };
+}
+
+const nothing = { ca: undefined, serverName: undefined, authorization: 'Bearer tok', certificate: undefined };
+
+t.test('requests carry the token and go below the path of the address', async (t) => {
+  const { url, asked } = await serverThat(t, 200, '{"a":1}');
+  t.strictSame(await askStonegate({ ...nothing, url: `${url}/k8s/` }, '/apis/x'), { a: 1 });
+  t.match(asked, [{ method: 'GET', url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);
+});
+
+t.test('what is given is posted as JSON', async (t) => {
+  const { url, asked } = await serverThat(t, 201, '{}');
+  await askStonegate({ ...nothing, url }, '/x', { b: 2 });
+  t.match(asked, [{ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"b":2}' }]);
+});
+
+const BAD: readonly (readonly [number, string, RegExp])[] = [
+  [403, '{"kind":"Status","message":"you may not"}', /^you may not \(403\)$/],
+  [200, '<html>', /answered 200, and not as Stonegate would/],
+  [502, 'bad gateway', /answered 502/],
+  [302, '{}', /answered 302/],
+  [500, '{"message":5}', /answered 500/],
+];
+for (const [status, body, message] of BAD) {
+  t.test(`the response ${status} ${body} becomes an error message`, async (t) => {
+    const { url, asked } = await serverThat(t, status, body);
+    await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
+    t.equal(asked.length, 1, 'no redirect is followed');
+  });
+}
+
+for (const [url, message] of [
+  ['stonegate', /no address/],
+  ['ftp://stonegate', /no address/],
+  ['http://stonegate.example', /in the clear/],
+  ['https://127.0.0.1:1', /https:\/\/127\.0\.0\.1:1 cannot be asked: .*ECONNREFUSED/],
+] as const) {
+  t.test(`${url} is refused, and the token is not sent`, async (t) => {
+    await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
+  });
+}

@@ -1,0 +1,105 @@
+import t from 'tap';
+import {
+  type MatrixRow,
+  accessMatrix as matrixOf,
+} from '../../../../src/features/access-rules/access-matrix.ts';
+import type { AccessRule, AccessRules } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
+
+const none: AccessRules = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
+const LIMITS = { groups: 3, rows: 5, names: 4, characters: 30 };
+const accessMatrix = (rules: AccessRules) => matrixOf(rules, LIMITS).groups;
+const pods = (verbs: readonly string[]): AccessRule => ({ verbs, apiGroups: [''], resources: ['pods'] });
+
+function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
+  const allowed = Object.entries(cells).flatMap(([verb, cell]) =>
+    cell === 'none' ? [] : cell === 'all' ? verb : `(${verb})`,
+  );
+  return [
+    kind,
+    ...allowed,
+    ...otherVerbs.map((verb) => `+${verb}`),
+    ...names.map((name) => `"${name}"`),
+  ].join(' ');
+}
+
+t.test('a kind of a namespace has what is allowed everywhere too', async (t) => {
+  const groups = accessMatrix({
+    ...none,
+    everywhere: [pods(['get'])],
+    namespaces: [
+      { names: ['a'], rules: [pods(['delete', 'deletecollection'])] },
+      {
+        names: ['b'],
+        rules: [{ verbs: ['*'], apiGroups: ['apps'], resources: ['deployments', 'deployments/scale'] }],
+      },
+    ],
+  });
+  t.same(
+    groups.map(({ scope, names, rows }) => [scope, ...names, ...rows.map(textOf)]),
+    [
+      ['everywhere', 'pods get'],
+      ['namespaces', 'a', 'pods get delete +deletecollection'],
+      [
+        'namespaces',
+        'b',
+        'deployments.apps get list watch create update patch delete +*',
+        'deployments.apps/scale get list watch create update patch delete +*',
+      ],
+    ],
+  );
+});
+
+t.test('wildcards count in every row that they cover, and have rows of their own', async (t) => {
+  const [group] = accessMatrix({
+    ...none,
+    everywhere: [
+      { verbs: ['get'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['update'], apiGroups: ['*'], resources: ['*/scale'] },
+      { verbs: ['delete'], apiGroups: ['apps'], resources: ['deployments/scale'] },
+    ],
+  });
+  t.same(group?.rows.map(textOf), [
+    '* get',
+    '*.*/scale get update',
+    'deployments.apps/scale get update delete',
+  ]);
+});
+
+t.test('access to some objects is marked, and they are named', async (t) => {
+  const [group] = accessMatrix({
+    ...none,
+    cluster: [pods(['list']), { ...pods(['list', 'get']), resourceNames: ['b', 'a'] }],
+  });
+  t.same(group?.rows.map(textOf), ['pods (get) list "a" "b"']);
+});
+
+function texts(count: number, prefix: string): string[] {
+  return Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+}
+
+t.test('what is beyond the limits is counted', async (t) => {
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: texts(12, 'kind') }];
+  const { groups, moreGroups } = matrixOf(
+    { ...none, everywhere: rules, namespaces: texts(9, 'ns').map((name) => ({ names: [name], rules })) },
+    LIMITS,
+  );
+  t.same([groups.length, moreGroups], [3, 7]);
+  t.same(
+    groups.map(({ rows, moreRows }) => [rows.length, moreRows]),
+    Array.from({ length: 3 }, () => [5, 7]),
+  );
+});
+
+t.test('the names and verbs of a wildcard are not repeated at length in each row', async (t) => {
+  const long = (prefix: string) => texts(50, prefix).map((text) => text.padEnd(24_000, 'x'));
+  const groups = accessMatrix({
+    ...none,
+    everywhere: [{ verbs: long('v'), apiGroups: ['*'], resources: ['*'], resourceNames: long('n') }],
+    cluster: [{ verbs: ['get'], apiGroups: [''], resources: texts(4_900, 'kind') }],
+  });
+  for (const { otherVerbs, names } of groups.flatMap(({ rows }) => rows)) {
+    t.equal(otherVerbs.at(-1), '…');
+    t.equal(names.at(-1), '…');
+  }
+  t.ok(JSON.stringify(groups).length < 10_000);
+});

@@ -1,0 +1,278 @@
+import t from 'tap';
+import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
+import { compileAccessRules } from '../../../../src/features/access-rules/access-rules.ts';
+import { createRulesReviewHandler } from '../../../../src/features/access-rules/handle-rules-review.ts';
+import { createReviewedSubjects } from '../../../../src/features/access-rules/reviewed-subject.ts';
+import { createRulesDocuments } from '../../../../src/features/access-rules/rules-document.ts';
+import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
+import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
+import { createAccessSubjects } from '../../../../src/proxy/access-subject.ts';
+import { refuse } from '../../../../src/proxy/delivery.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { fakePipeline } from '../../../support/fake-pipeline.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import { outgoingOf } from '../../../support/outgoing.ts';
+import { clusterRole, group, roleBinding, user } from '../../../support/rbac-objects.ts';
+
+const PATH = '/apis/stonegate.dev/v1alpha1/accessrulesreviews';
+const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
+const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc:'] });
+const RULES = [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }];
+/** When each review is made. */
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const END = NOW + 60_000;
+
+const TOKENS: Readonly<Record<string, Identity | StatusError>> = {
+  alice: keystoneIdentity('alice', { groups: ['keystone:project:p1'], expiresAt: END }),
+  gina: keystoneIdentity('gina', { home: 'globex', expiresAt: END }),
+  ops: keystoneIdentity('dora', { home: 'ops', expiresAt: END }),
+  bad: unauthorized('Keystone does not know the token'),
+  nowhere: keystoneIdentity('eve', { home: 'no tenant!' }),
+  reserved: claimIdentity('system:admin'),
+  overflow: new StatusError('GroupsOverflow', 'too many groups'),
+  robot: upstreamIdentity('system:serviceaccount:a:robot'),
+  down: new StatusError('KeystoneUnavailable', 'Keystone cannot be asked'),
+  flood: new StatusError('CredentialRateExceeded', 'too many new credentials'),
+};
+
+function objectsIn(tenant: string): readonly StoredObject[] {
+  const subjects = [
+    user('acme:alice'),
+    user('globex:gina'),
+    group('keystone:project:p1'),
+    group('stonegate:tenant:acme'),
+  ];
+  return [
+    clusterRole('view', RULES, { tenant }),
+    ...subjects.map((subject, at) => roleBinding(`ns-${at}`, 'b', 'ClusterRole/view', [subject], tenant)),
+  ];
+}
+
+interface Site {
+  readonly mode: TenancyMode;
+  readonly caller: Identity;
+}
+
+const service = keystoneIdentity('search', { groups: ['keystone:project:own'] });
+const inArktos: Site = { mode: arktos, caller: service };
+const asSystem: Site = { mode: arktos, caller: keystoneIdentity('search', { home: 'ops' }) };
+const inShared: Site = { mode: shared, caller: service };
+
+async function review(
+  { mode, caller }: Site,
+  spec: object | string,
+  change: object = {},
+  type = 'application/json',
+) {
+  const sources: string[] = [];
+  const tenants = mode === arktos ? ['acme', 'globex', 'system'] : [''];
+  const clock = createFakeClock(NOW);
+  const { access } = accessIndexOf(...tenants.flatMap(objectsIn));
+  const pipeline = fakePipeline({ mode });
+  const subjects = createAccessSubjects(pipeline);
+  const findSubject = createReviewedSubjects({
+    mode,
+    subjects,
+    authenticators: [
+      {
+        name: 'fake',
+        authenticate(credential, { source }) {
+          sources.push(source);
+          const found = credential.kind === 'bearer' ? TOKENS[credential.token] : undefined;
+          if (found instanceof Error) throw found;
+          return found;
+        },
+      },
+    ],
+  });
+  const documents = createRulesDocuments({
+    access,
+    namedSets: [],
+    authorizers: ['Node', 'RBAC'],
+    clock,
+  });
+  const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
+  const handler = createRulesReviewHandler({
+    responseMemory: new ResponseMemory(),
+    documents,
+    findSubject,
+    limits,
+    clock,
+  });
+  const body = { kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1', spec, ...change };
+  const exchange = fakeExchange({
+    method: 'POST',
+    target: PATH,
+    headers: [['Content-Type', type]],
+    body: typeof spec === 'string' ? spec : JSON.stringify(body),
+  });
+  const outgoing = {
+    ...outgoingOf(mode, caller, exchange),
+    route: { kind: 'own-api', resource: 'accessrulesreviews', namespace: '' },
+  } as const;
+  try {
+    const response = await handler(outgoing);
+    if (response === undefined) throw new TypeError('it was not answered');
+    return {
+      status: response.status,
+      body: JSON.parse(response.body.toString()),
+      sources,
+      outcome: undefined,
+    };
+  } catch (error) {
+    const outcome = refuse(error, outgoing, pipeline.writeStatus);
+    const { response } = exchange;
+    return { status: response.status, body: JSON.parse(response.text), sources, outcome };
+  }
+}
+
+t.test("a service asks with a user's token, and is told no more of it than the name", async (t) => {
+  const { status, body, sources } = await review(inArktos, { verb: 'list', token: 'alice' });
+  t.equal(status, 201);
+  t.match(body, {
+    kind: 'AccessRulesReview',
+    spec: { verb: 'list' },
+    status: {
+      user: { username: 'acme:alice', uid: 'uid-of-alice' },
+      tenant: 'acme',
+      verb: 'list',
+      namespaces: [{ names: ['ns-0', 'ns-2'] }],
+      validUntil: '2026-01-01T00:01:00Z',
+    },
+  });
+  t.notMatch(JSON.stringify(body.spec), 'token');
+  t.same(sources, ['reviews of acme'], "the limit is that of the service's tenant");
+});
+
+t.test('a service asks about a user with groups and extra, as in a SubjectAccessReview', async (t) => {
+  const named = { user: 'acme:alice', groups: ['keystone:project:p1'], uid: 'u', extra: { a: ['b'] } };
+  const { status, body } = await review(inArktos, { verb: 'list', ...named });
+  t.equal(status, 201);
+  t.match(body.status, { user: { username: 'acme:alice' }, namespaces: [{ names: ['ns-0', 'ns-2'] }] });
+  const alone = await review(inArktos, { verb: 'list', user: 'acme:alice' });
+  t.match(alone.body.status.namespaces, [{ names: ['ns-0'] }], 'no group is added');
+});
+
+t.test(
+  'in a cluster without tenants the groups are those of all its users, or of the service itself',
+  async (t) => {
+    for (const group of ['system:authenticated', 'stonegate:tenant:acme', 'keystone:project:own'])
+      t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 201, group);
+    for (const group of ['keystone:project:p1', 'stonegate:tenant:globex', 'system:masters'])
+      t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 403, group);
+  },
+);
+
+t.test('all failures look alike: no one learns which tokens and users there are', async (t) => {
+  const refused: readonly (readonly [Site, object])[] = [
+    ...['bad', 'gina', 'ops', 'nowhere', 'reserved', 'overflow', 'unknown'].map(
+      (token) => [inArktos, { token }] as const,
+    ),
+    ...['bad', 'gina', 'nowhere', 'reserved'].map((token) => [inShared, { token }] as const),
+    ...[
+      'globex:gina',
+      'alice',
+      'acme:',
+      'acme:system:x',
+      'system:stonegate:dora',
+      'system:serviceaccount:a:robot',
+      'system:admin',
+      'acme:guest:globex:bob\n',
+    ].flatMap((name) => [[inArktos, { user: name }] as const, [inShared, { user: name }] as const]),
+    [inArktos, { user: 'acme:alice', groups: ['system:masters'] }],
+    [asSystem, { token: 'bad' }],
+    [asSystem, { user: 'alice' }],
+    [asSystem, { user: 'No Tenant:alice' }],
+  ];
+  const alike = await review(inArktos, { token: 'bad' });
+  t.equal(alike.status, 403);
+  for (const [site, spec] of refused) {
+    const { status, body, outcome } = await review(site, spec);
+    const title = JSON.stringify(spec);
+    t.strictSame([status, body], [alike.status, alike.body], title);
+    const cause = outcome?.error instanceof Error ? outcome.error.cause : 'none';
+    t.same([outcome?.annotations, cause], [{}, undefined], title);
+  }
+});
+
+t.test('a backend that is down is a 503, and a flood of tokens a 429', async (t) => {
+  t.equal((await review(inArktos, { token: 'down' })).status, 503);
+  t.equal((await review(inArktos, { token: 'flood' })).status, 429);
+});
+
+t.test('a service of the system tenant asks about the users of every tenant', async (t) => {
+  t.match((await review(asSystem, { verb: 'list', token: 'gina' })).body.status, {
+    tenant: 'globex',
+    namespaces: [{ names: ['ns-1'] }],
+  });
+  t.match((await review(asSystem, { verb: 'list', user: 'globex:gina' })).body.status, {
+    tenant: 'globex',
+    namespaces: [{ names: ['ns-1'] }],
+  });
+  t.equal((await review(asSystem, { user: 'system:stonegate:dora' })).status, 201);
+});
+
+t.test('a user whose roles are looked up has the rules of each namespace', async (t) => {
+  const { access, index } = accessIndexOf(
+    clusterRole('view', RULES, { tenant: 'acme' }),
+    roleBinding('web', 'b', 'ClusterRole/view', [group('member-of-web')], 'acme'),
+    roleBinding('db', 'b', 'ClusterRole/view', [group('member-of-web')], 'acme'),
+  );
+  const subjects = createAccessSubjects({
+    ...fakePipeline({ mode: arktos }),
+    roles: {
+      inScope: async (identity, { namespace }) => ({
+        ...identity,
+        groups: namespace === 'web' ? ['member-of-web'] : [],
+      }),
+      projectNamespaces: async () => ['web'],
+    },
+  });
+  const unscoped = keystoneIdentity('alice', { assignmentsOf: 'u1', expiresAt: END });
+  const findSubject = createReviewedSubjects({
+    mode: arktos,
+    subjects,
+    authenticators: [{ name: 'fake', authenticate: () => unscoped }],
+  });
+  const caller = outgoingOf(arktos, service, { method: 'POST', target: PATH });
+  const { subject } = await findSubject({ token: 'x' }, caller);
+  t.match(compileAccessRules(index, subject, { verb: 'list' }).rules.namespaces, [{ names: ['web'] }]);
+  t.equal(access.state('acme'), 'current');
+});
+
+t.test('a body that is no review is refused, and nothing of it is repeated', async (t) => {
+  const specs: readonly (readonly [unknown, object?])[] = [
+    [{}],
+    [{ token: 'secret', user: 'acme:alice' }],
+    [{ token: 'secret', groups: [] }],
+    [{ token: '' }],
+    [{ token: 7 }],
+    [{ user: '' }],
+    [{ user: 'acme:alice', groups: 'secret' }],
+    [{ user: 'acme:alice', groups: [7] }],
+    [{ user: 'acme:alice', uid: 7 }],
+    [{ user: 'acme:alice', extra: { a: 'secret' } }],
+    [{ user: 'acme:alice', vreb: 'secret' }],
+    [{ token: 'alice', verb: '' }],
+    [{ token: 'alice' }, { kind: 'Explanation' }],
+    [{ token: 'alice' }, { apiVersion: 'v1' }],
+    [{}, { spec: 'secret' }],
+  ];
+  for (const [spec, change] of specs) {
+    const { status, body } = await review(inArktos, Object(spec), change);
+    t.equal(status, 400, JSON.stringify([spec, change]));
+    t.notMatch(JSON.stringify(body), 'secret');
+  }
+  for (const text of ['secret', '"secret"', '{"spec":{"token":"a","token":"secret"}}', '\ud800']) {
+    const { status, body } = await review(inArktos, text);
+    t.equal(status, 400, text);
+    t.notMatch(JSON.stringify(body), 'secret');
+  }
+  t.equal((await review(inArktos, { token: 'alice' }, {}, 'application/yaml')).status, 415);
+});

@@ -1,0 +1,177 @@
+/** For how long a document of access rules counts, and whether it is complete. */
+import t from 'tap';
+import {
+  createRulesDocuments,
+  type RulesDocument,
+  type RulesDocumentsOptions,
+  selfAccessRules,
+} from '../../../../src/features/access-rules/rules-document.ts';
+import { uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  namespace,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const alice = uniformSubject(rbacUser('alice'));
+const { signal } = new AbortController();
+const TEN_MINUTES = 10 * 60_000;
+
+function siteOf(): AccessIndexSite {
+  return accessIndexOf(
+    namespace('a'),
+    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
+    roleBinding('a', 'of-alice', 'ClusterRole/reader', [user('alice')]),
+  );
+}
+
+/** @returns the document of what a user may list; alice's, whose credential does not expire, by default */
+function documentsOf(site: AccessIndexSite, options: Partial<RulesDocumentsOptions> = {}) {
+  const { access, clock } = site;
+  const namedSets = [{ name: 'listable', verb: 'list', apiGroup: '', resource: 'pods', subresource: '' }];
+  const documents = createRulesDocuments({
+    access,
+    namedSets,
+    authorizers: ['Node', 'RBAC'],
+    clock,
+    ...options,
+  });
+  return (expiresAt = Number.POSITIVE_INFINITY, subject = alice): Promise<RulesDocument> =>
+    documents.documentOf({ subject, selection: { verb: 'list' }, expiresAt, signal });
+}
+
+t.test('a document has the rules, the named sets and the revision of the index', async (t) => {
+  const site = siteOf();
+  const document = await documentsOf(site)();
+  t.match(document.status, {
+    verb: 'list',
+    revision: String(site.index.revision),
+    incomplete: false,
+    namespaces: [{ names: ['a'], rules: [{ resources: ['pods'] }] }],
+    sets: { listable: ['a'] },
+  });
+  t.notOk('incompleteReason' in document.status);
+  t.notOk('tenant' in document.status, 'the API server has no tenants');
+  t.match(selfAccessRules(document), {
+    kind: 'SelfAccessRules',
+    metadata: { resourceVersion: String(site.index.revision) },
+    status: document.status,
+  });
+});
+
+t.test('with tenants, the document names the user’s own', async (t) => {
+  const subject = uniformSubject(rbacUser('alice', [], 'acme'));
+  const { status } = await documentsOf(siteOf())(Number.POSITIVE_INFINITY, subject);
+  t.equal(status.tenant, 'acme');
+});
+
+t.test('a document counts for ten minutes, and never longer than the credential', async (t) => {
+  const site = siteOf();
+  const documentOf = documentsOf(site);
+  const now = site.clock.now();
+  t.equal((await documentOf()).validUntil, now + TEN_MINUTES);
+  t.equal((await documentOf(now + TEN_MINUTES + 1)).validUntil, now + TEN_MINUTES);
+  const { validUntil, status } = await documentOf(now + 5_000);
+  t.equal(validUntil, now + 5_000);
+  t.equal(Date.parse(status.validUntil), Math.floor((now + 5_000) / 1_000) * 1_000);
+});
+
+t.test('before the index is complete there is no document', async (t) => {
+  await t.rejects(documentsOf(unsyncedAccessIndex())(), {
+    code: 'AccessIndexUnavailable',
+    message: /have not been listed yet/,
+  });
+});
+
+t.test('a document that may lack something says why', async (t) => {
+  const reasonOf = async (site: AccessIndexSite, options: Partial<RulesDocumentsOptions> = {}) => {
+    const { incomplete, incompleteReason } = (await documentsOf(site, options)()).status;
+    t.ok(incomplete);
+    return incompleteReason;
+  };
+  const stale = siteOf();
+  stale.becomeStale();
+  t.match(await reasonOf(stale), /has sent no news/);
+  t.match(await reasonOf(siteOf(), { authorizers: [] }), /access\.authorizers/);
+  t.match(await reasonOf(siteOf(), { authorizers: ['Node', 'RBAC', 'Webhook'] }), /Webhook/);
+  const large = siteOf();
+  const resourceNames = ['x'.repeat(1_500_000)];
+  large.put(
+    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'], resourceNames }]),
+  );
+  t.match(await reasonOf(large), /more than one document holds/);
+  const left = siteOf();
+  left.put({ ...role('a', 'large', []), isTooLarge: true as const });
+  t.match(await reasonOf(left), /leaves out roles and bindings/);
+});
+
+t.test('rules and named sets share the bytes of a document', async (t) => {
+  const names = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(63, '-x'));
+  const site = accessIndexOf(
+    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
+    ...names.flatMap((name) => [
+      namespace(name),
+      roleBinding(name, 'of-alice', 'ClusterRole/reader', [user('alice')]),
+    ]),
+  );
+  const document = await documentsOf(site)();
+  t.match(document.status, { incomplete: true, incompleteReason: /more than one document holds/ });
+  t.equal(document.status.namespaces[0]?.names.length, names.length);
+  t.ok(Buffer.byteLength(JSON.stringify(selfAccessRules(document))) <= 1024 * 1024);
+});
+
+t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
+  const site = siteOf();
+  const documentOf = documentsOf(site);
+  const { digest: before } = await documentOf();
+  site.clock.advance(1_000);
+  site.put(namespace('b'));
+  t.equal((await documentOf()).digest, before);
+  site.put(roleBinding('b', 'of-alice', 'ClusterRole/reader', [user('alice')]));
+  const { digest: after } = await documentOf();
+  t.not(after, before);
+  site.becomeStale();
+  t.not((await documentOf()).digest, after, 'it is incomplete now');
+});
+
+t.test('a named set is the namespaces in which its verb is allowed, new ones included', async (t) => {
+  const site = siteOf();
+  const documentOf = documentsOf(site);
+  const setOf = async () => (await documentOf()).status.sets.listable;
+  t.same(await setOf(), ['a']);
+  site.put(clusterRoleBinding('of-alice', 'ClusterRole/reader', [user('alice')]));
+  const { digest } = await documentOf();
+  const added = site.put(namespace('b'));
+  t.same(await setOf(), ['a', 'b']);
+  t.not((await documentOf()).digest, digest);
+  site.put({ ...added, labels: { team: 'x' } });
+  t.same(await setOf(), ['a', 'b']);
+  site.delete(added);
+  t.equal((await documentOf()).digest, digest);
+});
+
+t.test('evaluations take turns, so that none of a tenant waits behind many of another', async (t) => {
+  const site = siteOf();
+  const namedSets: RulesDocumentsOptions['namedSets'] = [];
+  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
+  const ended: string[] = [];
+  const ask = async (home: string, verb: string) => {
+    const subject = uniformSubject({ ...rbacUser('alice'), home });
+    const selection = { verb };
+    await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
+    ended.push(home);
+  };
+  const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
+  await Promise.all([...many, ask('small', 'list')]);
+  t.ok(ended.indexOf('small') <= 2, ended.join());
+  const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
+  const results = await Promise.allSettled(tooMany);
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  t.equal(refused.length, 5);
+  t.match(refused[0], { code: 'TenantRateExceeded' });
+});

@@ -1,0 +1,130 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import {
+  createAdmissionAccess,
+  noAdmissionAccess,
+} from '../../../../src/features/admission/admission-access.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import type { AccessAttributes } from '../../../../src/proxy/access-reviewer.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+
+const alice = { username: 'acme:alice', groups: ['g'] };
+const acme = { tenant: toTenantName('acme') };
+const globex = { tenant: toTenantName('globex') };
+const get = { verb: 'get', group: '', resource: 'pods' };
+const caller = { source: '192.0.2.1', signal: new AbortController().signal };
+
+/** An API server that responds when the test says so. */
+function site() {
+  const asked: AccessAttributes[] = [];
+  const users: object[] = [];
+  const accounts: object[] = [];
+  const responses: PromiseWithResolvers<{ allowed: boolean; denied?: boolean }>[] = [];
+  const access = createAdmissionAccess({
+    clock: createFakeClock(),
+    random: systemRandom,
+    reviewer: {
+      review(user, attributes, account) {
+        users.push(user);
+        asked.push(attributes);
+        accounts.push(account);
+        const response = Promise.withResolvers<{ allowed: boolean; denied?: boolean }>();
+        responses.push(response);
+        return response.promise;
+      },
+      reviewSelf: () => Promise.reject(new Error('no token is known')),
+    },
+  });
+  return { access, asked, users, accounts, responses };
+}
+
+t.test('the review names the tenant, and the user as the API server knows them', async (t) => {
+  const { access, asked, users, responses, accounts } = site();
+  const user = { ...alice, uid: 'u', extra: { k: ['v'] } };
+  const answer = access.isAllowed(user, { ...get, name: 'p' }, acme, caller);
+  await Promise.resolve();
+  responses[0]?.resolve({ allowed: true });
+  t.equal(await answer, true);
+  t.same(asked, [{ resourceAttributes: { ...get, name: 'p', tenant: 'acme' } }]);
+  t.same(users, [user]);
+  t.same(accounts, [{ kind: 'stonegate' }], 'not with connections that the write itself may hold');
+});
+
+t.test('a right without a name is one on every object: no rule of RBAC holds the name', async (t) => {
+  const names = [site(), site()].map(({ access, asked }) => {
+    void access.isAllowed(alice, get, { tenant: undefined }, caller);
+    return asked;
+  });
+  await Promise.resolve();
+  const [one, other] = names.map(([first]) =>
+    first !== undefined && 'resourceAttributes' in first ? first.resourceAttributes : {},
+  );
+  t.match(one?.name, /^[0-9a-f-]{36}$/);
+  t.not(one?.name, other?.name, 'no author of a rule knows it before');
+  t.notOk(one !== undefined && 'tenant' in one, 'an ordinary API server has no tenants');
+});
+
+t.test('a denial is none, whatever else is allowed', async (t) => {
+  const { access, responses } = site();
+  const answers = [{ allowed: true, denied: true }, { allowed: false }].map(async (response, at) => {
+    const answer = access.isAllowed(alice, get, acme, caller);
+    await Promise.resolve();
+    responses[at]?.resolve(response);
+    return answer;
+  });
+  t.same(await Promise.all(answers), [false, false]);
+});
+
+t.test('one tenant has a part of the reviews and of the queue, at each address', async (t) => {
+  const { access, asked } = site();
+  const ask = (tenant: typeof acme, source = caller.source) =>
+    access.isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
+  const flood = Array.from({ length: 21 }, () => ask(acme));
+  t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'a tenant has a bounded part');
+  t.equal(asked.length, 2);
+  void ask(globex);
+  void ask(acme, '198.51.100.1');
+  await Promise.resolve();
+  t.equal(asked.length, 4, 'neither another tenant nor another address is held up');
+});
+
+t.test('tenants behind one client address take turns, however many reviews one of them needs', async (t) => {
+  const { access, asked, responses } = site();
+  const ask = (tenant: typeof acme) =>
+    access.isAllowed(alice, get, tenant, caller).catch((error: unknown) => error);
+  const many = ['acme', 'globex', 'initech'].flatMap((name) =>
+    Array.from({ length: 20 }, () => ask({ tenant: toTenantName(name) })),
+  );
+  const late = { tenant: toTenantName('late') };
+  t.equal(
+    await Promise.race([ask(late), Promise.all(many.slice(0, 1)), 'waits']),
+    'waits',
+    'it is not refused',
+  );
+  const isAsked = () =>
+    asked.some((one) => 'resourceAttributes' in one && one.resourceAttributes.tenant === 'late');
+  let responded = 0;
+  while (!isAsked() && responded < 60) {
+    responses[responded]?.resolve({ allowed: true });
+    responded += 1;
+    await new Promise(setImmediate);
+  }
+  t.ok(responded <= 4, `asked after ${responded} reviews of others`);
+});
+
+t.test('a wait ends with the request', async (t) => {
+  const { access } = site();
+  const request = new AbortController();
+  for (let at = 0; at < 4; at += 1) void access.isAllowed(alice, get, acme, caller);
+  const waiting = access.isAllowed(alice, get, acme, { ...caller, signal: request.signal });
+  request.abort();
+  await t.rejects(waiting, { code: 'UpstreamTimeout' });
+});
+
+t.test('without an API server to ask nothing is allowed, and the message says what is missing', async (t) => {
+  await t.rejects(noAdmissionAccess.isAllowed(alice, get, acme, caller), {
+    constructor: StatusError,
+    message: /no section `upstream`/,
+  });
+});

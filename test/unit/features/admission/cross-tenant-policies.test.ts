@@ -1,0 +1,260 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createPolicyProblem } from '../../../../src/features/cross-tenant/policy-problem.ts';
+import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
+import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
+import { ruleAllows } from '../../../../src/rbac/rules.ts';
+import { ADMIN, type AskedRight, admissionRequest, verdictOn } from '../../../support/admission-reviews.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+
+const POLICIES = { group: 'tenancy.stonegate.dev', version: 'v1alpha1', resource: 'crosstenantpolicies' };
+const readPods = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'pods/log'] };
+
+interface Spec {
+  readonly subjects?: readonly object[];
+  readonly namespaces?: unknown;
+  readonly rules?: unknown;
+}
+
+function policy({ subjects, namespaces = ['web'], rules = [readPods] }: Spec = {}, metadata: object = {}) {
+  const guests = subjects ?? [{ kind: 'User', tenant: 'globex', name: 'gina' }];
+  return {
+    apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+    kind: 'CrossTenantPolicy',
+    metadata: { name: 'p', tenant: 'acme', ...metadata },
+    spec: { subjects: guests, namespaces, rules },
+  };
+}
+
+function request(changes: Partial<AdmissionRequest>): AdmissionRequest {
+  return admissionRequest({ ...POLICIES, namespace: '', object: policy(), ...changes });
+}
+
+const policyProblem = createPolicyProblem({
+  systemTenant: 'system',
+  grantable: undefined,
+  clock: createFakeClock(),
+});
+
+/** The verdict and what was asked, if the author holds what `holds` says. */
+async function reviewed(changes: Partial<AdmissionRequest>, holds: (right: AskedRight) => boolean) {
+  const asked: AskedRight[] = [];
+  const response = await verdictOn(request(changes), {
+    policyProblem,
+    holds(right) {
+      asked.push(right);
+      return holds(right);
+    },
+  });
+  return { asked, allowed: response.allowed, message: response.status?.message, status: response.status };
+}
+
+const all = () => true;
+const none = () => false;
+const allButEscalate = ({ verb }: AskedRight) => verb !== 'escalate';
+
+t.test('an author who holds each right that the policy grants may write it', async (t) => {
+  const { allowed, asked } = await reviewed({}, allButEscalate);
+  t.equal(allowed, true);
+  const common = { user: 'acme:alice', tenant: 'acme' };
+  const [first, ...others] = asked;
+  t.match(first, { ...common, verb: 'escalate', resource: 'crosstenantpolicies', name: 'p' });
+  const pods = { ...common, group: '', resource: 'pods', namespace: 'web' };
+  t.same(
+    others,
+    [
+      { ...pods, verb: 'get' },
+      { ...pods, verb: 'list' },
+      { ...pods, verb: 'get', subresource: 'log' },
+      { ...pods, verb: 'list', subresource: 'log' },
+    ],
+    'each once, about every object: without a name',
+  );
+});
+
+t.test('one right that the author lacks refuses it, with the rule', async (t) => {
+  const rules = [
+    { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+    { verbs: ['delete'], apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['web'] },
+  ];
+  const object = policy({ rules });
+  const { allowed, message, status } = await reviewed(
+    { object },
+    ({ verb, group }) => verb === 'get' && group === '',
+  );
+  t.equal(allowed, false);
+  t.equal(
+    message,
+    'spec.rules[1]: it lets users delete deployments.apps "web" in the namespace "web", which the author may not',
+  );
+  t.match(status, { code: 403, reason: 'Forbidden', details: { causes: [{ field: 'spec.rules[1]' }] } });
+});
+
+t.test('who lacks the first right is not asked about all the others', async (t) => {
+  const verbs = Array.from({ length: 100 }, (_, at) => `verb${'a'.repeat(at % 50)}${at < 50 ? 'b' : 'c'}`);
+  const object = policy({ rules: [{ ...readPods, verbs }] });
+  const { asked } = await reviewed({ object }, none);
+  t.ok(asked.length <= 5, `${asked.length}`);
+});
+
+t.test('the verb `escalate` on the policy suffices', async (t) => {
+  const { allowed, asked } = await reviewed({}, ({ verb }) => verb === 'escalate');
+  t.equal(allowed, true);
+  t.equal(asked.length, 1);
+});
+
+t.test('rights are asked for each namespace, and for the whole tenant if "*" is written', async (t) => {
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+  const two = await reviewed(
+    { object: policy({ namespaces: ['a', 'b'], rules }) },
+    (right) => ['a', undefined].includes(right.namespace) && right.verb !== 'escalate',
+  );
+  t.match(two, { allowed: false, message: /in the namespace "b"/ });
+  const whole = await reviewed({ object: policy({ namespaces: ['*'], rules }) }, allButEscalate);
+  t.equal(whole.allowed, true);
+  t.notOk(whole.asked.some(({ namespace }) => namespace !== undefined));
+});
+
+t.test('a policy writes out what it grants', async (t) => {
+  const cases: readonly [string, Spec, string][] = [
+    ['every verb', { rules: [{ ...readPods, verbs: ['*'] }] }, 'spec.rules[0].verbs'],
+    ['every group', { rules: [{ ...readPods, apiGroups: ['*'] }] }, 'spec.rules[0].apiGroups'],
+    ['every resource', { rules: [{ ...readPods, resources: ['*'] }] }, 'spec.rules[0].resources'],
+    ['a subresource of all', { rules: [{ ...readPods, resources: ['*/log'] }] }, 'spec.rules[0].resources'],
+    ['all subresources', { rules: [{ ...readPods, resources: ['pods/*'] }] }, 'spec.rules[0].resources'],
+    ['more of a path', { rules: [{ ...readPods, resources: ['pods/log/x'] }] }, 'spec.rules[0].resources'],
+    ['every name', { rules: [{ ...readPods, resourceNames: ['*'] }] }, 'spec.rules[0].resourceNames'],
+    ['the empty name', { rules: [{ ...readPods, resourceNames: [''] }] }, 'spec.rules[0].resourceNames'],
+    ['no name', { rules: [{ ...readPods, resourceNames: [] }] }, 'spec.rules[0].resourceNames'],
+    ['paths', { rules: [{ ...readPods, nonResourceURLs: ['/metrics'] }] }, 'spec.rules[0]'],
+    ['an unknown field', { rules: [{ ...readPods, Verbs: ['delete'] }] }, 'spec.rules[0]'],
+    ['no group', { rules: [{ verbs: ['get'], resources: ['pods'] }] }, 'spec.rules[0].apiGroups'],
+    ['no verb', { rules: [{ ...readPods, verbs: [] }] }, 'spec.rules[0].verbs'],
+    ['no rule', { rules: [] }, 'spec.rules'],
+    ['rules that are no list', { rules: {} }, 'spec.rules'],
+    ['a verb that is no text', { rules: [{ ...readPods, verbs: [1] }] }, 'spec.rules[0].verbs[0]'],
+    ['no namespace', { namespaces: [] }, 'spec.namespaces'],
+    ['"*" and others', { namespaces: ['*', 'web'] }, 'spec.namespaces'],
+    ['a namespace that is a path', { namespaces: ['a/../b'] }, 'spec.namespaces'],
+  ];
+  for (const [what, spec, field] of cases) {
+    const { allowed, asked, message = '' } = await reviewed({ object: policy(spec) }, all);
+    t.match({ allowed, asked }, { allowed: false, asked: [] }, what);
+    t.ok(message.startsWith(field), `${what}: ${message}`);
+  }
+});
+
+t.test('more rights than can be reviewed are refused unasked', async (t) => {
+  const resources = Array.from({ length: 60 }, (_, at) => `kind${at}`);
+  const spec = {
+    namespaces: Array.from({ length: 5 }, (_, at) => `n${at}`),
+    rules: [{ ...readPods, verbs: ['get', 'list', 'watch', 'create'], resources }],
+  };
+  const { asked, message } = await reviewed({ object: policy(spec) }, all);
+  t.same(asked, []);
+  t.match(message, /^spec\.rules: it grants 1200 rights: more than 1000 cannot be reviewed/);
+});
+
+t.test('an update is reviewed if it changes the spec', async (t) => {
+  const update = { operation: 'UPDATE', name: 'p', oldObject: policy() } as const;
+  const labelled = await reviewed({ ...update, object: policy({}, { labels: { a: 'b' } }) }, none);
+  t.match(labelled, { allowed: true, asked: [] });
+  const otherSubject = policy({ subjects: [{ kind: 'User', tenant: 'globex', name: '*' }] });
+  t.match(await reviewed({ ...update, object: otherSubject }, none), { allowed: false });
+  t.match(await reviewed({ ...update, object: otherSubject }, allButEscalate), { allowed: true });
+});
+
+t.test('only Stonegate writes the status', async (t) => {
+  const ready = { ...policy(), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  const update = { operation: 'UPDATE', name: 'p', object: ready, oldObject: policy() } as const;
+  for (const subresource of ['', 'status'])
+    t.match(
+      await reviewed({ ...update, subresource }, all),
+      { allowed: false, asked: [], message: 'status: only Stonegate writes it' },
+      subresource,
+    );
+  const provisioner = { username: 'stonegate-provisioner', groups: ['system:authenticated'] };
+  t.match(await reviewed({ ...update, subresource: 'status', user: provisioner }, none), { allowed: true });
+});
+
+t.test('a policy may be deleted by everyone whom RBAC lets', async (t) => {
+  const deletion = { operation: 'DELETE', name: 'p', object: undefined, oldObject: policy() } as const;
+  t.match(await reviewed(deletion, none), { allowed: true, asked: [] });
+  t.match(await reviewed({ ...deletion, oldObject: undefined }, none), { allowed: true, asked: [] });
+});
+
+t.test('an administrator of the system holds no more than RBAC says', async (t) => {
+  t.match(await reviewed({ user: ADMIN }, none), { allowed: false });
+  t.match(await reviewed({ user: ADMIN }, all), {
+    allowed: true,
+    asked: [{ tenant: 'acme', user: 'admin' }],
+  });
+});
+
+t.test('no policy lets users into the system tenant', async (t) => {
+  for (const user of [ADMIN, { username: 'system:stonegate:dora', groups: [] }])
+    t.match(await reviewed({ user, object: policy({}, { tenant: 'system' }) }, all), {
+      allowed: false,
+      message: /^metadata\.tenant: no policy/,
+    });
+});
+
+t.test('whose name only begins like the system tenant’s is a tenant’s user', async (t) => {
+  const user = { username: 'system-x:eve', groups: ['system:authenticated'] };
+  t.match(await reviewed({ user, object: policy({}, { tenant: 'system-x' }) }, none), {
+    allowed: false,
+    asked: [{ tenant: 'system-x' }],
+  });
+});
+
+t.test('a service account’s rights cannot be reviewed: its name does not tell its tenant', async (t) => {
+  const user = { username: 'system:serviceaccount:kube-system:tenant-controller', groups: [] };
+  t.match(await reviewed({ user }, all), { allowed: false, asked: [], message: /service account/ });
+});
+
+t.test('stonegate:manage does not include policies: an admin of a project lets no guests in', async (t) => {
+  for (const roles of [CLUSTER_ROLES, TENANT_CLUSTER_ROLES])
+    for (const [name, rules] of roles)
+      for (const verb of ['get', 'create', 'update', 'patch', 'escalate']) {
+        const question = { verb, apiGroup: POLICIES.group, resource: POLICIES.resource, subresource: '' };
+        t.notOk(
+          rules.some((rule) => ruleAllows(rule, { ...question, namespace: '', name: 'p', tenant: 'acme' })),
+          `${name} ${verb}`,
+        );
+      }
+});
+
+t.test('a policy is refused if the API server does not tell what its author holds', async (t) => {
+  const response = await verdictOn(request({}), {
+    policyProblem,
+    holds({ verb }) {
+      if (verb === 'escalate') return false;
+      throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+    },
+  });
+  t.match(response, {
+    allowed: false,
+    status: {
+      code: 503,
+      reason: 'ServiceUnavailable',
+      message: 'the rights of the user could not be reviewed: the API server did not answer in time',
+    },
+  });
+});
+
+t.test(
+  'a policy that every replica would have to read for long is refused, but not what is there',
+  async (t) => {
+    const annotated = (length: number) => policy({}, { annotations: { note: 'x'.repeat(length) } });
+    t.equal((await reviewed({ object: annotated(60_000) }, all)).allowed, true);
+    const large = annotated(70_000);
+    t.match(await reviewed({ object: large }, all), {
+      allowed: false,
+      message: /metadata: .* larger than 65536/,
+    });
+    const update = { operation: 'UPDATE', oldObject: policy() } as const;
+    t.equal((await reviewed({ ...update, object: large }, all)).allowed, false, 'by an annotation alone');
+    t.equal((await reviewed({ ...update, object: large, oldObject: large }, all)).allowed, true);
+    t.equal((await reviewed({ ...update, object: annotated(66_000), oldObject: large }, all)).allowed, true);
+  },
+);

@@ -1,0 +1,134 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createDefinitionScopeRule } from '../../../../src/features/admission/definition-scope.ts';
+import type { BodyFormat, InspectedRequest } from '../../../../src/proxy/body-rule.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { isTenantName } from '../../../../src/tenancy/tenant-name.ts';
+
+const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+const plugin = createDefinitionScopeRule(mode);
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+function tenantOf(name: string) {
+  if (isTenantName(name)) return name;
+  throw new TypeError(name);
+}
+
+function infoOf(method: string, path: string) {
+  const info = readRequestInfo(method, path, mode);
+  if (!info.isResourceRequest) throw new TypeError(path);
+  return info;
+}
+
+const asked: InspectedRequest = {
+  method: 'POST',
+  info: infoOf('POST', CRDS),
+  path: CRDS,
+  user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+  tenant: tenantOf('acme'),
+  account: { kind: 'tenant', tenant: tenantOf('acme') },
+  sender: { kind: 'stonegate' },
+  signal: new AbortController().signal,
+  readStored: async () => ({ status: 500, content: undefined }),
+};
+
+/** @returns the code of the refusal, or `passes` */
+async function verdict(format: BodyFormat, content: unknown): Promise<string> {
+  try {
+    await plugin.admit({ format, content }, asked);
+    return 'passes';
+  } catch (error) {
+    if (error instanceof StatusError) return error.code;
+    throw error;
+  }
+}
+
+const PASSES = 'passes';
+const FORBIDDEN = 'ClusterScopeForbidden';
+const MALFORMED = 'BodyMalformed';
+const crd = (scope?: unknown) => ({ metadata: { name: 'a.b.io' }, spec: { group: 'b.io', scope } });
+
+const CASES: readonly (readonly [BodyFormat, unknown, string])[] = [
+  ['object', crd('Namespaced'), PASSES],
+  ['object', crd('Tenant'), PASSES],
+  ['object', crd('Cluster'), FORBIDDEN],
+  ['object', crd('cluster'), FORBIDDEN],
+  ['object', crd(), FORBIDDEN],
+  ['object', crd(null), FORBIDDEN],
+  ['object', crd(['Tenant']), FORBIDDEN],
+  ['object', {}, FORBIDDEN],
+  ['object', { Spec: { scope: 'Tenant' } }, MALFORMED],
+  ['object', { spec: { scope: 'Tenant' }, SPEC: { scope: 'Cluster' } }, MALFORMED],
+  ['object', { spec: { scope: 'Tenant', Scope: 'Cluster' } }, MALFORMED],
+  ['object', { spec: { scope: 'Tenant', ſcope: 'Cluster' } }, MALFORMED],
+  ['object', [], MALFORMED],
+  ['merge-patch', { metadata: { labels: { a: 'b' } } }, PASSES],
+  ['merge-patch', { spec: { versions: [] } }, PASSES],
+  ['merge-patch', { spec: { scope: 'Tenant' } }, PASSES],
+  ['merge-patch', { spec: { scope: 'Cluster' } }, FORBIDDEN],
+  ['merge-patch', { spec: { scope: null } }, FORBIDDEN],
+  ['merge-patch', { spec: null }, FORBIDDEN],
+  ['merge-patch', { spec: { SCOPE: 'Cluster' } }, MALFORMED],
+  ['merge-patch', { sPec: { scope: 'Cluster' } }, MALFORMED],
+  ['strategic-merge-patch', { spec: { scope: 'Cluster' } }, FORBIDDEN],
+  ['strategic-merge-patch', { $patch: 'replace', spec: { scope: 'Tenant' } }, FORBIDDEN],
+  ['strategic-merge-patch', { spec: { $patch: 'replace' } }, FORBIDDEN],
+  ['strategic-merge-patch', { spec: { $retainKeys: ['group'], group: 'b.io' } }, FORBIDDEN],
+  ['strategic-merge-patch', { spec: { '$setElementOrder/versions': [] } }, PASSES],
+  ['json-patch', [], PASSES],
+  ['json-patch', [{ op: 'add', path: '/metadata/labels', value: {} }], PASSES],
+  ['json-patch', [{ op: 'replace', path: '/spec/versions/0/served', value: false }], PASSES],
+  ['json-patch', [{ op: 'test', path: '/spec/scope', value: 'Namespaced' }], PASSES],
+  ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Tenant' }], PASSES],
+  ['json-patch', [{ op: 'replace', path: '/spec', value: { scope: 'Tenant' } }], PASSES],
+  ['json-patch', [{ op: 'replace', path: '', value: crd('Tenant') }], PASSES],
+  ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Cluster' }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '/spec', value: { group: 'b.io' } }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '', value: crd('Cluster') }], FORBIDDEN],
+  ['json-patch', [{ op: 'remove', path: '/spec/scope' }], FORBIDDEN],
+  ['json-patch', [{ op: 'remove', path: '/spec' }], FORBIDDEN],
+  ['json-patch', [{ op: 'move', from: '/metadata/labels/a', path: '/spec/scope' }], FORBIDDEN],
+  ['json-patch', [{ op: 'copy', from: '/metadata/labels/a', path: '/spec/scope' }], FORBIDDEN],
+  ['json-patch', [{ op: 'copy', from: '/metadata/annotations', path: '/spec' }], FORBIDDEN],
+  ['json-patch', [{ op: 'move', from: '/spec', path: '/metadata/x' }], FORBIDDEN],
+  ['json-patch', [{ op: 'copy', from: '', path: '/metadata/x' }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '/Spec/scope', value: 'Cluster' }], MALFORMED],
+  ['json-patch', [{ op: 'add', path: '/spec/Scope', value: 'Cluster' }], MALFORMED],
+  ['json-patch', [{ op: 'add', path: 'x/spec/scope', value: 'Cluster' }], MALFORMED],
+  ['json-patch', [{ op: 'add', path: '/spec/~2', value: 'Cluster' }], MALFORMED],
+  ['json-patch', [{ op: 'add', path: '/a~1spec~0scope', value: 'Cluster' }], PASSES],
+  ['json-patch', [{ op: 'add', PATH: '/spec/scope', path: '/a', value: 'Cluster' }], MALFORMED],
+  ['json-patch', [{ op: 'Replace', path: '/a', value: 1 }], MALFORMED],
+  ['json-patch', { op: 'remove', path: '/a' }, MALFORMED],
+  ['json-patch', ['remove'], MALFORMED],
+];
+
+for (const [format, content, expected] of CASES)
+  t.test(`${format} ${JSON.stringify(content)}: ${expected}`, async (t) => {
+    t.equal(await verdict(format, content), expected);
+  });
+
+t.test(
+  'both versions, both forms of the path and the subresource concern it, in tenants alone',
+  async (t) => {
+    for (const path of [
+      CRDS,
+      `${CRDS}/a.b.io`,
+      `${CRDS}/a.b.io/status`,
+      CRDS.replace('/v1/', '/v1beta1/'),
+      CRDS.replace('/v1/', '/v1/tenants/acme/'),
+    ]) {
+      t.ok(plugin.concerns(infoOf('PUT', path), tenantOf('acme')), path);
+      t.notOk(plugin.concerns(infoOf('PUT', path), tenantOf('system')), path);
+    }
+    t.notOk(plugin.concerns(infoOf('PUT', '/apis/apps/v1/namespaces/a/deployments/d'), tenantOf('acme')));
+  },
+);
+
+t.test('the refusal recommends the scope that keeps tenants apart', async (t) => {
+  t.throws(() => plugin.admit({ format: 'object', content: crd('Cluster') }, asked), {
+    message: /use scope: Tenant/,
+    http: 403,
+  });
+});

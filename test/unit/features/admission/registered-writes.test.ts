@@ -1,0 +1,150 @@
+/**
+ * Arktos calls a URL of the webhook five times a second, and what is not registered is not judged: so exactly
+ * those kinds and operations of its API are registered of which some request is refused.
+ */
+import t from 'tap';
+import {
+  createReviewPaths,
+  reviewedPolicyWrites,
+  reviewedWrites,
+} from '../../../../src/features/admission/reviewed-writes.ts';
+import { admissionRequest, decisionOf } from '../../../support/admission-reviews.ts';
+import { builtInKinds, type Kind } from '../../../support/apiserver/kinds.ts';
+
+type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
+
+const PUBLISHING = { kinds: [], clusterScoped: [] };
+const SYSTEM_KINDS = ['ingresses.networking.k8s.io'];
+const KINDS = { admission: { systemKinds: SYSTEM_KINDS }, publishing: PUBLISHING };
+const TENANCY = 'tenancy.stonegate.dev';
+const POLICIES = { group: TENANCY, resource: 'crosstenantpolicies', verbs: ['create', 'update', 'delete'] };
+const STATUS = { name: 'status', verbs: ['update'] };
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  create: 'CREATE',
+  update: 'UPDATE',
+  patch: 'UPDATE',
+  delete: 'DELETE',
+};
+/** The stand-in serves no more of that group than deployments. */
+const EXTENSIONS = ['daemonsets', 'replicasets'].map((resource) => ({
+  group: 'extensions',
+  resource,
+  verbs: ['create', 'update', 'delete'],
+  subresources: [STATUS],
+}));
+/** A review of these says CONNECT. */
+const CONNECTIONS = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
+/** `OPERATION group/resource/subresource` of all that Arktos stores. */
+function servedWrites(): Set<string> {
+  type Served = Pick<Kind, 'group' | 'resource' | 'verbs'> & {
+    readonly subresources: readonly Pick<Kind['subresources'][number], 'name' | 'verbs'>[];
+  };
+  const served: Served[] = [
+    ...builtInKinds('arktos'),
+    ...EXTENSIONS,
+    { ...POLICIES, subresources: [STATUS] },
+  ];
+  return new Set(
+    served.flatMap(({ group, resource, verbs, subresources }) =>
+      [{ name: '', verbs }, ...subresources]
+        .filter(({ name }) => !CONNECTIONS.has(name))
+        .flatMap(({ name, verbs: ofKind }) =>
+          ofKind
+            .filter((verb) => verb in OPERATIONS)
+            .map((verb) => `${OPERATIONS[verb]} ${group}/${resource}/${name}`),
+        ),
+    ),
+  );
+}
+
+const POD = { nodeName: 'n1', hostNetwork: true, containers: [{ name: 'c', image: 'i' }] };
+const TEMPLATE = { metadata: {}, spec: POD };
+/** What no tenant's user may store, of whatever kind it is. */
+const WORST = {
+  spec: {
+    ...POD,
+    template: TEMPLATE,
+    jobTemplate: { spec: { template: TEMPLATE } },
+    hostPath: { path: '/' },
+    scope: 'Cluster',
+  },
+  template: TEMPLATE,
+  target: { kind: 'Node', name: 'n1' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+};
+const metadata = { name: 'x', tenant: 'acme' };
+const marked = { ...metadata, labels: { 'stonegate.dev/managed-by': 'stonegate' } };
+
+/** What a tenant's user stores or deletes that should not be, as far as the subresource stores it. */
+function worstRequest(operation: Operation, subresource: string) {
+  if (operation === 'DELETE') return { oldObject: { metadata: marked } };
+  const oldObject = operation === 'UPDATE' ? { oldObject: { metadata, spec: {} } } : {};
+  switch (subresource) {
+    case '':
+    case 'binding':
+      return { object: { metadata: marked, ...WORST }, ...oldObject };
+    case 'status':
+    case 'finalize':
+      return { object: { metadata: marked, spec: {}, status: { conditions: [{}] } }, ...oldObject };
+    default:
+      // The subresource has a kind of its own, which stores no metadata.
+      return { object: { metadata, spec: {} }, ...oldObject };
+  }
+}
+
+t.test('exactly the writes are registered that can be refused', async (t) => {
+  const decide = decisionOf({ systemKinds: SYSTEM_KINDS, publishing: PUBLISHING });
+  const refused = [...servedWrites()].filter((write) => {
+    const [operation, group = '', resource = '', subresource = ''] = write.split(/[ /]/);
+    if (operation !== 'CREATE' && operation !== 'UPDATE' && operation !== 'DELETE') return false;
+    const name = operation === 'CREATE' ? '' : 'x';
+    const { violations, required, security } = decide(
+      admissionRequest({
+        operation,
+        group,
+        resource,
+        subresource,
+        name,
+        ...worstRequest(operation, subresource),
+      }),
+    );
+    return violations.length > 0 || required.length > 0 || security?.refused === true;
+  });
+  const registered = [...reviewedWrites(KINDS), ...reviewedPolicyWrites()].flatMap(
+    ({ rule: { apiGroups, resources, operations } }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          operations.map((operation) => {
+            const [kind, subresource = ''] = resource.split('/');
+            return `${operation} ${group}/${kind}/${subresource}`;
+          }),
+        ),
+      ),
+  );
+  t.strictSame(registered.sort(), refused.sort());
+});
+
+t.test('the proxy finds the URL of a request by its method and kind', async (t) => {
+  const pathOf = createReviewPaths(KINDS);
+  const path = (method: string, apiGroup: string, resource: string, subresource = '') =>
+    pathOf(method, { apiGroup, resource, subresource });
+  t.equal(path('POST', '', 'pods'), '/admission/core/pods/create');
+  t.equal(path('POST', '', 'pods', 'binding'), '/admission/core/pods/binding/create');
+  t.equal(path('PATCH', 'apps', 'deployments'), '/admission/apps/deployments/update');
+  t.equal(path('PUT', 'extensions', 'deployments'), '/admission/apps/deployments/update');
+  t.equal(path('POST', 'extensions', 'ingresses'), '/admission/networking.k8s.io/ingresses/create');
+  t.equal(path('DELETE', '', 'configmaps'), '/admission/core/configmaps/delete');
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) t.equal(path(method, '', 'pods'), undefined, method);
+  t.equal(path('POST', '', 'pods', 'exec'), undefined);
+  t.equal(path('POST', '', 'events'), undefined);
+  t.equal(
+    createReviewPaths({ admission: { systemKinds: [] } })('POST', {
+      apiGroup: '',
+      resource: 'configmaps',
+      subresource: '',
+    }),
+    undefined,
+  );
+});

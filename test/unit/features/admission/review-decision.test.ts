@@ -1,0 +1,392 @@
+import t from 'tap';
+import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
+import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
+import {
+  ADMIN,
+  ALICE,
+  admissionRequest,
+  decisionOf,
+  refusedPaths,
+  versionNamed,
+} from '../../../support/admission-reviews.ts';
+import { ALICE_READS_PODS, abacPolicies, resolvedPolicies } from '../../../support/policies.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const arktos = decisionOf();
+const shared = decisionOf({ mode: 'shared' });
+const CONTROLLER = { username: 'system:serviceaccount:kube-system:replicaset-controller', groups: [] };
+const SYSTEM_USER = { username: 'system:stonegate:dora', groups: ['system:authenticated'] };
+
+/** An object of a tenant, as Arktos sends it. */
+function of(tenant: string, fields: object = {}, metadata: object = {}): object {
+  return { metadata: { name: 'x', tenant, ...metadata }, ...fields };
+}
+
+function paths(changes: Partial<AdmissionRequest>, decide = arktos): string[] {
+  return refusedPaths(decide(admissionRequest(changes)));
+}
+
+const privileged = { containers: [{ name: 'c', securityContext: { privileged: true } }] };
+const PRIVILEGED = 'spec.containers[0].securityContext.privileged';
+
+t.test('an ordinary pod of a tenant is allowed', async (t) => {
+  const spec = { containers: [{ name: 'c', image: 'busybox' }] };
+  t.same(paths({ object: of('acme', { spec }) }), []);
+  t.same(paths({ object: { spec } }, shared), []);
+});
+
+t.test('on Arktos the tenant of the object decides, not the user', async (t) => {
+  const spec = { ...privileged, nodeName: 'n1' };
+  for (const user of [ALICE, CONTROLLER, SYSTEM_USER, ADMIN])
+    t.same(paths({ user, object: of('acme', { spec }) }), ['spec.nodeName', PRIVILEGED], user.username);
+  for (const user of [CONTROLLER, SYSTEM_USER, ADMIN])
+    t.same(paths({ user, object: of('system', { spec }) }), [], user.username);
+});
+
+t.test(
+  'in shared mode the user decides: the tenant’s group, or a service account of its namespace',
+  async (t) => {
+    const object = { spec: { nodeName: 'n1' } };
+    const account = (namespace: string) => ({ username: `system:serviceaccount:${namespace}:x`, groups: [] });
+    t.same(paths({ object }, shared), ['spec.nodeName']);
+    for (const namespace of ['acme', 'default', 'stonegates'])
+      t.same(paths({ object, user: account(namespace) }, shared), ['spec.nodeName'], namespace);
+    for (const namespace of ['kube-system', 'stonegate', 'stonegate-admission'])
+      t.same(paths({ object, user: account(namespace) }, shared), [], namespace);
+    t.same(paths({ object, user: ADMIN }, shared), []);
+    const trusting = decisionOf({
+      mode: 'shared',
+      systemNamespaces: ['argocd'],
+      systemUsers: ['system:serviceaccount:tools:operator'],
+    });
+    t.same(paths({ object, user: account('argocd') }, trusting), []);
+    t.same(
+      paths({ object, user: { ...ALICE, username: 'system:serviceaccount:tools:operator' } }, trusting),
+      [],
+    );
+    t.same(paths({ object, user: account('tools') }, trusting), ['spec.nodeName']);
+  },
+);
+
+t.test('D236 no node is chosen: by name, selector or affinity, in a pod or in any template', async (t) => {
+  const affinity = {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'pool', operator: 'In', values: ['gold'] }] }],
+      },
+    },
+  };
+  const at = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]';
+  const template = (spec: object) => ({ spec: { template: { spec } } });
+  t.same(paths({ object: of('acme', { spec: { affinity } }) }), [`spec.${at}.matchExpressions[0].key`]);
+  t.same(
+    paths({
+      group: 'batch',
+      resource: 'jobs',
+      object: of('acme', template({ nodeSelector: { pool: 'gold' } })),
+    }),
+    ['spec.template.spec.nodeSelector[pool]'],
+  );
+  const cron = { spec: { jobTemplate: template({ nodeName: 'n1' }) } };
+  t.same(paths({ group: 'batch', resource: 'cronjobs', object: of('acme', cron) }), [
+    'spec.jobTemplate.spec.template.spec.nodeName',
+  ]);
+  const old = of('acme', { spec: { containers: [] } });
+  const debug = { ephemeralContainers: [{ name: 'd', securityContext: { privileged: true } }] };
+  const changes = { operation: 'UPDATE', subresource: 'ephemeralcontainers', oldObject: old } as const;
+  t.same(paths({ ...changes, object: of('acme', { spec: debug }) }), [
+    'spec.ephemeralContainers[0].securityContext.privileged',
+  ]);
+  const gold = decisionOf({ nodeLabels: ['pool'] });
+  t.same(paths({ object: of('acme', { spec: { affinity, nodeSelector: { pool: 'gold' } } }) }, gold), []);
+});
+
+t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t) => {
+  const object = { metadata: { name: 'x' }, target: { kind: 'Node', name: 'n1' } };
+  const scheduler = { username: 'system:kube-scheduler', groups: [] };
+  for (const decide of [arktos, shared])
+    for (const place of [{ resource: 'pods', subresource: 'binding' }, { resource: 'bindings' }]) {
+      t.same(paths({ ...place, object }, decide), ['target']);
+      t.same(paths({ ...place, object, user: scheduler }, decide), []);
+    }
+  for (const place of [{ resource: 'pods', subresource: 'binding' }, { resource: 'bindings' }])
+    for (const user of [ALICE, CONTROLLER, { username: 'alice', groups: ['tenant:acme'] }])
+      t.same(paths({ ...place, object: of('system', { target: object.target }), user }), ['target']);
+  // On Arktos a service account does not tell its tenant.
+  t.same(paths({ resource: 'pods', subresource: 'binding', object, user: CONTROLLER }), ['target']);
+});
+
+t.test('kinds of the system', async (t) => {
+  const set = { group: 'apps', resource: 'daemonsets' };
+  const object = of('acme', { spec: { template: { spec: {} } } });
+  for (const user of [ALICE, ADMIN]) t.same(paths({ ...set, user, object }), ['kind'], user.username);
+  t.same(paths({ ...set, object: { spec: {} } }, shared), ['kind']);
+  t.same(paths({ ...set, object: { spec: {} }, user: ADMIN }, shared), []);
+  t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object }), ['kind']);
+  const collector = { username: 'system:serviceaccount:kube-system:generic-garbage-collector', groups: [] };
+  t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object, user: ADMIN }), []);
+  t.same(paths({ ...set, operation: 'DELETE', oldObject: object, user: collector }), []);
+  t.same(paths({ ...set, operation: 'DELETE', oldObject: object }), [], 'it may go');
+
+  const node = { resource: 'nodes', namespace: '', object: { metadata: { name: 'n' } } };
+  for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const)
+    for (const decide of [arktos, shared]) t.same(paths({ ...node, operation }, decide), ['kind']);
+  const forged = { ...node, object: of('system') };
+  t.same(paths(forged), ['kind'], 'what a node says of its tenant proves nothing');
+  const kubelet = { username: 'system:node:n1', groups: ['system:nodes'] };
+  for (const user of [kubelet, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  t.same(paths({ ...node, user: CONTROLLER }), ['kind'], 'every tenant can have an account of that name');
+  t.same(paths({ ...node, user: CONTROLLER }, shared), []);
+
+  const messages = (changes: object, decide: typeof arktos) =>
+    decide(admissionRequest(changes)).violations.map(({ message }) => message);
+  t.match(messages({ ...set, object: { spec: {} } }, shared), [/admission\.systemUsers/]);
+  t.match(messages(node, shared), [/admission\.systemUsers/]);
+  const operator = decisionOf({ mode: 'shared', systemUsers: [ALICE.username] });
+  t.same(paths({ ...set, object: { spec: {} } }, operator), [], 'whom the operator has named');
+  t.notMatch(messages({ ...set, object }, arktos), [/systemUsers/], 'there it would not help');
+
+  const configured = decisionOf({ systemKinds: ['resourcequotas', 'ingresses.networking.k8s.io'] });
+  t.same(paths({ resource: 'resourcequotas', object: of('acme') }, configured), ['kind']);
+  t.same(paths({ group: 'networking.k8s.io', resource: 'ingresses', object: of('acme') }, configured), [
+    'kind',
+  ]);
+  t.same(paths({ resource: 'resourcequotas', object: of('system'), user: ADMIN }, configured), []);
+});
+
+t.test('definitions of scope Cluster', async (t) => {
+  const definition = (tenant: string, scope?: string) => ({
+    group: 'apiextensions.k8s.io',
+    resource: 'customresourcedefinitions',
+    namespace: '',
+    object: of(tenant, { spec: { ...(scope && { scope }) } }),
+  });
+  t.same(paths(definition('acme', 'Cluster')), ['spec.scope']);
+  t.same(paths(definition('acme')), ['spec.scope']);
+  for (const scope of ['Tenant', 'Namespaced']) t.same(paths(definition('acme', scope)), []);
+  t.same(paths({ ...definition('system', 'Cluster'), user: ADMIN }), []);
+  const { object } = definition('acme', 'Cluster');
+  t.same(paths({ ...definition('acme', 'Cluster'), operation: 'UPDATE', oldObject: object }), []);
+});
+
+t.test('priority classes of the system, and files of nodes as volumes', async (t) => {
+  t.same(paths({ object: of('acme', { spec: { priorityClassName: 'system-node-critical' } }) }), [
+    'spec.priorityClassName',
+  ]);
+  for (const source of ['hostPath', 'local']) {
+    const object = of('acme', { spec: { [source]: { path: '/' } } });
+    t.same(paths({ resource: 'persistentvolumes', namespace: '', object }), [`spec.${source}`]);
+    const update = { operation: 'UPDATE', resource: 'persistentvolumes', namespace: '', object } as const;
+    t.same(paths({ ...update, oldObject: object }), []);
+  }
+  const device = (driver: string) => ({
+    resource: 'persistentvolumes',
+    namespace: '',
+    object: of('acme', { spec: { flexVolume: { driver, options: { type: 'raw', path: '/dev/sda' } } } }),
+  });
+  t.same(paths(device('virtlet/flexvolume_driver')), ['spec.flexVolume'], 'a device of a node');
+  t.same(paths(device('example.com/nfs')), []);
+  const nfs = of('acme', { spec: { nfs: { server: 's', path: '/' } } });
+  t.same(paths({ resource: 'persistentvolumes', namespace: '', object: nfs }), []);
+});
+
+t.test('Pod Security', async (t) => {
+  await t.test('a level for each tenant, and the words of the standards', async (t) => {
+    const decide = decisionOf({
+      exceptions: { acme: { level: 'privileged' }, globex: { level: 'restricted' } },
+    });
+    t.same(paths({ object: of('acme', { spec: privileged }) }, decide), []);
+    t.same(paths({ object: of('initech', { spec: privileged }) }, decide), [PRIVILEGED]);
+    const plain = { containers: [{ name: 'c' }] };
+    t.not(paths({ object: of('globex', { spec: plain }) }, decide).length, 0);
+    const { security } = arktos(admissionRequest({ object: of('acme', { spec: privileged }) }));
+    t.equal(
+      security?.message,
+      'PodSecurity "baseline:v1.15": privileged (container "c" must not set securityContext.privileged=true)',
+    );
+  });
+
+  await t.test('warn: the pod is stored, and the client is told', async (t) => {
+    const decide = decisionOf({ rule: { mode: 'warn' } });
+    const decision = decide(admissionRequest({ object: of('acme', { spec: { ...privileged, vpc: 'v' } }) }));
+    t.same(refusedPaths(decision), []);
+    t.match(decision.security, { refused: false, message: /privileged.*, spec\.vpc: / });
+  });
+
+  await t.test('shared: a service account shows no tenant, so the strictest level counts', async (t) => {
+    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
+    const decide = decisionOf({
+      mode: 'shared',
+      exceptions: { acme: { level: 'baseline' }, globex: { level: 'restricted', mode: 'warn' } },
+    });
+    t.same(paths({ object: { spec: privileged }, user }, decide), [PRIVILEGED]);
+    t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
+    const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
+    t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
+  });
+
+  await t.test('shared: no version is stricter than others, so all that are enforced count', async (t) => {
+    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
+    const decide = decisionOf({
+      mode: 'shared',
+      rule: { level: 'baseline' },
+      exceptions: {
+        acme: { level: 'restricted', version: versionNamed('v1.7') },
+        globex: { level: 'restricted', mode: 'warn' },
+        initech: { level: 'privileged' },
+      },
+    });
+    const context = { allowPrivilegeEscalation: true, seccompProfile: { type: 'Unconfined' } };
+    const spec = { securityContext: { runAsNonRoot: true }, containers: [{ name: 'c' }] };
+    const judged = (changes: object) => paths({ object: { spec: { ...spec, ...changes } }, user }, decide);
+    t.same(judged({}), [], 'what only a rule that warns refuses');
+    t.same(judged({ securityContext: {} }), ['spec.containers[0].securityContext.runAsNonRoot'], 'v1.7');
+    t.same(
+      judged({ containers: [{ name: 'c', securityContext: context }] }),
+      ['spec.containers[0].securityContext.seccompProfile.type'],
+      'v1.36',
+    );
+    t.same(judged({ hostPID: true }), ['spec.hostPID'], 'a field that both refuse is told once');
+  });
+
+  await t.test('annotations that the API server could not store are not judged but refused', async (t) => {
+    const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
+    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
+    const object = of('acme', { spec: {} }, { annotations: many });
+    t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }], security: undefined });
+    const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
+    t.same(paths({ object: stored }), []);
+  });
+
+  await t.test('an update is judged by what it changes', async (t) => {
+    const old = of('acme', { spec: { ...privileged, nodeName: 'n1' } });
+    const update = { operation: 'UPDATE', oldObject: old } as const;
+    t.same(
+      paths({ ...update, object: of('acme', { spec: { ...privileged, nodeName: 'n1' } }, { labels: {} }) }),
+      [],
+    );
+    const image = { containers: [{ ...privileged.containers[0], image: 'other' }], nodeName: 'n1' };
+    t.same(paths({ ...update, object: of('acme', { spec: image }) }), [], 'only fields that differ');
+    t.same(paths({ ...update, object: of('acme', { spec: { ...privileged, hostPID: true } }) }), [
+      'spec.hostPID',
+    ]);
+  });
+
+  await t.test('a pod of too many values is not judged but refused', async (t) => {
+    const object = of('acme', { spec: { containers: Array.from({ length: 25_000 }, () => ({})) } });
+    t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
+    t.match(arktos(admissionRequest({ operation: 'UPDATE', object: of('acme'), oldObject: object })), {
+      violations: [{ rule: 'size' }],
+    });
+  });
+});
+
+t.test('what Stonegate writes', async (t) => {
+  const label = 'metadata.labels[stonegate.dev/project-id]';
+  const marked = (value?: string) =>
+    of('acme', {}, { labels: { app: 'x', ...(value && { 'stonegate.dev/project-id': value }) } });
+
+  await t.test('D234 D235 labels of a namespace, by every way', async (t) => {
+    for (const subresource of ['', 'status', 'finalize'])
+      for (const decide of [arktos, shared]) {
+        const namespace = { resource: 'namespaces', namespace: 'x', name: 'x', subresource } as const;
+        const update = { ...namespace, operation: 'UPDATE' } as const;
+        t.same(paths({ ...update, oldObject: marked(), object: marked('p') }, decide), [label], 'adopted');
+        t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }, decide), [label], 'moved');
+        t.same(paths({ ...update, oldObject: marked('p'), object: marked() }, decide), [label], 'released');
+        t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }, decide), []);
+      }
+    t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p') }), [label], 'made');
+    const provisioner = { username: 'stonegate-provisioner', groups: ['system:authenticated'] };
+    t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p'), user: provisioner }), []);
+    const annotated = of('acme', {}, { annotations: { 'stonegate.dev/purpose': 'p' } });
+    t.same(paths({ resource: 'namespaces', namespace: 'x', object: annotated }), [
+      'metadata.annotations[stonegate.dev/purpose]',
+    ]);
+    t.same(paths({ resource: 'services', object: marked('p') }), [], 'other kinds are the tenant’s');
+  });
+
+  await t.test('D234 shared: namespaces of the system are not touched at all', async (t) => {
+    for (const name of ['kube-system', 'stonegate', 'kube-new']) {
+      const namespace = { resource: 'namespaces', namespace: name, object: { metadata: { name } } };
+      t.same(paths(namespace, shared), ['metadata.name'], name);
+      for (const operation of ['UPDATE', 'DELETE'] as const)
+        t.same(paths({ ...namespace, operation, name, oldObject: namespace.object }, shared), [
+          'metadata.name',
+        ]);
+    }
+    const made = { resource: 'namespaces', namespace: '', object: { metadata: { generateName: 'kube-' } } };
+    t.same(paths(made, shared), ['metadata.name'], 'before the API server has made a name');
+    t.same(paths({ resource: 'namespaces', namespace: 'kube-system', object: of('acme') }), []);
+  });
+
+  await t.test('its bindings and roles are not changed or deleted', async (t) => {
+    const name = `stonegate-${'a'.repeat(40)}`;
+    const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'r' };
+    const binding = { group: RBAC, resource: 'rolebindings' };
+    const subjects = [{ kind: 'Group', name: 'g' }];
+    const own = of('acme', { roleRef, subjects }, { name, resourceVersion: '1' });
+    const update = { ...binding, operation: 'UPDATE', oldObject: own } as const;
+    t.same(paths({ ...update, object: { ...own, subjects: [] } }), ['subjects']);
+    t.same(
+      paths({
+        ...update,
+        object: of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } }),
+      }),
+      ['metadata.labels'],
+    );
+    const later = of('acme', { roleRef, subjects }, { name, resourceVersion: '2', managedFields: [] });
+    t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
+    t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), ['metadata.name']);
+    t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
+    const role = of('acme', { rules: [] }, { name: 'stonegate:edit' });
+    t.same(
+      paths({ group: RBAC, resource: 'clusterroles', namespace: '', operation: 'DELETE', oldObject: role }),
+      ['metadata.name'],
+    );
+  });
+
+  await t.test('no name of what policies become is taken by a tenant’s user', async (t) => {
+    const { policies } = resolvedPolicies({
+      abac: abacPolicies(ALICE_READS_PODS, { ...ALICE_READS_PODS, name: 'web', namespace: 'web' }),
+    });
+    const tenants = new Set(['globex']);
+    const desired = desiredRBAC(policies, { tenants, systemTenant: 'system', grantable: [] });
+    t.equal(desired.length, 6);
+    for (const { object } of desired) {
+      const { labels: _, ...metadata } = object.metadata;
+      const resource = `${object.kind.toLowerCase()}s`;
+      const made = { ...object, metadata: { ...metadata, tenant: 'globex' } };
+      t.same(paths({ group: RBAC, resource, object: made }), ['metadata.name'], object.kind);
+      t.same(paths({ group: RBAC, resource, operation: 'DELETE', oldObject: made }), ['metadata.name']);
+    }
+  });
+
+  await t.test('bindings of the tenant’s own are the tenant’s', async (t) => {
+    const binding = { group: RBAC, resource: 'rolebindings' };
+    const roleRef = { apiGroup: RBAC, kind: 'Role', name: 'r' };
+    const own = of('acme', { roleRef, subjects: [] }, { name: 'mine' });
+    t.same(paths({ ...binding, object: own }), []);
+    t.same(
+      paths({ ...binding, operation: 'UPDATE', object: { ...own, subjects: [{}] }, oldObject: own }),
+      [],
+    );
+    t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), []);
+  });
+
+  await t.test('what is deleted has to be shown; controllers may always delete', async (t) => {
+    const binding = { group: RBAC, resource: 'rolebindings', operation: 'DELETE' } as const;
+    t.same(paths(binding), ['metadata.name']);
+    const own = of('acme', {}, { name: 'stonegate:x' });
+    for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
+      const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
+      for (const decide of [arktos, shared])
+        t.same(paths({ ...binding, oldObject: own, user }, decide), [], name);
+    }
+    t.same(paths({ ...binding, oldObject: own, user: CONTROLLER }), ['metadata.name']);
+  });
+});
+
+t.test('connections into pods are not this webhook’s matter', async (t) => {
+  t.same(paths({ operation: 'CONNECT', subresource: 'exec', object: { command: ['ls'] } }), []);
+});

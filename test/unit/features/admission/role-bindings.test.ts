@@ -1,0 +1,157 @@
+import t from 'tap';
+import type { BindRight } from '../../../../src/features/admission/binding-rights.ts';
+import { createRoleBindingsRule } from '../../../../src/features/admission/role-bindings.ts';
+import type { BodyFormat, UserResponse } from '../../../../src/proxy/body-rule.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { type Asked, inspectedRequest } from '../../../support/inspected.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const BINDINGS = `/apis/${RBAC}/v1/tenants/acme/namespaces/ns/rolebindings`;
+const CLUSTER_WIDE = `/apis/${RBAC}/v1/tenants/acme/clusterrolebindings`;
+const view = { apiGroup: RBAC, kind: 'ClusterRole', name: 'view' };
+const own = { apiGroup: RBAC, kind: 'Role', name: 'own' };
+const subjects = [{ kind: 'User', apiGroup: RBAC, name: 'acme:mia' }];
+const REFUSED = { code: 'AccessDenied' };
+const MALFORMED = { code: 'BodyMalformed' };
+
+interface Options {
+  readonly path?: string;
+  readonly method?: string;
+  readonly format?: BodyFormat;
+  /** Whether the user may bind. */
+  readonly allowed?: boolean;
+  readonly answer?: (asked: Asked) => UserResponse;
+}
+
+async function admit(content: unknown, options: Options = {}) {
+  const { path = BINDINGS, format = 'object', allowed = false } = options;
+  const reviewed: BindRight[] = [];
+  const admission = createRoleBindingsRule({
+    isConfined: () => true,
+    async review(_, attributes) {
+      reviewed.push(attributes);
+      return { allowed };
+    },
+  });
+  const request = inspectedRequest({ ...options, path });
+  const forwarded = await admission.admit({ format, content }, request);
+  return { forwarded, reviewed, asked: request.asked };
+}
+
+const binding = (roleRef: unknown) => ({ metadata: { name: 'b' }, subjects, roleRef });
+
+t.test('a binding goes on as it came if the user may bind its role in the tenant', async (t) => {
+  const { forwarded, reviewed, asked } = await admit(binding(view), { allowed: true });
+  t.strictSame([forwarded, asked], [undefined, []]);
+  t.strictSame(reviewed, [
+    { verb: 'bind', group: RBAC, version: 'v1', resource: 'clusterroles', name: 'view', namespace: 'ns' },
+  ]);
+});
+
+t.test('it is refused without that right', async (t) => {
+  await t.rejects(admit(binding(view)), {
+    ...REFUSED,
+    message:
+      /^rolebindings.* is forbidden: User "acme:mia" cannot create .*may not bind the ClusterRole "view"$/,
+  });
+});
+
+t.test('a binding in the whole tenant is reviewed without a namespace', async (t) => {
+  const { reviewed } = await admit(binding(view), { allowed: true, path: CLUSTER_WIDE });
+  t.strictSame(reviewed, [
+    { verb: 'bind', group: RBAC, version: 'v1', resource: 'clusterroles', name: 'view' },
+  ]);
+  await t.rejects(admit(binding(view), { path: CLUSTER_WIDE }), REFUSED);
+});
+
+for (const [what, roleRef] of [
+  ['none', undefined],
+  ['null', null],
+  ['a text', 'view'],
+  ['one without a name', { kind: 'ClusterRole' }],
+  ['one without a kind', { name: 'view' }],
+  ['one of an unknown kind', { kind: 'clusterrole', name: 'view' }],
+  ['one of another group', { ...view, apiGroup: 'example.com' }],
+  ['one whose name is a path', { ...view, name: '../view' }],
+  ['one whose name is no text', { ...view, name: ['view'] }],
+  ['one with a second spelling of the name', { ...view, Name: 'admin' }],
+  ['one with a second spelling of the kind', { ...view, '\u212Aind': 'Role' }],
+] as const)
+  t.test(`a binding whose role is ${what} is refused unread`, async (t) => {
+    await t.rejects(admit(binding(roleRef), { allowed: true }), MALFORMED);
+  });
+
+t.test('a binding with a second spelling of roleRef is refused', async (t) => {
+  await t.rejects(admit({ ...binding(view), RoleRef: own }, { allowed: true }), MALFORMED);
+});
+
+t.test('a Role of the namespace needs the right too, whatever the user holds', async (t) => {
+  await t.rejects(admit(binding(own)), REFUSED);
+});
+
+const stored = () => ({ status: 200, content: { kind: 'RoleBinding', subjects, roleRef: view } });
+const patching = { path: `${BINDINGS}/b`, method: 'PATCH', answer: stored } as const;
+
+for (const [format, patch, forwarded] of [
+  ['merge-patch', { subjects: [] }, { subjects: [], roleRef: view }],
+  ['strategic-merge-patch', { subjects: null, roleRef: { name: 'view' } }, { subjects: null, roleRef: view }],
+  [
+    'json-patch',
+    [{ op: 'remove', path: '/subjects/0' }],
+    [
+      { op: 'remove', path: '/subjects/0' },
+      { op: 'add', path: '/roleRef', value: view },
+    ],
+  ],
+] as const)
+  t.test(`a ${format} is reviewed for the stored role, which it then states`, async (t) => {
+    const admitted = await admit(patch, { ...patching, format, allowed: true });
+    t.strictSame(admitted.forwarded, forwarded);
+    t.strictSame(admitted.asked, [{ method: 'GET', path: `${BINDINGS}/b` }]);
+    t.match(admitted.reviewed, [{ verb: 'bind', name: 'view' }]);
+    await t.rejects(admit(patch, { ...patching, format }), REFUSED);
+  });
+
+for (const [format, patch] of [
+  ['merge-patch', { roleRef: { name: 'admin' } }],
+  ['merge-patch', { roleRef: { Name: 'admin' } }],
+  ['merge-patch', { ROLEREF: { name: 'admin' } }],
+  ['merge-patch', 'text'],
+  ['strategic-merge-patch', { roleRef: { kind: 'Role' } }],
+  ['json-patch', [{ op: 'replace', path: '/roleRef/name', value: 'admin' }]],
+  ['json-patch', [{ op: 'move', from: '/roleRef', path: '/x' }]],
+  ['json-patch', [{ op: 'add', path: '/roleref', value: {} }]],
+  ['json-patch', [{ op: 'replace', Path: '/roleRef/name', path: '/x' }]],
+  ['json-patch', { op: 'add' }],
+  ['json-patch', [1]],
+] as const)
+  t.test(`the ${format} ${JSON.stringify(patch)} is refused`, async (t) => {
+    await t.rejects(admit(patch, { ...patching, format, allowed: true }), MALFORMED);
+  });
+
+t.test('a patch of a binding that is not there: 404', async (t) => {
+  await t.rejects(
+    admit({}, { ...patching, format: 'merge-patch', answer: () => ({ status: 404, content: {} }) }),
+    {
+      code: 'NotFound',
+      message: `rolebindings.${RBAC} "b" not found`,
+    },
+  );
+});
+
+t.test('a patch of a binding that the user may not read: 403', async (t) => {
+  const answer = () => ({ status: 403, content: {} });
+  await t.rejects(admit({}, { ...patching, format: 'merge-patch', answer }), REFUSED);
+});
+
+t.test('users of the system tenant are left to the API server', async (t) => {
+  const admission = createRoleBindingsRule({
+    isConfined: (tenant) => tenant !== 'system',
+    review: async () => ({ allowed: true }),
+  });
+  const { info } = inspectedRequest({ path: BINDINGS });
+  t.ok(admission.concerns(info, toTenantName('acme')));
+  t.notOk(admission.concerns(info, toTenantName('system')));
+  const roles = inspectedRequest({ path: BINDINGS.replace('rolebindings', 'roles') });
+  t.notOk(admission.concerns(roles.info, toTenantName('acme')));
+});

@@ -1,0 +1,380 @@
+/** Lists of all namespaces, of a user who may list in some. */
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.ts';
+import { headerValue } from '../../../../src/lib/header-list.ts';
+import { ByteBudget, TooLarge } from '../../../../src/limits/byte-budget.ts';
+import type { UpstreamResponse } from '../../../../src/proxy/ports.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import { objectNames } from '../../../support/namespaced-lists.ts';
+import { outgoingOf } from '../../../support/outgoing.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const CONTENTS = new Map([
+  ['a', ['p1', 'p2', 'p3']],
+  ['b', ['q1']],
+  ['c', ['r1', 'r2']],
+]);
+const inAB = [...podReader(['a', 'b']), namespace('c')];
+
+function namesOf(response: UpstreamResponse | undefined): string[] {
+  return objectNames(response?.body);
+}
+
+function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: string; continue?: string } {
+  return JSON.parse(String(response?.body)).metadata;
+}
+
+t.test(
+  'D020 a user gets the objects of the namespaces in which they may list, and of no other',
+  async (t) => {
+    const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
+    const response = await site.get('/api/v1/pods?labelSelector=app%3Dx&limit=500');
+    t.equal(response?.status, 200);
+    t.same(namesOf(response), ['a/p1', 'a/p2', 'a/p3', 'b/q1']);
+    const resourceVersion = `500${contentDigits(['a', 'b'])}`;
+    t.same(metadataOf(response), { resourceVersion }, 'no remainingItemCount');
+    t.equal(headerValue(response?.headers ?? [], 'stonegate-filtered'), 'rbac');
+    t.same(response?.annotations, { 'stonegate.dev/filtered': 'rbac' });
+    t.same(
+      site.asked.map(({ target }) => target),
+      [
+        '/api/v1/namespaces/a/pods?labelSelector=app%3Dx&limit=500',
+        '/api/v1/namespaces/b/pods?labelSelector=app%3Dx&limit=497&resourceVersion=500&resourceVersionMatch=Exact',
+      ],
+    );
+  },
+);
+
+t.test('each namespace is requested as the user, and charged to the tenant', async (t) => {
+  const site = allNamespacesSite({ objects: inAB });
+  await site.get();
+  for (const { headers, sender, account } of site.asked) {
+    t.same(
+      headers.filter(([name]) => name.startsWith('Impersonate-User')),
+      [['Impersonate-User', 'acme:alice']],
+    );
+    t.same(sender, { kind: 'stonegate' });
+    t.same(account, { kind: 'tenant', tenant: 'acme' });
+  }
+});
+
+t.test('D021 a user who may list nowhere, and one who may list everywhere, are forwarded', async (t) => {
+  const nowhere = allNamespacesSite({ objects: [namespace('a')] });
+  t.equal(await nowhere.get(), undefined);
+  const everywhere = allNamespacesSite({
+    objects: [...inAB, clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')])],
+  });
+  t.equal(await everywhere.get(), undefined);
+  t.same([...nowhere.asked, ...everywhere.asked], []);
+});
+
+t.test('D029 what is no list of all namespaces of a namespaced kind is forwarded at once', async (t) => {
+  const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+  const site = allNamespacesSite({
+    objects: [
+      namespace('a'),
+      clusterRole('all', rules),
+      roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
+    ],
+  });
+  t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
+  t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
+  t.same(site.asked, []);
+});
+
+t.test('while the index is not current requests are forwarded', async (t) => {
+  const site = allNamespacesSite({ objects: inAB });
+  site.becomeStale();
+  t.equal(await site.get('/api/v1/pods'), undefined);
+});
+
+t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
+  const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
+  const answer = (query: string) => site.handle(site.outgoing(`/api/v1/pods?${query}`));
+  const list = await answer('');
+  if (list === undefined || !('insteadOfForbidden' in list)) throw new Error('not forwarded first');
+  t.same(site.asked, []);
+  const instead = await list.insteadOfForbidden();
+  t.equal(instead?.status, 200);
+  t.same(site.requested(), ['a', 'b']);
+  t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
+  t.equal(await answer('watch=1&resourceVersion=500'), undefined, 'its list was not filtered');
+});
+
+t.test('D022 all pages together hold every object once, in the order of the namespaces', async (t) => {
+  for (const limit of [1, 2, 3, 4, 5, 6, 7]) {
+    const site = allNamespacesSite({ objects: podReader(['a', 'b', 'c']), contents: CONTENTS });
+    const names: string[] = [];
+    let more: string | undefined = '';
+    while (more !== undefined) {
+      const page = await site.get(`/api/v1/pods?limit=${limit}&continue=${more}`);
+      names.push(...namesOf(page));
+      more = metadataOf(page).continue;
+    }
+    t.same(names, ['a/p1', 'a/p2', 'a/p3', 'b/q1', 'c/r1', 'c/r2'], `limit ${limit}`);
+  }
+});
+
+t.test('D024 after a change of the user’s access a list goes on with 410', async (t) => {
+  const objects = podReader(['a', 'b']);
+  const site = allNamespacesSite({ objects, contents: CONTENTS });
+  const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
+  const binding = objects.find((object) => object.name === 'reader-b');
+  if (binding === undefined) throw new Error('no binding');
+  site.delete(binding);
+  const before = site.asked.length;
+  await t.rejects(site.get(`/api/v1/pods?limit=2&continue=${more}`), { code: 'ResourceExpired', http: 410 });
+  t.equal(site.asked.length, before, 'nothing is requested');
+});
+
+t.test(
+  'D025 a token of another user, path or selector, and a changed one, are refused with 400',
+  async (t) => {
+    const alice = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+    const { continue: more } = metadataOf(await alice.get('/api/v1/pods?limit=2'));
+    const bob = allNamespacesSite({
+      objects: podReader(['a', 'b'], '', 'acme:bob'),
+      contents: CONTENTS,
+      identity: keystoneIdentity('bob'),
+    });
+    const malformed = { code: 'RequestMalformed', http: 400 };
+    await t.rejects(bob.get(`/api/v1/pods?limit=2&continue=${more}`), malformed);
+    t.same(bob.asked, []);
+    const before = alice.asked.length;
+    for (const query of [
+      `limit=2&continue=${more}&labelSelector=a%3Db`,
+      `limit=2&continue=${more}&fieldSelector=status.phase%3DRunning`,
+      `limit=2&continue=B${more?.slice(1)}`,
+      `limit=2&continue=${more}A`,
+      'limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
+      `limit=2&continue=${more}&resourceVersion=5`,
+    ])
+      await t.rejects(alice.get(`/api/v1/pods?${query}`), malformed, query);
+    t.equal(alice.asked.length, before, 'nothing is requested');
+  },
+);
+
+t.test(
+  'D026 a revision that the API server no longer has is 410, after one restart of a first page',
+  async (t) => {
+    const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+    const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
+    const expired = { code: 'ResourceExpired', http: 410 };
+    site.faults.set('a', { status: 410 });
+    site.faults.set('b', { status: 410 });
+    const before = site.asked.length;
+    await t.rejects(site.get(`/api/v1/pods?limit=2&continue=${more}`), expired);
+    t.equal(site.asked.length, before + 1, 'no repetition');
+    site.faults.delete('a');
+    await t.rejects(site.get('/api/v1/pods'), expired);
+    t.equal(site.asked.length, before + 5, 'a and b, twice');
+  },
+);
+
+t.test('D028 more namespaces than the limit are refused in words that say what to do', async (t) => {
+  const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
+  const site = allNamespacesSite({ objects: podReader(names) });
+  await t.rejects(site.get(), {
+    code: 'TooManyNamespaces',
+    http: 403,
+    message:
+      'pods is forbidden: User "acme:alice" can list resource "pods" in 300 namespaces, but one request is sent to 200 at most: request one namespace (-n NAMESPACE)',
+  });
+  t.same(site.asked, []);
+});
+
+t.test('a namespace that the API server refuses is left out, and the client is told', async (t) => {
+  const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+  site.faults.set('b', { status: 403 });
+  const response = await site.get();
+  t.same(namesOf(response), ['a/p1', 'a/p2', 'a/p3']);
+  t.equal(
+    headerValue(response?.headers ?? [], 'warning'),
+    '299 stonegate "the API server refuses to list pods in b: left out"',
+  );
+  site.faults.set('a', { status: 403 });
+  t.equal(await site.get(), undefined, 'all refused: the API server’s own 403');
+});
+
+t.test('a namespace that is gone is empty; one that fails, or sends no list, fails the list', async (t) => {
+  const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+  site.faults.set('b', { status: 404 });
+  t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3']);
+  site.faults.set('b', { status: 500, body: '{"kind":"Status","code":500}' });
+  const failed = await site.get();
+  t.match([failed?.status, String(failed?.body)], [500, '{"kind":"Status","code":500}']);
+  t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
+  site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
+  await t.rejects(site.get(), { code: 'UpstreamTimeout' });
+  for (const body of [
+    'garbage',
+    '{"kind":"PodList","items":[',
+    '{"rows":[],"metadata":{"resourceVersion":"5"}}',
+  ]) {
+    site.faults.set('b', { status: 200, body });
+    await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
+  }
+});
+
+t.test('a list that is too large for memory is refused with the way out', async (t) => {
+  const tooLarge = { code: 'ListTooLarge', http: 413, message: /request it in pages/ };
+  const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+  const cause = new TooLarge('the response is over 16 MB');
+  site.faults.set('b', new StatusError('UpstreamUnavailable', 'too large', { cause }));
+  await t.rejects(site.get(), tooLarge);
+  site.faults.set('b', {
+    status: 200,
+    body: `{"items":["${'x'.repeat(33 * 1024 * 1024)}"],"metadata":{"resourceVersion":"5"}}`,
+  });
+  await t.rejects(site.get(), tooLarge);
+  const memory = new ByteBudget({ total: 100, perKey: 100 });
+  const full = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS, changes: { memory } });
+  await t.rejects(full.get(), { code: 'TenantRateExceeded', http: 429 });
+  t.equal(memory.reserved, 0, 'what was reserved is released');
+  const enough = new ByteBudget({ total: 10_000, perKey: 10_000 });
+  const served = allNamespacesSite({
+    objects: podReader(['a', 'b']),
+    contents: CONTENTS,
+    changes: { memory: enough },
+  });
+  const response = await served.get();
+  t.ok(enough.reserved > 0, 'a list counts until the client has taken it');
+  response?.release?.();
+  t.equal(enough.reserved, 0);
+});
+
+t.test('Tables are requested as the client asks, protobuf never', async (t) => {
+  const site = allNamespacesSite({ objects: inAB });
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  await site.get('/api/v1/pods', `${table},application/vnd.kubernetes.protobuf, application/json`);
+  t.equal(headerValue(site.asked[0]?.headers ?? [], 'accept'), `${table}, application/json`);
+  await t.rejects(site.get('/api/v1/pods', 'application/vnd.kubernetes.protobuf'), { code: 'NotAcceptable' });
+});
+
+t.test('in arktos mode the tenant’s own namespaces are listed, by its full path', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const site = allNamespacesSite({
+    objects: [...podReader(['a', 'b'], 'acme'), ...podReader(['a', 'z'], 'globex', 'acme:alice')],
+    contents: CONTENTS,
+    mode,
+  });
+  const expected = ['a', 'b'].map((name) => `/api/v1/tenants/acme/namespaces/${name}/pods`);
+  await site.get();
+  t.same(
+    site.asked.map(({ target }) => target),
+    expected,
+  );
+  await site.get('/api/v1/tenants/acme/pods');
+  t.same(
+    site.asked.slice(2).map(({ target }) => target),
+    expected,
+  );
+});
+
+t.test('in arktos mode a client’s own token is sent for its tenant’s namespaces alone', async (t) => {
+  const name = 'system:serviceaccount:a:robot';
+  for (const mode of [createArktosMode({ systemTenant: 'system', domains: {} }), undefined]) {
+    const site = allNamespacesSite({
+      objects: podReader(['a', 'b'], mode === undefined ? '' : 'acme', name),
+      identity: upstreamIdentity(name),
+      ...(mode && { mode }),
+    });
+    await site.get();
+    t.same(
+      site.asked.map(({ sender }) => sender),
+      Array(2).fill({ kind: 'client', token: 'client-token' }),
+    );
+    t.notOk(site.asked.some(({ headers }) => headers.some(([field]) => /impersonate/i.test(field))));
+  }
+});
+
+t.test('a user whose roles are looked up is judged and sent with the groups of each namespace', async (t) => {
+  const rules = [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }];
+  const places = ['a', 'b', 'c'];
+  const site = allNamespacesSite({
+    objects: [
+      clusterRole('pod-reader', rules),
+      namespace('d'),
+      ...places.flatMap((place) => [
+        namespace(place),
+        roleBinding(place, 'readers', 'ClusterRole/pod-reader', [group(`project-${place}`)]),
+      ]),
+    ],
+    contents: CONTENTS,
+    identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
+    roles: {
+      inScope: async (identity, { namespace: place }) => ({ ...identity, groups: [`project-${place}`] }),
+      projectNamespaces: async () => places,
+    },
+  });
+  t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3', 'b/q1', 'c/r1', 'c/r2']);
+  for (const [at, place] of places.entries())
+    t.ok(
+      site.asked[at]?.headers.some(
+        ([field, value]) => field === 'Impersonate-Group' && value === `project-${place}`,
+      ),
+    );
+});
+
+t.test('a client that leaves is waited for no longer', async (t) => {
+  const site = allNamespacesSite({
+    objects: inAB,
+    changes: {
+      fetcher: {
+        fetch: (_, signal) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      },
+    },
+  });
+  const exchange = fakeExchange({ target: '/api/v1/pods' });
+  const answered = site.handle(outgoingOf(sharedMode, keystoneIdentity('alice'), exchange));
+  setImmediate(() => exchange.leave());
+  await t.rejects(async () => void (await answered));
+});
+
+t.test('a parameter given twice is refused, since two readers could take different ones', async (t) => {
+  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
+  for (const query of [
+    'labelSelector=app%3Dx&labelSelector=',
+    'fieldSelector=a%3Db&field%53elector=',
+    'limit=1&limit=500',
+    'continue=&continue=x',
+    'resourceVersion=1&resourceVersion=2',
+    'timeoutSeconds=1&timeoutSeconds=2',
+  ])
+    await t.rejects(site.get(`/api/v1/pods?${query}`), { code: 'RequestMalformed', http: 400 }, query);
+  t.same(site.asked, [], 'nothing is requested');
+});
+
+t.test('invalid options are refused in the words of the API server', async (t) => {
+  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
+  for (const [query, code, message] of [
+    ['limit=x', 'RequestMalformed', 'strconv.ParseInt: parsing "x": invalid syntax'],
+    [
+      'resourceVersionMatch=Exact',
+      'ListOptionsInvalid',
+      /resourceVersionMatch is forbidden unless resourceVersion is provided/,
+    ],
+    [
+      'continue=x&resourceVersion=7',
+      'RequestMalformed',
+      'specifying resource version is not allowed when using continue',
+    ],
+  ] as const)
+    await t.rejects(site.get(`/api/v1/pods?${query}`), { code, message }, query);
+  t.same(site.asked, []);
+  const everything = ['a/p1', 'a/p2', 'a/p3', 'b/q1'];
+  for (const limit of ['0', '-1', '9223372036854775807'])
+    t.same(namesOf(await site.get(`/api/v1/pods?limit=${limit}`)), everything, limit);
+});

@@ -1,0 +1,141 @@
+/** One watch made of the watches of single namespaces. */
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  MergedWatch,
+  type MergedWatchOptions,
+} from '../../../../src/features/all-namespaces/merge-watches.ts';
+import { bookmark, event, type WatchEvent } from '../../../support/namespaced-watches.ts';
+
+const line = (one: WatchEvent) => Buffer.from(JSON.stringify(one));
+const DIGITS = '12345678';
+
+function merged(namespaces: readonly string[], options: Partial<MergedWatchOptions> = {}): MergedWatch {
+  return new MergedWatch({
+    namespaces,
+    revision: '5',
+    digits: DIGITS,
+    allowsBookmarks: true,
+    marksInitialEvents: false,
+    countsBookmarks: true,
+    ...options,
+  });
+}
+
+/** What the client gets, and the revision of a bookmark behind it. */
+function passed(watch: MergedWatch, namespace: string, one: WatchEvent): (string | undefined)[] {
+  const lines = watch.take(namespace, line(one)).lines.map(String);
+  return [...lines, bookmarked(watch)].filter((text) => text !== undefined);
+}
+
+function bookmarked(watch: MergedWatch): string | undefined {
+  const text = watch.bookmark();
+  if (text === undefined) return undefined;
+  const { type, object }: WatchEvent = JSON.parse(String(text));
+  const { resourceVersion = '', annotations } = object.metadata ?? {};
+  return `${type} ${resourceVersion.replace(DIGITS, '')}${annotations === undefined ? '' : ' end'}`;
+}
+
+t.test('D039 a bookmark has the lowest revision that all namespaces have passed', async (t) => {
+  const watch = merged(['a', 'b', 'c']);
+  const added = { ...event('ADDED', 'c', 'p', 30) };
+  t.same(passed(watch, 'c', added), [JSON.stringify(added), 'BOOKMARK 5']);
+  t.same(passed(watch, 'a', bookmark(10)), []);
+  t.same(passed(watch, 'b', bookmark(15)), ['BOOKMARK 10']);
+  t.same(passed(watch, 'a', bookmark(20)), ['BOOKMARK 15']);
+  t.same(passed(watch, 'c', bookmark(40)), [], 'not twice');
+});
+
+/** Events of a namespace, with rising revisions, some of them bookmarks. */
+const history = fc.array(fc.record({ isBookmark: fc.boolean(), step: fc.integer({ min: 1, max: 5 }) }), {
+  maxLength: 12,
+});
+
+t.test(
+  'the merged watch has every event of each namespace in its order, and no bookmark ahead of one',
+  async (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(history, { minLength: 1, maxLength: 4 }),
+        fc.infiniteStream(fc.nat()),
+        (histories, picks) => {
+          const names = histories.map((_, at) => `ns-${at}`);
+          const watch = merged(names, { revision: '0' });
+          const queues = histories.map((steps, at) => {
+            let revision = 0;
+            return steps.map(({ isBookmark, step }) => {
+              revision += step;
+              return isBookmark
+                ? bookmark(revision)
+                : event('MODIFIED', `ns-${at}`, `p${revision}`, revision);
+            });
+          });
+          const sent = queues.map((queue) => queue.filter(({ type }) => type !== 'BOOKMARK'));
+          const reached = names.map(() => 0);
+          const received = new Map<string, WatchEvent[]>(names.map((name) => [name, []]));
+          let last = 0;
+          while (queues.some((queue) => queue.length > 0)) {
+            const open = queues.flatMap((queue, at) => (queue.length > 0 ? [at] : []));
+            const at = open[(picks.next().value ?? 0) % open.length] ?? 0;
+            const next = queues[at]?.shift();
+            if (next === undefined) continue;
+            const revision = Number(next.object.metadata?.resourceVersion);
+            reached[at] = revision;
+            for (const text of passed(watch, `ns-${at}`, next)) {
+              const [, mark] = /^BOOKMARK ([0-9]+)$/.exec(text ?? '') ?? [];
+              if (mark === undefined) {
+                const got: WatchEvent = JSON.parse(text ?? '');
+                received.get(got.object.metadata?.namespace ?? '')?.push(got);
+                continue;
+              }
+              t.ok(Number(mark) <= Math.min(...reached), 'not ahead');
+              t.ok(Number(mark) >= last, 'never back');
+              last = Number(mark);
+            }
+          }
+          t.same([...received.values()], sent);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  },
+);
+
+t.test('the bookmark behind the initial events comes when all namespaces have sent theirs', async (t) => {
+  const watch = merged(['a', 'b'], { revision: undefined, marksInitialEvents: true });
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
+  t.same(passed(watch, 'a', bookmark(100, true)), []);
+  t.same(passed(watch, 'a', bookmark(110)), []);
+  t.same(passed(watch, 'b', bookmark(101, true)), ['BOOKMARK 101 end']);
+  t.same(passed(watch, 'b', bookmark(120)), ['BOOKMARK 110']);
+});
+
+t.test('objects that a watch begins with say nothing about how far it is', async (t) => {
+  const watch = merged(['a'], { revision: undefined });
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
+  t.same(passed(watch, 'a', bookmark(95)), ['BOOKMARK 95']);
+  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 97)).at(-1), 'BOOKMARK 97');
+});
+
+t.test('a client that has not asked for bookmarks gets none; Arktos’ own do not count', async (t) => {
+  const silent = merged(['a'], { allowsBookmarks: false });
+  t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
+  const arktos = merged(['a'], { countsBookmarks: false });
+  t.same(passed(arktos, 'a', bookmark(10)), []);
+  t.equal(passed(arktos, 'a', event('ADDED', 'a', 'p', 8)).at(-1), 'BOOKMARK 8');
+});
+
+t.test('an error of the API server passes and ends the watch; other lines are refused', async (t) => {
+  const watch = merged(['a']);
+  const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
+  t.same(watch.take('a', error), { lines: [error], isOver: true });
+  for (const text of [
+    '',
+    'x',
+    '{}',
+    '{"type":"OTHER","object":{}}',
+    '{"type":"BOOKMARK","object":{}}',
+    '[1]',
+  ])
+    t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
+});

@@ -1,0 +1,529 @@
+/** Watches of all namespaces, of a user who may watch in some. */
+import { setImmediate as tick } from 'node:timers/promises';
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.ts';
+import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
+import { headerValue } from '../../../../src/lib/header-list.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import type { StreamedResponse } from '../../../../src/proxy/response/response-stream.ts';
+import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
+import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { bookmark, createWatches, event, readWatch } from '../../../support/namespaced-watches.ts';
+import { outgoingOf } from '../../../support/outgoing.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+import { streamFacts } from '../../../support/stream-facts.ts';
+
+/** From the revision of a list of these namespaces. */
+function podsOf(...names: readonly string[]): string {
+  return `/api/v1/pods?watch=1&resourceVersion=5${contentDigits(names)}`;
+}
+
+const PODS = podsOf('a', 'b', 'c');
+
+interface Options {
+  readonly objects?: readonly StoredObject[];
+  readonly mode?: TenancyMode;
+  readonly streams?: StreamRegistry;
+}
+
+function watchSite(options: Options = {}) {
+  const { objects = podReader(['a', 'b', 'c']), mode = sharedMode, streams } = options;
+  const watches = createWatches();
+  const index = accessIndexOf(...objects);
+  const changes = { streamer: watches.streamer, ...(streams && { streams }) };
+  const site = allNamespacesSite({ index, mode, changes });
+  async function answer(target = PODS) {
+    return site.handle(site.outgoing(target));
+  }
+  async function open(target = PODS): Promise<StreamedResponse> {
+    const answered = await answer(target);
+    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
+    return answered;
+  }
+  function binding(place: string): StoredObject {
+    const found = objects.find(({ name }) => name === `reader-${place}`);
+    if (found === undefined) throw new Error('no binding');
+    return found;
+  }
+  return { ...site, ...watches, answer, open, binding };
+}
+
+t.test('a user gets the events of the namespaces in which they may watch, each unchanged', async (t) => {
+  const site = watchSite({ objects: [...podReader(['a', 'b']), namespace('c')] });
+  const answer = await site.open(`${podsOf('a', 'b')}&labelSelector=app%3Dx&timeoutSeconds=300`);
+  t.equal(headerValue(answer.headers, 'stonegate-filtered'), 'rbac');
+  t.equal(headerValue(answer.headers, 'content-type'), 'application/json');
+  t.same(
+    site.opened.map(({ target }) => target),
+    ['a', 'b'].map(
+      (name) =>
+        `/api/v1/namespaces/${name}/pods?watch=1&labelSelector=app%3Dx&resourceVersion=5&allowWatchBookmarks=true`,
+    ),
+  );
+  const client = readWatch(answer);
+  const exact =
+    '{"type":"ADDED","object":{"metadata":{"name":"p","namespace":"a","resourceVersion":"6"},"n":9007199254740993}}';
+  site.latest('a').write(exact.slice(0, 20));
+  site.latest('a').write(`${exact.slice(20)}\n`);
+  await client.until(['ADDED a/p']);
+  t.equal(client.text, `${exact}\n`);
+  site.send('b', event('MODIFIED', 'b', 'q', 7));
+  await client.until(['ADDED a/p', 'MODIFIED b/q']);
+  client.leave();
+});
+
+t.test('each namespace of a watch counts against the streams of its user', async (t) => {
+  const streams = new StreamRegistry({
+    limits: { perUser: 5, perTenant: 9 },
+    clock: createFakeClock(),
+    random: systemRandom,
+    telemetry: { streamEnded() {} },
+  });
+  const site = watchSite({ streams });
+  const open = () =>
+    site.handle({ ...site.outgoing(PODS), stream: streams.open(streamFacts()) }) ??
+    Promise.reject(new Error('forwarded'));
+  await open();
+  await t.rejects(open(), { code: 'StreamLimitExceeded', message: /the user "alice" has 4/ });
+  t.equal(site.opened.length, 3, 'the second opens no watch at the API server');
+});
+
+t.test('the legacy prefix /watch/ is served in the same way', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open('/api/v1/watch/pods'));
+  t.equal(site.opened[0]?.target, '/api/v1/watch/namespaces/a/pods?allowWatchBookmarks=true');
+  client.leave();
+});
+
+t.test('D039 a bookmark follows what passes, at the revision that all namespaces have passed', async () => {
+  const digits = contentDigits(['a', 'b', 'c']);
+  const site = watchSite();
+  const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
+  site.send('a', event('ADDED', 'a', 'p', 11));
+  await client.until(['ADDED a/p', `BOOKMARK 5${digits}`]);
+  site.send('b', bookmark(9));
+  site.send('c', bookmark(12));
+  await client.until(['ADDED a/p', `BOOKMARK 5${digits}`, `BOOKMARK 9${digits}`]);
+  client.leave();
+  const silent = readWatch(await site.open());
+  site.send('a', bookmark(10), event('ADDED', 'a', 'p', 11));
+  await silent.until(['ADDED a/p']);
+  silent.leave();
+});
+
+t.test('in arktos mode no bookmarks are requested; Stonegate’s own follow events', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const site = watchSite({ objects: podReader(['a'], 'acme'), mode });
+  const client = readWatch(await site.open(`${podsOf('a')}&allowWatchBookmarks=true`));
+  t.equal(site.opened[0]?.target, '/api/v1/tenants/acme/namespaces/a/pods?watch=1&resourceVersion=5');
+  site.send('a', bookmark(10));
+  site.send('a', event('ADDED', 'a', 'p', 11));
+  await client.until(['ADDED a/p', `BOOKMARK 11${contentDigits(['a'])}`]);
+  client.leave();
+});
+
+t.test('a watch from a revision that is of no list of the same namespaces is 410', async (t) => {
+  const site = watchSite();
+  for (const revision of ['5', '500', `5${contentDigits(['a', 'b'])}`, `700${contentDigits(['a', 'd'])}`]) {
+    const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${revision}`));
+    t.same(client.events, ['ERROR 410'], revision);
+    t.ok(client.ended);
+  }
+  t.same(site.opened, [], 'the API server is not asked');
+  const list = JSON.parse(String((await site.get())?.body));
+  t.equal(list.metadata.resourceVersion, `500${contentDigits(['a', 'b', 'c'])}`);
+});
+
+t.test('a user who may list in a namespace and not watch gets the API server’s refusal', async (t) => {
+  const [a, b] = [namespace('a'), namespace('b')];
+  const lister = clusterRole('lister', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
+  const bound = roleBinding('b', 'lister', 'ClusterRole/lister', [user('acme:alice')]);
+  const site = watchSite({ objects: [...podReader(['a']), a, b, lister, bound] });
+  t.equal((await site.get())?.status, 200);
+  t.equal(await site.answer(podsOf('a', 'b')), undefined);
+});
+
+t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
+  const site = watchSite();
+  site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')]));
+  const listed = `${site.index.highestRevision}${contentDigits(['a', 'b', 'c'])}`;
+  const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${listed}`));
+  t.same(client.events, ['ERROR 410']);
+  t.equal(await site.answer('/api/v1/pods?watch=1&resourceVersion=500'), undefined);
+});
+
+t.test(
+  'sendInitialEvents: the bookmark behind the objects passes when all namespaces have sent theirs',
+  async (t) => {
+    const site = watchSite({ objects: podReader(['a', 'b']) });
+    const client = readWatch(
+      await site.open(
+        '/api/v1/pods?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan',
+      ),
+    );
+    site.send('a', event('ADDED', 'a', 'p', 6), bookmark(20, true));
+    await client.until(['ADDED a/p']);
+    site.send('b', event('ADDED', 'b', 'q', 7), bookmark(21, true));
+    await client.until(['ADDED a/p', 'ADDED b/q', `BOOKMARK 20${contentDigits(['a', 'b'])} end`]);
+    t.notOk(client.ended);
+    client.leave();
+  },
+);
+
+t.test(
+  'D040 when the watch of one namespace ends or breaks off, the client goes on from its bookmark',
+  async (t) => {
+    const ends: ((site: ReturnType<typeof watchSite>) => void)[] = [
+      (site) => site.latest('b').end(),
+      (site) => site.latest('b').destroy(new Error('broke off')),
+      (site) => site.latest('b').end('{"type":"ADDED"'),
+      (site) => site.latest('b').write('garbage\n'),
+      (site) => site.latest('b').write(Buffer.alloc(17 * 1024 * 1024, 'x')),
+    ];
+    for (const end of ends) {
+      const site = watchSite();
+      const client = readWatch(await site.open(`${PODS}&allowWatchBookmarks=true`));
+      site.send('b', event('ADDED', 'b', 'q', 7));
+      const seen = ['ADDED b/q', `BOOKMARK 5${contentDigits(['a', 'b', 'c'])}`];
+      await client.until(seen);
+      end(site);
+      await eventually(() => client.ended);
+      t.same(client.events, seen);
+      t.ok(site.areClosed());
+    }
+  },
+);
+
+t.test('D040 all watches at the API server are closed at once when the client leaves', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  t.notOk(site.areClosed());
+  client.leave();
+  t.ok(site.areClosed());
+});
+
+t.test(
+  'a client that leaves while the watches are opened, or before the response, leaves none open',
+  async (t) => {
+    const site = watchSite();
+    const exchange = fakeExchange({ target: PODS });
+    await site.handle(outgoingOf(sharedMode, keystoneIdentity('alice'), exchange));
+    t.equal(site.opened.length, 3);
+    exchange.leave();
+    t.ok(site.areClosed());
+  },
+);
+
+t.test('an error event of one namespace passes and ends the watch', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  site.latest('c').write('{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n');
+  await client.until(['ERROR 410']);
+  t.ok(client.ended);
+  t.ok(site.areClosed());
+});
+
+t.test(
+  'D038 no event passes of a namespace that was revoked, and the watch ends with 410 within 5 s',
+  async (t) => {
+    const site = watchSite();
+    const client = readWatch(await site.open());
+    site.delete(site.binding('b'));
+    site.send('b', event('ADDED', 'b', 'q', 600));
+    await tick();
+    t.ok(site.areClosed(), 'closed at once');
+    t.notOk(client.ended, 'the clients of many watches do not return at once');
+    site.clock.advance(5_000);
+    await client.until(['ERROR 410']);
+    t.ok(client.ended);
+  },
+);
+
+t.test(
+  'D038 the watch ends with 410 also after a grant, with a new namespace, and one that is gone',
+  async (t) => {
+    const changes: ((site: ReturnType<typeof watchSite>) => void)[] = [
+      (site) => {
+        site.put(namespace('d'));
+        site.put(roleBinding('d', 'new', 'ClusterRole/pod-reader', [user('acme:alice')]));
+      },
+      (site) => site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')])),
+      (site) => site.put(clusterRole('pod-reader', [])),
+      (site) => site.delete(namespace('c')),
+    ];
+    for (const change of changes) {
+      const site = watchSite();
+      const client = readWatch(await site.open());
+      change(site);
+      await tick();
+      site.clock.advance(5_000);
+      await client.until(['ERROR 410']);
+      t.ok(client.ended);
+    }
+  },
+);
+
+t.test('changes that do not concern the user leave the watch alone', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  site.put(namespace('d'));
+  site.put(roleBinding('d', 'of-bob', 'ClusterRole/pod-reader', [user('acme:bob')]));
+  site.put(roleBinding('a', 'again', 'ClusterRole/pod-reader', [user('acme:alice')]));
+  await tick();
+  site.clock.advance(10_000);
+  t.same(client.events, []);
+  t.notOk(client.ended);
+  client.leave();
+});
+
+t.test(
+  'in shared mode no binding to all users ends the watches of others, or adds to their lists',
+  async (t) => {
+    const site = watchSite();
+    const client = readWatch(await site.open());
+    site.put(namespace('d'));
+    const everyone = [group('system:authenticated')];
+    const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
+    await tick();
+    site.clock.advance(5_000);
+    await site.get();
+    site.delete(binding);
+    await tick();
+    site.clock.advance(5_000);
+    t.same(client.events, []);
+    t.notOk(client.ended);
+    t.notOk(site.requested().includes('d'));
+    client.leave();
+  },
+);
+
+t.test('many changes are looked at together', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  const { index } = site.access;
+  const objectsOf = index.objectsOf.bind(index);
+  const readings = t.capture(index, 'objectsOf', (tenant: string) => objectsOf(tenant));
+  site.put(namespace('d'));
+  for (let at = 0; at < 100; at += 1)
+    site.put(roleBinding('d', `other-${at}`, 'ClusterRole/none', [user('acme:alice')]));
+  t.equal(readings().length, 0, 'the changes cost nothing');
+  await tick();
+  const { length } = readings();
+  t.ok(length > 0 && length < 10, `${length} readings for one decision`);
+  t.notOk(client.ended);
+  client.leave();
+});
+
+t.test('a change while the watches are opened counts', async (t) => {
+  const site = watchSite();
+  const answer = await site.open();
+  site.delete(site.binding('b'));
+  const client = readWatch(answer);
+  t.ok(site.areClosed());
+  site.clock.advance(5_000);
+  await client.until(['ERROR 410']);
+});
+
+t.test('a watch ends with the index that it follows, and its client resumes at another', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  site.access.stop();
+  t.ok(client.ended);
+  t.same(client.events, []);
+  t.ok(site.areClosed());
+});
+
+t.test('a watch lasts as long as the client wants, or as the API server’s', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open(`${PODS}&timeoutSeconds=60`));
+  site.clock.advance(60_000);
+  t.ok(client.ended);
+  const endless = watchSite();
+  const other = readWatch(await endless.open());
+  endless.clock.advance(2_600_000);
+  t.notOk(other.ended);
+  endless.clock.advance(3_600_000);
+  t.ok(other.ended);
+});
+
+t.test(
+  'a namespace that the API server refuses is left out; if it refuses all, the request is forwarded',
+  async (t) => {
+    const site = watchSite({ objects: podReader(['a', 'b']) });
+    site.faults.set('b', { status: 403 });
+    const answer = await site.open(podsOf('a', 'b'));
+    t.match(
+      headerValue(answer.headers, 'warning'),
+      /299 stonegate "the API server refuses to watch pods in b/,
+    );
+    const client = readWatch(answer);
+    site.send('a', event('ADDED', 'a', 'p', 6));
+    await client.until(['ADDED a/p']);
+    client.leave();
+    site.faults.set('a', { status: 403 });
+    t.equal(await site.answer(podsOf('a', 'b')), undefined);
+  },
+);
+
+t.test('a namespace that is gone when its watch is opened is left out', async (t) => {
+  const site = watchSite({ objects: podReader(['a', 'b']) });
+  site.faults.set('b', { status: 404 });
+  const answer = await site.open(podsOf('a', 'b'));
+  t.equal(headerValue(answer.headers, 'warning'), undefined, 'nothing is refused');
+  const client = readWatch(answer);
+  site.send('a', event('ADDED', 'a', 'p', 6));
+  await client.until(['ADDED a/p']);
+  client.leave();
+});
+
+t.test('another response of one namespace is the response, and no watch stays open', async (t) => {
+  const site = watchSite();
+  const body = '{"kind":"Status","code":422}';
+  site.faults.set('b', { status: 422, body });
+  const answered = await site.answer();
+  if (answered === undefined || !('body' in answered)) throw new Error('no response');
+  t.same([answered.status, String(answered.body)], [422, body]);
+  t.ok(
+    site.opened.filter(({ namespace: name }) => name !== 'b').every(({ body: { destroyed } }) => destroyed),
+  );
+  const down = watchSite();
+  down.faults.set('c', new StatusError('UpstreamTimeout', 'too slow'));
+  await t.rejects(down.answer(), { code: 'UpstreamTimeout' });
+  t.ok(down.areClosed());
+});
+
+t.test('more namespaces than the limit of watches are refused', async (t) => {
+  const site = watchSite({ objects: podReader(Array.from({ length: 21 }, (_, at) => `ns-${at}`)) });
+  await t.rejects(site.answer('/api/v1/pods?watch=1'), {
+    code: 'TooManyNamespaces',
+    message: /can watch resource "pods" in 21 namespaces, but one request is sent to 20 at most/,
+  });
+  t.same(site.opened, []);
+});
+
+t.test('the watch ends if the roles of a user, which are looked up, change', async (t) => {
+  const watches = createWatches();
+  const granted = { a: ['project-a'], b: ['project-b'] };
+  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
+  const site = allNamespacesSite({
+    objects: [
+      clusterRole('pod-reader', rules),
+      ...['a', 'b'].flatMap((place) => [
+        namespace(place),
+        roleBinding(place, 'readers', 'ClusterRole/pod-reader', [group(`project-${place}`)]),
+      ]),
+    ],
+    identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
+    roles: {
+      inScope: async (identity, { namespace: place }) => ({
+        ...identity,
+        groups: place === 'a' ? granted.a : place === 'b' ? granted.b : [],
+      }),
+      projectNamespaces: async () => ['a', 'b'],
+    },
+    changes: { streamer: watches.streamer },
+  });
+  const answered = await site.handle(site.outgoing(podsOf('a', 'b')));
+  if (answered === undefined || !('start' in answered)) throw new Error('no stream');
+  const client = readWatch(answered);
+  site.clock.advance(60_000);
+  await tick();
+  t.notOk(client.ended);
+  granted.b = [];
+  site.clock.advance(60_000);
+  await eventually(() => watches.areClosed());
+  site.clock.advance(5_000);
+  await client.until(['ERROR 410']);
+});
+
+t.test('the API server is read no faster than the client reads', async (t) => {
+  const site = watchSite({ objects: podReader(['a', 'b']) });
+  const client = readWatch(await site.open(podsOf('a', 'b')));
+  const line = `${JSON.stringify(event('ADDED', 'a', 'p', 6))}\n`;
+  const piece = line.repeat(1_000);
+  client.stream.pause();
+  let pieces = 0;
+  while (site.latest('a').write(piece)) pieces += 1;
+  await tick();
+  t.equal(client.text, '');
+  t.notOk(site.latest('a').write(piece), 'the response waits, and so does its connection');
+  client.stream.resume();
+  const all = line.length * 1_000 * (pieces + 2);
+  await eventually(() => client.text.length === all);
+  t.notOk(client.ended);
+  client.leave();
+  t.ok(site.areClosed());
+});
+
+t.test('the watch ends at the next look if the index is not current', async (t) => {
+  const site = watchSite({ objects: podReader(['a']) });
+  const client = readWatch(await site.open(podsOf('a')));
+  site.becomeStale();
+  await tick();
+  site.clock.advance(5_000);
+  await client.until(['ERROR 410']);
+  t.ok(site.areClosed());
+});
+
+t.test('after a reload the watch ends cleanly', async (t) => {
+  const site = watchSite();
+  const client = readWatch(await site.open());
+  site.replace();
+  site.clock.advance(5_000);
+  t.ok(client.ended);
+  t.same(client.events, [], 'the client resumes');
+  t.ok(site.areClosed());
+});
+
+t.test('if the roles cannot be looked up again', async (t) => {
+  const open = async (failure: Error) => {
+    const watches = createWatches();
+    const lookUp = { fails: false };
+    const site = allNamespacesSite({
+      objects: podReader(['a']),
+      identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
+      roles: {
+        async inScope(identity) {
+          if (lookUp.fails) throw failure;
+          return identity;
+        },
+        async projectNamespaces() {
+          if (lookUp.fails) throw failure;
+          return [];
+        },
+      },
+      changes: { streamer: watches.streamer },
+    });
+    const answered = await site.handle(site.outgoing(podsOf('a')));
+    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
+    const client = readWatch(answered);
+    lookUp.fails = true;
+    site.clock.advance(60_000);
+    for (let turn = 0; turn < 20; turn += 1) await tick();
+    return { site, client };
+  };
+
+  const unavailable = await open(new StatusError('KeystoneUnavailable', 'Keystone cannot be asked'));
+  unavailable.site.clock.advance(5_000);
+  t.notOk(unavailable.client.ended, 'the user counts as unchanged while Keystone cannot be asked');
+  unavailable.client.leave();
+
+  const refused = await open(new StatusError('IdentityUnusable', 'no such user'));
+  refused.site.clock.advance(5_000);
+  await refused.client.until(['ERROR 410']);
+});

@@ -1,0 +1,256 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
+import { applyPlan } from '../../../../src/kubernetes/reconcile/apply.ts';
+import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
+import {
+  alice,
+  asUsers,
+  bindingRules,
+  carryOut,
+  onWeb,
+  planFor,
+  smallKeystone,
+  web,
+} from '../../../support/provisioning.ts';
+
+const shared = { mode: 'shared' } as const;
+
+const bindingsIn = (cluster: MemoryCluster) =>
+  [...cluster.objects.values()].filter(({ object }) => object.kind === 'RoleBinding');
+
+function foreignNamespace(): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: web.id } };
+}
+
+/** Steps in once, before the first call of that verb on that kind. */
+function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void): void {
+  cluster.before = (called, reference) => {
+    if (called !== verb || reference.kind !== kind) return;
+    cluster.before = () => {};
+    step();
+  };
+}
+
+t.test('tenants come before namespaces, namespaces before roles, and bindings last', async (t) => {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, smallKeystone()));
+  const kinds = cluster.writes.map((write) => write.split(/[ /]/)[1]);
+  t.same(
+    [...new Set(kinds)],
+    ['tenants', 'namespaces', 'clusterroles', 'clusterrolebindings', 'rolebindings'],
+  );
+});
+
+t.test(
+  'a namespace that another client created after the plan is not changed, and no user is bound in it',
+  async (t) => {
+    const cluster = createMemoryCluster();
+    const plan = await planFor(cluster, smallKeystone(), shared);
+    cluster.put(foreignNamespace(), {});
+    const { failures } = await carryOut(cluster, plan);
+    t.match(failures[0], {
+      change: { object: { kind: 'Namespace' } },
+      reason: /it is there, but Stonegate did not make it/,
+    });
+    t.equal(bindingsIn(cluster).length, 0);
+  },
+);
+
+t.test('in a namespace that is replaced while users are being bound, no user stays bound', async (t) => {
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  once(cluster, 'create', 'RoleBinding', () => {
+    cluster.drop({ kind: 'Namespace', name: web.id });
+    cluster.put(foreignNamespace(), {});
+  });
+  const { failures } = await carryOut(cluster, plan);
+  t.match(failures, [{ reason: /another namespace or tenant was put in its place/ }]);
+  t.equal(bindingsIn(cluster).length, 0);
+});
+
+t.test('in a namespace that is being deleted, no user is bound', async (t) => {
+  const cluster = createMemoryCluster();
+  await carryOut(
+    cluster,
+    await planFor(cluster, smallKeystone({ holders: { kind: 'groups', roleNames: ['x'] } }), shared),
+  );
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  const found = cluster.objects.get(`Namespace///${web.id}`);
+  if (found === undefined) throw new Error('no namespace');
+  const metadata = { ...found.object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  cluster.put({ apiVersion: 'v1', kind: 'Namespace', metadata }, {});
+  const { failures, done } = await carryOut(cluster, plan);
+  t.same(done, []);
+  t.match(failures[0], { reason: /is being deleted/ });
+});
+
+t.test('what another replica has made meanwhile is found as it should be', async (t) => {
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  await carryOut(cluster, plan);
+  const before = cluster.writes.length;
+  const { failures, done } = await carryOut(cluster, plan);
+  t.same([failures.length, done.length], [0, plan.changes.length]);
+  t.equal(cluster.writes.length, before);
+});
+
+t.test('a concurrent change of a binding is respected', async (t) => {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
+  const [binding] = bindingsIn(cluster);
+  if (binding === undefined || !('subjects' in binding.object)) throw new Error('nothing is bound');
+  cluster.put({ ...binding.object, subjects: [] }, binding.place);
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  once(cluster, 'update', 'RoleBinding', () => {
+    const labels = { ...binding.object.metadata.labels, team: 'a' };
+    cluster.put({ ...binding.object, metadata: { ...binding.object.metadata, labels } }, binding.place);
+  });
+  t.match(await carryOut(cluster, plan), { failures: [] });
+  const key = `RoleBinding//${web.id}/${binding.object.metadata.name}`;
+  t.match(cluster.objects.get(key)?.object, {
+    metadata: { labels: { team: 'a' } },
+    subjects: [{ kind: 'Group' }],
+  });
+});
+
+t.test('a binding that changes all the time is given up and reported', async (t) => {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
+  const plan = await planFor(cluster, smallKeystone({ projects: [{ ...web, enabled: false }] }), shared);
+  cluster.before = (verb, reference) => {
+    if (verb !== 'delete') return;
+    const found = [...cluster.objects.values()].find(({ object }) => object.metadata.name === reference.name);
+    if (found) cluster.put(found.object, found.place);
+  };
+  const { failures } = await carryOut(cluster, plan);
+  t.equal(failures.length, plan.changes.length);
+  t.match(failures[0], { reason: /another client keeps changing it/ });
+});
+
+t.test("one tenant's trouble does not stop the others", async (t) => {
+  const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
+  const projects = domains.map(({ id, name }) => ({
+    id: `p-${name}`,
+    name: 'web',
+    domainID: id,
+    enabled: true,
+  }));
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  cluster.before = (verb, { tenant }) => {
+    if (verb === 'create' && tenant === 'acme')
+      throw new StatusError('ProvisioningForbidden', 'not allowed', { cause: new Error('by whom') });
+  };
+  const { failures } = await carryOut(cluster, plan);
+  t.ok(failures.every(({ change }) => change.place.tenant === 'acme'));
+  t.match(failures[0], { reason: 'not allowed: by whom' });
+  t.ok(bindingsIn(cluster).every(({ place }) => place.tenant === 'globex'));
+  t.equal(bindingsIn(cluster).length, 3);
+});
+
+t.test('a tenant in which the API server does not respond does not end the run of the others', async (t) => {
+  const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
+  const projects = domains.flatMap(({ id, name }) =>
+    Array.from({ length: 12 }, (_, at) => ({
+      id: `p-${name}-${at}`,
+      name: `web${at}`,
+      domainID: id,
+      enabled: true,
+    })),
+  );
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  cluster.before = (verb, { tenant }) => {
+    if (verb === 'create' && tenant === 'acme') throw new StatusError('UpstreamTimeout', 'no response');
+  };
+  const { failures } = await carryOut(cluster, plan);
+  t.same([...new Set(failures.map(({ change }) => change.place.tenant))], ['acme']);
+});
+
+t.test('a programming error is not reported as a failure of the cluster', async (t) => {
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  cluster.before = () => {
+    throw new TypeError('a mistake');
+  };
+  await t.rejects(carryOut(cluster, plan), { message: 'a mistake' });
+});
+
+t.test('many removals are held back, and what is missing is made all the same', async (t) => {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
+  const projects = [
+    { ...web, enabled: false },
+    { ...web, id: 'p-2' },
+  ];
+  const plan = await planFor(cluster, smallKeystone({ projects }), shared);
+  const { heldBack, failures } = await carryOut(cluster, plan, false);
+  t.same([heldBack.length, failures.length], [6, 0]);
+  t.ok(cluster.objects.has('Namespace///p-2'));
+  t.equal(bindingsIn(cluster).length, 12);
+});
+
+t.test('look-alike bindings in one namespace keep nothing in force in another', async (t) => {
+  const cluster = createMemoryCluster();
+  const users = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
+  const keystoneOf = (members: typeof users) => {
+    const holders = asUsers(members.map((user) => onWeb('member', user)));
+    return smallKeystone({ projects: [web, { ...web, id: 'p-2', name: 'shop' }], holders });
+  };
+  await carryOut(cluster, await planFor(cluster, keystoneOf(users), shared));
+  t.equal(bindingsIn(cluster).length, 10);
+  for (let at = 0; at < 40; at += 1) {
+    const name = `stonegate-${at.toString(16).padStart(40, '0')}`;
+    const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p-2' };
+    cluster.put(
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name, namespace: 'p-2', labels },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stonegate:read' },
+        subjects: [],
+      },
+      { namespace: 'p-2' },
+    );
+  }
+  const plan = await planFor(cluster, keystoneOf(users.slice(1)), shared);
+  const { heldBack } = await carryOut(cluster, plan, false);
+  t.equal(heldBack.length, 40);
+  t.equal(bindingsIn(cluster).filter(({ place }) => place.namespace === web.id).length, 9);
+});
+
+t.test('one removal of several is no crowd', async (t) => {
+  const cluster = createMemoryCluster();
+  const rules = bindingRules({ maxDeletedShare: 0 });
+  await carryOut(cluster, await planFor(cluster, smallKeystone(), { ...shared, rules }));
+  const holders = { kind: 'groups', roleNames: ['admin', 'member'] } as const;
+  const plan = await planFor(cluster, smallKeystone({ holders }), { ...shared, rules });
+  t.equal(plan.changes.length, 2);
+  const { done } = await carryOut(cluster, { ...plan, changes: plan.changes.slice(0, 1) }, false);
+  t.equal(done.length, 1);
+});
+
+t.test('once it is broken off nothing further is begun', async (t) => {
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  const signal = AbortSignal.abort();
+  const result = await applyPlan(plan, { objects: cluster, maxDeletedShare: 1, force: false, signal });
+  t.same(result.done, []);
+  t.same(cluster.writes, []);
+});
+
+t.test('progress is reported change by change', async (t) => {
+  const cluster = createMemoryCluster();
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  const told: string[] = [];
+  await applyPlan(plan, {
+    objects: cluster,
+    maxDeletedShare: 1,
+    force: false,
+    signal: new AbortController().signal,
+    onProgress: ({ finished, total }) => told.push(`${finished}/${total}`),
+  });
+  t.equal(told.length, plan.changes.length);
+  t.equal(told.at(-1), `${plan.changes.length}/${plan.changes.length}`);
+});

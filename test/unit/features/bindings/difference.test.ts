@@ -1,0 +1,291 @@
+import t from 'tap';
+import { storedBinding } from '../../../../src/features/bindings/stored-binding.ts';
+import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
+import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
+import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
+import {
+  acme,
+  alice,
+  asUsers,
+  bindingRules,
+  carryOut,
+  onWeb,
+  planFor,
+  smallKeystone,
+  web,
+} from '../../../support/provisioning.ts';
+
+const shared = { mode: 'shared' } as const;
+
+/** Whom which role is bound to, by namespace, `*` for a whole tenant. */
+function bound(cluster: MemoryCluster): string[] {
+  return [...cluster.objects.values()]
+    .flatMap(({ object, place }) =>
+      'roleRef' in object
+        ? storedBinding(object).subjects.map(
+            ({ name }) => `${place.namespace ?? '*'}: ${storedBinding(object).roleRef.name} to ${name}`,
+          )
+        : [],
+    )
+    .sort();
+}
+
+async function synchronised(...args: Parameters<typeof planFor> extends [unknown, ...infer R] ? R : never) {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, ...args));
+  return cluster;
+}
+
+const refusalsOf = ({ refusals }: Plan) => refusals.map(({ subject, reason }) => `${subject}: ${reason}`);
+
+function namespace(name: string, labels: Record<string, string> = {}): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+t.test('each role of a project is bound to the group of users who have it there', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  t.same(
+    bound(cluster),
+    [
+      'p-web: stonegate:edit to keystone:project:p-web:role:member',
+      'p-web: stonegate:manage to keystone:project:p-web:role:admin',
+      'p-web: stonegate:read to keystone:project:p-web:role:reader',
+      // Of the domain: in its namespaces alone.
+      'p-web: stonegate:edit to keystone:domain:d-acme:role:member',
+      'p-web: stonegate:manage to keystone:domain:d-acme:role:admin',
+      'p-web: stonegate:read to keystone:domain:d-acme:role:reader',
+    ].sort(),
+  );
+});
+
+t.test('arktos: the roles of a domain are bound in its tenant', async (t) => {
+  const cluster = await synchronised(smallKeystone());
+  t.same(
+    bound(cluster).filter((one) => one.startsWith('*')),
+    [
+      '*: stonegate:basic-user to system:authenticated',
+      '*: stonegate:edit to keystone:domain:d-acme:role:member',
+      '*: stonegate:manage to keystone:domain:d-acme:role:admin',
+      '*: stonegate:read to keystone:domain:d-acme:role:reader',
+    ],
+  );
+});
+
+t.test(
+  'a Role that the operator maintains in each namespace is bound there, for roles on the domain too',
+  async (t) => {
+    const rules = bindingRules({ roles: { ops: { role: 'operators' } } });
+    const holders = { kind: 'groups', roleNames: ['ops'] } as const;
+    t.same(bound(await synchronised(smallKeystone({ holders }), { rules })), [
+      '*: stonegate:basic-user to system:authenticated',
+      'p-web: operators to keystone:domain:d-acme:role:ops',
+      'p-web: operators to keystone:project:p-web:role:ops',
+    ]);
+  },
+);
+
+t.test(
+  'exceptions: of a project before those of its domain before those for all; ignored roles are none',
+  async (t) => {
+    const rules = bindingRules({
+      projects: { 'p-web': { roles: { member: 'a' } } },
+      domains: { 'd-acme': { roles: { member: 'b', reader: 'c' } } },
+      ignore: { roles: ['admin'] },
+    });
+    const cluster = await synchronised(smallKeystone(), { ...shared, rules });
+    t.same(
+      bound(cluster).filter((one) => one.includes('keystone:project')),
+      ['p-web: a to keystone:project:p-web:role:member', 'p-web: c to keystone:project:p-web:role:reader'],
+    );
+  },
+);
+
+t.test('an ignored project keeps what it has and gets nothing', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  for (const ignored of [
+    { projects: { 'p-web': { ignore: true } } },
+    { ignore: { projectNames: ['web'] } },
+    { domains: { 'd-acme': { ignore: true } } },
+  ]) {
+    const plan = await planFor(cluster, smallKeystone(), { ...shared, rules: bindingRules(ignored) });
+    t.same(plan.changes, []);
+  }
+  const fresh = createMemoryCluster();
+  const rules = bindingRules({ ignore: { projectNames: ['web'] } });
+  t.notOk(
+    (await planFor(fresh, smallKeystone(), { ...shared, rules })).changes.some(
+      ({ object }) => object.kind !== 'ClusterRole',
+    ),
+  );
+});
+
+t.test('a project or domain that is switched off loses its bindings, never its namespace', async (t) => {
+  for (const off of [
+    { projects: [{ ...web, enabled: false }] },
+    { domains: [{ ...acme, enabled: false }] },
+  ]) {
+    const cluster = await synchronised(smallKeystone(), shared);
+    await carryOut(cluster, await planFor(cluster, smallKeystone(off), shared));
+    t.same(bound(cluster), []);
+    t.ok(cluster.objects.has('Namespace///p-web'));
+  }
+});
+
+t.test(
+  'C239 a user who has lost an assignment has no binding, with or without a further request',
+  async (t) => {
+    const holders = asUsers([onWeb('member'), onWeb('reader')]);
+    const cluster = await synchronised(smallKeystone({ holders }), shared);
+    t.equal(bound(cluster).length, 2);
+    const left = smallKeystone({
+      holders: asUsers([onWeb('member', { ...alice, id: 'u-bob', name: 'bob' })]),
+    });
+    await carryOut(cluster, await planFor(cluster, left, shared));
+    t.same(bound(cluster), ['p-web: stonegate:edit to acme:bob@d-acme']);
+  },
+);
+
+t.test('a user who may not log in, or is ignored, has no binding', async (t) => {
+  const disabled = smallKeystone({ holders: asUsers([onWeb('member')], [alice.id]) });
+  t.same(bound(await synchronised(disabled, shared)), []);
+  const rules = bindingRules({ ignore: { users: [alice.id] } });
+  const held = smallKeystone({ holders: asUsers([onWeb('member')]) });
+  t.same(bound(await synchronised(held, { ...shared, rules })), []);
+});
+
+t.test('a user whose name can be none in the cluster is refused by name', async (t) => {
+  const holders = asUsers([onWeb('member', { ...alice, name: ' ' })]);
+  const plan = await planFor(createMemoryCluster(), smallKeystone({ holders }), shared);
+  t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
+});
+
+t.test('two projects that want one namespace get none', async (t) => {
+  const projects = [web, { ...web, id: 'p-2' }];
+  const rules = bindingRules({ namespaceFormat: '%n' });
+  const plan = await planFor(createMemoryCluster(), smallKeystone({ projects }), { ...shared, rules });
+  t.match(refusalsOf(plan), [/p-web.*wants too/, /p-2.*wants too/]);
+  t.notOk(plan.changes.some(({ object }) => object.kind === 'Namespace'));
+});
+
+t.test('a new project of the same name takes nothing from the existing one', async (t) => {
+  const rules = bindingRules({ namespaceFormat: '%n' });
+  const cluster = await synchronised(smallKeystone(), { ...shared, rules });
+  const before = bound(cluster);
+  const projects = [web, { ...web, id: 'p-2' }];
+  const plan = await planFor(cluster, smallKeystone({ projects }), { ...shared, rules });
+  t.match(refusalsOf(plan), [/p-2.*is there, but Stonegate did not make it for this project/]);
+  await carryOut(cluster, plan);
+  t.same(bound(cluster), before);
+});
+
+t.test('a project that is renamed keeps its namespace', async (t) => {
+  const rules = bindingRules({ namespaceFormat: '%n' });
+  const cluster = await synchronised(smallKeystone(), { ...shared, rules });
+  for (const name of ['shop', 'My Shop']) {
+    const projects = [{ ...web, name }];
+    const plan = await planFor(cluster, smallKeystone({ projects }), { ...shared, rules });
+    t.same(refusalsOf(plan), []);
+    t.ok(plan.changes.every(({ action, place }) => action === 'update' && place.namespace === 'web'));
+  }
+});
+
+t.test('a namespace of another project, or of none, is refused', async (t) => {
+  for (const labels of [
+    {},
+    { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'other' },
+  ]) {
+    const cluster = createMemoryCluster();
+    cluster.put(namespace('p-web', labels), {});
+    const plan = await planFor(cluster, smallKeystone(), shared);
+    t.match(refusalsOf(plan), [/its namespace p-web is there/]);
+    t.notOk(plan.changes.some(({ object }) => 'roleRef' in object));
+  }
+});
+
+t.test('a removal says which right goes, and whose', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const { changes } = await planFor(
+    cluster,
+    smallKeystone({ projects: [{ ...web, enabled: false }] }),
+    shared,
+  );
+  const reasons = changes.filter(({ action }) => action === 'delete').map(({ reason }) => reason);
+  t.match(reasons, [/^nothing asks any more for stonegate:\w+ of keystone:(?:project|domain):\S+$/]);
+  t.ok(reasons.includes('nothing asks any more for stonegate:edit of keystone:project:p-web:role:member'));
+});
+
+t.test('a namespace that is being deleted is left to go', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const found = cluster.objects.get('Namespace///p-web');
+  if (found === undefined) throw new Error('no namespace');
+  const metadata = { ...found.object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  cluster.put({ ...namespace('p-web'), metadata }, {});
+  t.match(refusalsOf(await planFor(cluster, smallKeystone(), shared)), [/is being deleted/]);
+});
+
+t.test('arktos: a tenant that was made for another domain is not used', async (t) => {
+  const cluster = createMemoryCluster();
+  const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/domain-id': 'former' };
+  cluster.put(
+    { apiVersion: 'v1', kind: 'Tenant', metadata: { name: 'acme', labels }, spec: { storageClusterId: '0' } },
+    {},
+  );
+  const plan = await planFor(cluster, smallKeystone());
+  t.match(refusalsOf(plan), [/domain acme .*tenant acme was made for another domain/]);
+  t.same(plan.changes, []);
+});
+
+t.test('a binding with another role is replaced; one with other subjects is corrected', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const rules = bindingRules({
+    roles: { member: 'own-editors', reader: 'stonegate:read', admin: 'stonegate:manage' },
+  });
+  const plan = await planFor(cluster, smallKeystone(), { ...shared, rules });
+  t.same(
+    plan.changes.map(({ action }) => action),
+    ['update', 'update'],
+  );
+  t.match(await carryOut(cluster, plan, false), { failures: [], heldBack: [] });
+  t.same((await planFor(cluster, smallKeystone(), { ...shared, rules })).changes, []);
+});
+
+t.test('a copy of a binding under another name belongs to its creator and is not changed', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const [found] = [...cluster.objects.values()].filter(({ object }) => 'roleRef' in object);
+  if (found === undefined) throw new Error('nothing is bound');
+  cluster.put({ ...found.object, metadata: { ...found.object.metadata, name: 'mine' } }, found.place);
+  t.same((await planFor(cluster, smallKeystone(), shared)).changes, []);
+});
+
+t.test('a binding that has lost its labels is found by its name', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const [found] = [...cluster.objects.values()].filter(({ object }) => 'roleRef' in object);
+  if (found === undefined) throw new Error('nothing is bound');
+  cluster.put({ ...found.object, metadata: { ...found.object.metadata, labels: {} } }, found.place);
+  const plan = await planFor(cluster, smallKeystone(), shared);
+  t.match(plan.changes, [
+    { action: 'update', object: { metadata: { labels: { 'stonegate.dev/managed-by': 'stonegate' } } } },
+  ]);
+});
+
+t.test('ids that cannot be a label value are distinguished by their digest', async (t) => {
+  const ids = ['x'.repeat(64), '_', '.'];
+  const projects = ids.map((id, at) => ({ ...web, id, name: `p${at}` }));
+  const rules = bindingRules({ namespaceFormat: '%n' });
+  const cluster = await synchronised(smallKeystone({ projects }), { ...shared, rules });
+  const labels = [...cluster.objects.values()]
+    .filter(({ object }) => object.kind === 'Namespace')
+    .map(({ object }) => object.metadata.labels?.['stonegate.dev/project-id'] ?? '');
+  t.equal(new Set(labels).size, 3);
+  t.ok(labels.every((label) => /^[A-Za-z0-9][A-Za-z0-9_.-]{0,61}[A-Za-z0-9]$/.test(label)));
+});
+
+t.test('of a Keystone that lists nothing no plan is made', async (t) => {
+  const cluster = createMemoryCluster();
+  for (const empty of [
+    { domains: [] },
+    { holders: { kind: 'groups', roleNames: [] } as const },
+    { holders: asUsers([]) },
+  ])
+    await t.rejects(planFor(cluster, smallKeystone(empty), shared), { code: 'KeystoneUnavailable' });
+});

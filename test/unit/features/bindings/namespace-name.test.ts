@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { namespaceOf } from '../../../../src/features/bindings/namespace-name.ts';
+
+const project = { id: '3f', name: 'web', domainID: 'd1' };
+const rules = (namespaceFormat: string, projects = {}) => ({ namespaceFormat, projects });
+
+t.test('a namespace is made of the id, the name and the domain id', async (t) => {
+  t.same(namespaceOf(project, rules('%n-%i-%d')), { namespace: 'web-3f-d1', configured: false });
+});
+
+t.test('what a project is called is never read as a placeholder', async (t) => {
+  t.match(namespaceOf({ ...project, name: '%i' }, rules('%n')), { refused: /"%i"/ });
+});
+
+t.test('C237 a name that is no DNS label is refused, never changed', async (t) => {
+  for (const name of ['My Project_1', 'Web', '-web', 'web-', 'web.shop', 'wéb', 'web\n', ''])
+    t.match(namespaceOf({ ...project, name }, rules('%n')), { refused: /is no DNS-1123 label/ }, name);
+});
+
+t.test('a name that is too long is refused, never cut off', async (t) => {
+  t.match(namespaceOf({ ...project, name: 'a'.repeat(64) }, rules('%n')), { refused: /longer than 63/ });
+  t.match(namespaceOf({ ...project, name: 'a'.repeat(63) }, rules('%n')), { namespace: /^a{63}$/ });
+});
+
+t.test("the cluster's namespaces and Stonegate's own are no project's", async (t) => {
+  for (const name of ['default', 'kube-system', 'kube-anything', 'stonegate', 'stonegate-test'])
+    t.match(namespaceOf({ ...project, name }, rules('%n')), { refused: /is reserved/ }, name);
+  t.match(namespaceOf({ ...project, name: 'stonegates' }, rules('%n')), { namespace: 'stonegates' });
+});
+
+t.test('an operator may write down the namespace of one project', async (t) => {
+  const written = rules('%i', { '3f': { namespace: 'shop' } });
+  t.same(namespaceOf(project, written), { namespace: 'shop', configured: true });
+  t.match(namespaceOf({ ...project, id: 'constructor' }, written), { namespace: 'constructor' });
+});
+
+t.test(
+  'whatever a project is called: its namespace is a label that is not reserved, or there is none',
+  async () => {
+    const format = fc.constantFrom('%n', '%i', 'p-%n', '%n-%d');
+    fc.assert(
+      fc.property(format, fc.string({ unit: 'binary' }), fc.string(), (namespaceFormat, name, id) => {
+        const found = namespaceOf({ id, name, domainID: 'd' }, { namespaceFormat, projects: {} });
+        if ('refused' in found) return true;
+        const { namespace } = found;
+        const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace);
+        return label && namespace !== 'default' && !/^(kube-|stonegate(-|$))/.test(namespace);
+      }),
+    );
+  },
+);

@@ -1,0 +1,205 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { ProvisioningScope } from '../../../../src/features/bindings/make-plan.ts';
+import { createRequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
+import type { ApplyResult } from '../../../../src/kubernetes/reconcile/apply.ts';
+import { KINDS } from '../../../../src/kubernetes/reconcile/objects.ts';
+import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import type { Identity, IdentityScope } from '../../../../src/tenancy/identity.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { alice } from '../../../support/fake-pipeline.ts';
+
+const INTERVAL = 300_000;
+const NOTHING: Plan = {
+  changes: [],
+  refusals: [],
+  unread: [],
+  guarded: new Map(),
+  unchanged: 0,
+};
+const DONE: ApplyResult = { done: [], failures: [], heldBack: [] };
+const domain = { id: 'd1', name: 'acme' };
+const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };
+
+const as = (scope: IdentityScope, uid = 'u1'): Identity => ({ ...alice, uid, scope });
+const never = new AbortController().signal;
+
+function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users' } = {}) {
+  const clock = createFakeClock();
+  const claims: ProvisioningScope[] = [];
+  const work: { plan: () => Promise<Plan>; result: ApplyResult } = {
+    plan: async () => NOTHING,
+    result: DONE,
+  };
+  const provisioning = createRequestProvisioning({
+    reconcilerFor(claim) {
+      claims.push(claim);
+      return { plan: () => work.plan(), apply: async () => work.result };
+    },
+    subjects,
+    interval: INTERVAL,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  return { ...provisioning, clock, claims, work };
+}
+
+/** Lets everything happen that waits for no timer. */
+const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
+
+t.test('it is done for the project that a token is for, and for its domain', async (t) => {
+  const { ensure, claims } = setUp();
+  await ensure(as(web), never);
+  t.same(claims, [{ domain, project: { id: 'p1', name: 'web' } }]);
+});
+
+t.test('it is done for the domain that a token is for', async (t) => {
+  const { ensure, claims } = setUp();
+  await ensure(as({ kind: 'domain', id: 'd1', name: 'acme', roles: ['admin'] }), never);
+  t.same(claims, [{ domain }]);
+});
+
+t.test('nothing is provisioned for a token without project and domain', async (t) => {
+  const { ensure, claims } = setUp();
+  const { scope: _scope, ...unscoped } = as(web);
+  const identities: Identity[] = [
+    unscoped,
+    as({ kind: 'unscoped', roles: [] }),
+    as({ kind: 'system', roles: ['reader'] }),
+    as({ kind: 'domain', id: 'another', name: 'x', roles: ['admin'] }),
+    { ...as(web), tenantOrigin: { from: 'issuer', tenant: 'acme' } },
+    { ...as(web), tenantOrigin: { from: 'nowhere' } },
+  ];
+  for (const identity of identities) t.equal(ensure(identity, never), undefined);
+  t.same(claims, []);
+});
+
+t.test('concurrent requests share one provisioning run, and later requests do not wait', async (t) => {
+  const { ensure, claims } = setUp();
+  await Promise.all(['u1', 'u2', 'u3'].map((uid) => ensure(as(web, uid), never)));
+  t.equal(claims.length, 1);
+  t.equal(ensure(as(web, 'u4'), never), undefined);
+});
+
+t.test('after the interval provisioning runs again, and no request waits for it', async (t) => {
+  const { ensure, claims, clock } = setUp();
+  await ensure(as(web), never);
+  clock.advance(INTERVAL - 1);
+  ensure(as(web), never);
+  t.equal(claims.length, 1);
+  clock.advance(1);
+  t.equal(ensure(as(web), never), undefined);
+  await resolveNamespaces();
+  t.equal(claims.length, 2);
+});
+
+t.test('requests wait a few seconds from when it was begun, and no longer', async (t) => {
+  const { ensure, work, clock } = setUp();
+  work.plan = () => new Promise(() => {});
+  const first = ensure(as(web), never);
+  clock.advance(2_000);
+  const second = ensure(as(web), never);
+  t.ok(first && second);
+  clock.advance(1_000);
+  await t.resolves(Promise.all([first, second]));
+  t.equal(ensure(as(web), never), undefined);
+});
+
+t.test('a client that disconnects waits no longer', async (t) => {
+  const { ensure, work, clock } = setUp();
+  work.plan = () => new Promise(() => {});
+  const controller = new AbortController();
+  const waiting = ensure(as(web), controller.signal);
+  controller.abort();
+  await t.resolves(Promise.resolve(waiting));
+  t.equal(clock.pending, 0);
+});
+
+t.test('after a failure provisioning is tried again some seconds later', async (t) => {
+  const { ensure, work, claims, clock } = setUp();
+  work.plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
+  await t.resolves(Promise.resolve(ensure(as(web), never)));
+  t.equal(ensure(as(web), never), undefined, 'no request waits for what has just failed');
+  clock.advance(9_999);
+  t.equal(ensure(as(web), never), undefined);
+  clock.advance(1);
+  work.plan = async () => NOTHING;
+  await ensure(as(web), never);
+  t.equal(claims.length, 2);
+});
+
+t.test('what could not be made in part is tried again within seconds too', async (t) => {
+  const { ensure, work, claims, clock } = setUp();
+  const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'p1' } } as const;
+  const change = { action: 'create', kind: KINDS.Namespace, object, place: {}, reason: '' } as const;
+  work.result = { ...DONE, failures: [{ change, reason: 'no' }] };
+  await ensure(as(web), never);
+  clock.advance(10_000);
+  await ensure(as(web), never);
+  t.equal(claims.length, 2);
+});
+
+t.test('a few projects at a time: the others wait in line, and in order', async (t) => {
+  const { ensure, work, claims } = setUp();
+  const ends: (() => void)[] = [];
+  work.plan = () => new Promise((resolve) => ends.push(() => resolve(NOTHING)));
+  for (let index = 0; index < 8; index += 1) void ensure(as({ ...web, id: `p${index}` }), never);
+  await resolveNamespaces();
+  t.equal(claims.length, 4);
+  ends.shift()?.();
+  await resolveNamespaces();
+  t.same(
+    claims.map(({ project }) => project?.id),
+    ['p0', 'p1', 'p2', 'p3', 'p4'],
+  );
+});
+
+t.test('a flood of projects is bounded: beyond the line requests go on without', async (t) => {
+  const { ensure, work } = setUp();
+  work.plan = () => new Promise(() => {});
+  let ended = 0;
+  for (let index = 0; index < 1_010; index += 1)
+    void ensure(as({ ...web, id: `p${index}` }), never)?.then(() => {
+      ended += 1;
+    });
+  await new Promise(setImmediate);
+  t.equal(ended, 6);
+});
+
+t.test('the number of cached projects is bounded, and the latest stay', async (t) => {
+  const { ensure, claims } = setUp();
+  await ensure(as({ ...web, id: 'first' }), never);
+  for (let index = 0; index < 10_000; index += 1) {
+    await ensure(as({ ...web, id: `p${index}` }), never);
+    if (index === 5_000) ensure(as({ ...web, id: 'p0' }), never);
+  }
+  const before = claims.length;
+  await ensure(as({ ...web, id: 'p0' }), never);
+  t.equal(claims.length, before, 'who came again is known');
+  await ensure(as({ ...web, id: 'first' }), never);
+  t.equal(claims.length, before + 1, 'who did not is looked at anew');
+});
+
+t.test('with subjects `users`, each user is provisioned, and again if their roles change', async (t) => {
+  const { ensure, claims } = setUp({ subjects: 'users' });
+  await ensure(as({ ...web, roles: ['member', 'reader'] }, 'u1'), never);
+  await ensure(as({ ...web, roles: ['reader', 'member'] }, 'u1'), never);
+  t.equal(claims.length, 1);
+  await ensure(as(web, 'u2'), never);
+  await ensure(as({ ...web, roles: ['admin'] }, 'u1'), never);
+  t.equal(claims.length, 3);
+});
+
+t.test('closing ends what is under way, begins nothing that waits, and lets requests go on', async (t) => {
+  const { ensure, work, claims, close } = setUp();
+  work.plan = () => new Promise(() => {});
+  const waiting = Array.from({ length: 6 }, (_, index) => ensure(as({ ...web, id: `p${index}` }), never));
+  await resolveNamespaces();
+  await close();
+  await t.resolves(Promise.all(waiting));
+  t.equal(claims.length, 4);
+  t.equal(ensure(as({ ...web, id: 'later' }), never), undefined);
+});

@@ -1,0 +1,297 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
+import {
+  ALICE_READS_PODS,
+  abacLine,
+  abacPolicies,
+  attributes,
+  entry,
+  NOW,
+  readAbacFile,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+/** Asks about a request under the policies of these lines. */
+function permitted(...specs: readonly Readonly<Record<string, unknown>>[]) {
+  const set = createPolicySet(resolvedPolicies({ abac: abacPolicies(...specs) }).policies);
+  return (who: ReturnType<typeof entry>, ...what: Parameters<typeof attributes>) =>
+    set.permits(who, attributes(...what), NOW) !== undefined;
+}
+
+/** The problems of a line with these fields changed; undefined leaves a field out. */
+function problemsOf(changes: Readonly<Record<string, unknown>>): string[] {
+  const spec = Object.fromEntries(
+    Object.entries({ ...ALICE_READS_PODS, ...changes }).filter(([, value]) => value !== undefined),
+  );
+  return readAbacFile(abacLine(spec)).problems.map(
+    ({ path, line, message }) => `${path} (line ${line}): ${message}`,
+  );
+}
+
+const events = { ...ALICE_READS_PODS, user: '*', resource: 'events' };
+
+t.test('D301 a read-only line for every user lets them read, not update', async (t) => {
+  const may = permitted(events);
+  for (const verb of ['get', 'list', 'watch']) t.ok(may(entry('chuck'), verb, 'events'), verb);
+  for (const verb of ['create', 'update', 'patch', 'delete'])
+    t.notOk(may(entry('chuck'), verb, 'events'), verb);
+});
+
+t.test('a line that is not read-only gives eight verbs and no other', async (t) => {
+  const may = permitted({ ...ALICE_READS_PODS, resource: 'configmaps', readonly: false });
+  for (const verb of ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'])
+    t.ok(may(entry('alice'), verb, 'configmaps'), verb);
+  for (const verb of ['bind', 'escalate', 'impersonate', 'use', 'proxy', '*', ''])
+    t.notOk(may(entry('alice'), verb, 'configmaps'), verb);
+});
+
+t.test('D302 user *, group * and neither let no user in who has no tenant, or another one', async (t) => {
+  const { user: _, ...withoutUser } = ALICE_READS_PODS;
+  for (const spec of [events, { ...withoutUser, group: '*' }]) {
+    const may = permitted(spec);
+    t.ok(may(entry('chuck'), 'get', spec.resource));
+    const other = entry('system:anonymous', { home: 'initech', groups: ['system:unauthenticated'] });
+    t.notOk(may(other, 'get', spec.resource));
+  }
+  t.not(readAbacFile(abacLine(withoutUser)).problems.length, 0);
+});
+
+t.test('D303 a user is matched by the whole name in the same case', async (t) => {
+  const may = permitted({ ...ALICE_READS_PODS, user: 'Foo' });
+  for (const name of ['foo', 'FooBar', 'Fo', 'acme:Foo', '*', ''])
+    t.notOk(may(entry(name), 'get', 'pods'), name);
+  t.ok(may(entry('Foo'), 'get', 'pods'));
+});
+
+t.test('user and group must both match', async (t) => {
+  const may = permitted({ ...ALICE_READS_PODS, group: 'devs' });
+  t.ok(may(entry('alice', { groups: ['devs'] }), 'get', 'pods'));
+  t.notOk(may(entry('alice'), 'get', 'pods'));
+  t.notOk(may(entry('bob', { groups: ['devs'] }), 'get', 'pods'));
+});
+
+t.test('D305 a * that disables another condition is refused', async (t) => {
+  for (const spec of [
+    { user: 'alice', group: '*' },
+    { user: '*', group: 'devs' },
+    { user: '*', group: '*' },
+  ])
+    t.match(problemsOf(spec), [/^spec \(line 1\): expected user or group alone if it is \*/]);
+});
+
+t.test('D306 a line with neither user nor group is refused', async (t) => {
+  t.match(problemsOf({ user: undefined }), [/^spec \(line 1\): expected user, group, or both/]);
+});
+
+t.test('every other field is required too', async (t) => {
+  for (const field of ['name', 'tenant', 'space', 'namespace', 'apiGroup', 'resource', 'readonly']) {
+    const problems = problemsOf({ [field]: undefined });
+    t.match(problems, [new RegExp(`^spec\\.${field} \\(line 1\\): is required`)], field);
+  }
+});
+
+t.test('D307 a line without apiVersion and kind is refused', async (t) => {
+  const { problems } = readAbacFile('{"user":"bob","readonly":true,"nonResourcePath":"*"}');
+  t.match(problems, [
+    { path: '', line: 1, message: /^expected apiVersion .* found neither: .* everything$/ },
+  ]);
+  const versions = [{ apiVersion: 'v1' }, { kind: 'policy' }, { apiVersion: 'v1', kind: 'Policy' }];
+  for (const given of versions)
+    t.not(readAbacFile(JSON.stringify({ ...given, spec: ALICE_READS_PODS })).problems.length, 0);
+});
+
+t.test('D309 a namespace is matched alone, and not by a list over all namespaces', async (t) => {
+  const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
+  t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
+  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
+  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
+});
+
+t.test('D310 an empty API group is the core group, a name itself, and * every one', async (t) => {
+  const ask = (apiGroup: string, asked: string) =>
+    permitted({ ...ALICE_READS_PODS, apiGroup, resource: '*' })(entry('alice'), 'get', 'deployments', {
+      apiGroup: asked,
+    });
+  t.notOk(ask('', 'apps'));
+  t.ok(ask('apps', 'apps'));
+  t.ok(ask('*', 'apps'));
+  t.notOk(ask('*', 'other.example.com'));
+});
+
+t.test('D311 nonResourcePath is refused: policies are about resources', async (t) => {
+  t.match(problemsOf({ nonResourcePath: '/root/*' }), [
+    /^spec\.nonResourcePath \(line 1\): expected no paths/,
+  ]);
+});
+
+t.test('D313 a resource does not include its subresources', async (t) => {
+  const pods = permitted({ ...ALICE_READS_PODS, readonly: false });
+  t.ok(pods(entry('alice'), 'create', 'pods'));
+  for (const full of ['pods/exec', 'pods/status', 'pods/ephemeralcontainers', 'pods/log'])
+    t.notOk(pods(entry('alice'), 'create', full), full);
+  const exec = permitted({ ...ALICE_READS_PODS, resource: 'pods/exec', readonly: false });
+  t.ok(exec(entry('alice'), 'create', 'pods/exec'));
+  t.notOk(exec(entry('alice'), 'create', 'pods'));
+});
+
+t.test('D314 comments, blank lines and a missing line break at the end are fine', async (t) => {
+  const text = `# a comment\n\n  \t\r\n${abacLine()}\r\n   # another\n${abacLine({ ...ALICE_READS_PODS, name: 'two' })}`;
+  const { policies, problems } = readAbacFile(text);
+  t.same(problems, []);
+  t.match(policies, [
+    { name: 'alice-pods', line: 4 },
+    { name: 'two', line: 6 },
+  ]);
+  for (const empty of ['', '\n', '#', '# only\n'])
+    t.same(readAbacFile(empty), { policies: [], problems: [] }, JSON.stringify(empty));
+});
+
+t.test('the tenants must be two, each by name, and no user enters the system tenant', async (t) => {
+  for (const space of ['system', 'all', '*', 'acme', 'Globex', 'a:b', 'globex/', ''])
+    t.match(problemsOf({ space }), [/^spec\.space \(line 1\): expected /], space);
+  for (const tenant of ['*', 'all', 'Acme', 'acme:x', ''])
+    t.match(problemsOf({ tenant }), [/^spec\.tenant \(line 1\): expected /], tenant);
+  t.same(problemsOf({ tenant: 'system' }), [], 'users of the system tenant may enter another');
+});
+
+t.test('names that no user brings are refused', async (t) => {
+  for (const user of [
+    'system:admin',
+    'system:*',
+    'stonegate:x',
+    'keystone:x',
+    'guest:initech:bob',
+    ' alice',
+    '',
+  ])
+    t.match(problemsOf({ user }), [/^spec\.user \(line 1\): expected /], user);
+  for (const group of [
+    'system:masters',
+    'system:authenticated',
+    'stonegate:guest',
+    'stonegate:policy:abac:x',
+    '',
+  ])
+    t.match(problemsOf({ user: undefined, group }), [/^spec\.group \(line 1\): expected /], group);
+  t.same(problemsOf({ user: undefined, group: 'keystone:group:abc' }), []);
+});
+
+t.test('a namespace, a group, a resource and a name must be ones', async (t) => {
+  for (const namespace of ['', 'a/b', 'kube-*', 'Default', '**'])
+    t.match(problemsOf({ namespace }), [/^spec\.namespace \(line 1\): expected /], namespace);
+  for (const apiGroup of ['*.io', 'Apps', 'apps/v1', ' '])
+    t.match(problemsOf({ apiGroup }), [/^spec\.apiGroup \(line 1\): expected /], apiGroup);
+  for (const resource of ['', '*/log', 'pods/*', 'pods/', 'Pods', 'p*', '**', 'a/b/c'])
+    t.match(problemsOf({ resource }), [/^spec\.resource \(line 1\): expected /], resource);
+  for (const name of ['', 'Alice', 'a.b', 'a:b', 'x'.repeat(64)])
+    t.match(problemsOf({ name }), [/^spec\.name \(line 1\): /], name);
+  for (const readonly of ['true', 1, null])
+    t.match(problemsOf({ readonly }), [/^spec\.readonly \(line 1\): expected /]);
+});
+
+t.test('a line that selects nothing that policies may grant is refused', async (t) => {
+  for (const changes of [
+    { resource: 'nodes' },
+    { resource: 'rolebindings', apiGroup: 'apps' },
+    { resource: '*', apiGroup: 'rbac.authorization.k8s.io' },
+    { resource: 'crosstenantpolicies', apiGroup: 'tenancy.stonegate.dev' },
+    { resource: 'localsubjectaccessreviews', apiGroup: 'authorization.k8s.io', readonly: false },
+    { resource: 'pods/eviction' },
+  ])
+    t.match(problemsOf(changes), [/^spec\.resource \(line 1\): expected something that policies may grant/]);
+});
+
+t.test('what opens a connection cannot be read-only', async (t) => {
+  for (const resource of ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/proxy', 'services/proxy']) {
+    t.match(problemsOf({ resource }), [/^spec\.readonly \(line 1\): expected false/], resource);
+    t.same(problemsOf({ resource, readonly: false }), [], resource);
+  }
+});
+
+t.test('text that is no strict JSON object is refused', async (t) => {
+  const double = abacLine().replace('"user":"alice"', '"user":"alice","user":"*"');
+  const cases = [
+    [double, /a key occurs twice/],
+    [abacLine().slice(0, -1), /not JSON/],
+    [`${abacLine()} ${abacLine()}`, /not JSON/],
+    [`\uFEFF${abacLine()}`, /not JSON/],
+    ['[]', /expected a mapping/],
+    ['null', /expected a mapping/],
+    [abacLine().replace('"spec"', '"extra":{},"spec"'), /is no known key/],
+    [abacLine().replace('"user"', '"__proto__":{"user":"*"},"user"'), /is no known key/],
+    [abacLine().replace('"user"', '"User":"*","user"'), /is no known key/],
+  ] as const;
+  for (const [text, message] of cases)
+    t.match(readAbacFile(text), { policies: [], problems: [{ line: 1, message }] }, text);
+  const halfPair = abacLine().replace('alice"', '\\ud800"');
+  t.match(readAbacFile(halfPair).problems, [{ line: 1, message: /surrogate/ }]);
+  const bytes = Buffer.concat([Buffer.from(abacLine()), Buffer.from([0xff])]);
+  t.match(readAbacFile(bytes.toString('latin1')).problems, [{ line: 1 }]);
+});
+
+t.test('lines and files have a maximum length', async (t) => {
+  const long = `${abacLine()}${' '.repeat(5_000)}`;
+  t.match(readAbacFile(long).problems, [{ line: 1, message: /^expected at most 4096 bytes/ }]);
+  t.match(readAbacFile(' '.repeat(5_000)).problems, [{ line: 1, message: /^expected at most 4096 bytes/ }]);
+  t.same(readAbacFile(`#${' '.repeat(5_000)}`).problems, [], 'a comment may be long');
+  t.match(readAbacFile('\n'.repeat(10_001)).problems, [{ message: /^expected at most 10000 lines/ }]);
+});
+
+t.test('two lines of one name are refused, and every problem is reported with its line', async (t) => {
+  const { policies, problems } = readAbacFile(
+    [abacLine(), '{', abacLine(), abacLine({ ...ALICE_READS_PODS, name: 'x', space: 'all' })].join('\n'),
+  );
+  t.same(policies, []);
+  t.match(problems, [
+    { line: 2, message: /JSON/ },
+    { line: 3, path: 'spec.name', message: 'expected a name of its own, found the one of line 1' },
+    { line: 4, path: 'spec.space' },
+  ]);
+});
+
+t.test('* as the resource leaves out secrets, credentials, connections and RBAC', async (t) => {
+  const may = permitted({ ...ALICE_READS_PODS, apiGroup: '*', resource: '*', readonly: false });
+  t.ok(may(entry('alice'), 'get', 'pods/log'));
+  t.ok(may(entry('alice'), 'create', 'deployments', { apiGroup: 'apps' }));
+  for (const verb of ['get', 'list', 'create', 'patch']) {
+    for (const full of [
+      'secrets',
+      'serviceaccounts/token',
+      'pods/exec',
+      'pods/attach',
+      'pods/portforward',
+      'pods/proxy',
+      'pods/ephemeralcontainers',
+      'services/proxy',
+    ])
+      t.notOk(may(entry('alice'), verb, full), `${verb} ${full}`);
+    for (const full of ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'])
+      t.notOk(may(entry('alice'), verb, full, { apiGroup: 'rbac.authorization.k8s.io' }), `${verb} ${full}`);
+  }
+});
+
+t.test('what is named is granted, secrets and RBAC kinds too', async (t) => {
+  const secrets = permitted({ ...ALICE_READS_PODS, resource: 'secrets' });
+  t.ok(secrets(entry('alice'), 'get', 'secrets'));
+  const roles = permitted({ ...ALICE_READS_PODS, apiGroup: 'rbac.authorization.k8s.io', resource: 'roles' });
+  t.ok(roles(entry('alice'), 'get', 'roles', { apiGroup: 'rbac.authorization.k8s.io' }));
+});
+
+t.test('access.grantable widens what * selects, except secrets of any group', async (t) => {
+  const grantable = [
+    { apiGroups: ['example.com'], resources: ['widgets', 'secrets', 'widgets/proxy'], verbs: ['get', 'use'] },
+  ];
+  const line = abacLine({ ...ALICE_READS_PODS, apiGroup: 'example.com', resource: '*', readonly: false });
+  t.same(readAbacFile(line, grantable).policies[0]?.rules, [
+    { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] },
+  ]);
+});
+
+t.test('the sample file is a good one', async (t) => {
+  const { policies, problems } = readAbacFile(
+    readFileSync('config/samples/cross-tenant-policies.jsonl', 'utf8'),
+  );
+  t.same(problems, []);
+  t.equal(policies.length, 3);
+});

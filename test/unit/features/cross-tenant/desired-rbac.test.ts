@@ -1,0 +1,102 @@
+import t from 'tap';
+import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
+import { grantableRules } from '../../../../src/rbac/grantable-rules.ts';
+import {
+  ALICE_READS_PODS,
+  abacPolicies,
+  administration,
+  crossTenantPolicy,
+  NOW,
+  POD_READER,
+  policyFacts,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+function desired(
+  sources: Parameters<typeof resolvedPolicies>[0],
+  tenants = ['acme', 'globex', 'initech', 'system'],
+) {
+  const { policies } = resolvedPolicies(sources);
+  return desiredRBAC(policies, { tenants: new Set(tenants), systemTenant: 'system', grantable: [] });
+}
+
+t.test('a policy of the file is a role and a binding of its group in the entered tenant', async (t) => {
+  const objects = desired({ abac: abacPolicies(ALICE_READS_PODS) });
+  const labels = {
+    'stonegate.dev/managed-by': 'stonegate',
+    'stonegate.dev/policy-form': 'abac',
+    'stonegate.dev/policy': 'alice-pods',
+  };
+  const name = 'stonegate:policy:abac:alice-pods';
+  t.match(objects, [
+    { tenant: 'system', object: { kind: 'ClusterRole', metadata: { name, labels } } },
+    {
+      tenant: 'globex',
+      object: {
+        kind: 'ClusterRole',
+        metadata: { name, labels },
+        rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }],
+      },
+    },
+    {
+      tenant: 'globex',
+      object: {
+        kind: 'ClusterRoleBinding',
+        metadata: { name: /^stonegate-policy-[0-9a-f]{40}$/, labels },
+        roleRef: { kind: 'ClusterRole', name },
+        subjects: [{ kind: 'Group', name }],
+      },
+    },
+  ]);
+  t.equal(objects.length, 3);
+});
+
+t.test('a policy of some namespaces is bound in each of them alone', async (t) => {
+  const policies = [crossTenantPolicy({ namespaces: ['web', 'db'] })];
+  const objects = desired({ facts: policyFacts({ crossTenantPolicies: policies }) });
+  t.match(
+    objects.map(({ tenant, object }) => `${tenant} ${object.kind} ${object.metadata.namespace ?? ''}`),
+    ['system ClusterRole ', 'globex ClusterRole ', 'globex RoleBinding db', 'globex RoleBinding web'],
+  );
+});
+
+t.test('for each name the system tenant has a role that nothing binds, and it holds all', async (t) => {
+  const other = crossTenantPolicy({ rules: [{ ...POD_READER, verbs: ['get'] }] }, { tenant: 'initech' });
+  const facts = policyFacts({
+    crossTenantPolicies: [crossTenantPolicy(), other],
+    administrations: [administration()],
+  });
+  const objects = desired({ facts, abac: abacPolicies(ALICE_READS_PODS) }).filter(
+    ({ tenant }) => tenant === 'system',
+  );
+  const names = ['abac:alice-pods', 'administration:support', 'tenant:devs'];
+  t.same(
+    objects.map(({ object }) => object.metadata.name).sort(),
+    names.map((name) => `stonegate:policy:${name}`),
+  );
+  for (const { object } of objects)
+    t.match(object, { kind: 'ClusterRole', rules: grantableRules([]) }, object.metadata.name);
+});
+
+t.test('an administration is written into each tenant of its set, with its end and reason', async (t) => {
+  const notAfter = '2027-01-01T00:00:00Z';
+  const administrations = [administration({ tenants: { names: ['*'] }, notAfter })];
+  const objects = desired({ facts: policyFacts({ administrations }) }).filter(
+    ({ tenant }) => tenant !== 'system',
+  );
+  t.same([...new Set(objects.map(({ tenant }) => tenant))].sort(), ['acme', 'globex', 'initech']);
+  for (const { object } of objects)
+    t.match(object.metadata.annotations, {
+      'stonegate.dev/reason': 'support contract',
+      'stonegate.dev/not-after': '2027-01-01T00:00:00.000Z',
+    });
+});
+
+t.test('nothing is written into a tenant that does not exist', async (t) => {
+  t.same(desired({ abac: abacPolicies(ALICE_READS_PODS) }, ['acme', 'system']), []);
+});
+
+t.test('a policy that is not in force is written nowhere', async (t) => {
+  const ended = crossTenantPolicy({ notAfter: new Date(NOW).toISOString() });
+  t.same(desired({ facts: policyFacts({ crossTenantPolicies: [ended] }) }), []);
+});

@@ -1,0 +1,187 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
+import type { PolicyForm } from '../../../../src/features/cross-tenant/policy.ts';
+import {
+  createPolicyReconciler,
+  type MembershipChange,
+} from '../../../../src/features/cross-tenant/policy-reconciler.ts';
+import type { Condition } from '../../../../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import { KINDS, placeName } from '../../../../src/kubernetes/reconcile/objects.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import type { Stored } from '../../../support/memory-objects.ts';
+import { createMemoryObjects } from '../../../support/memory-objects.ts';
+import {
+  administration,
+  crossTenantPolicy,
+  policyFacts,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+const OPTIONS = { tenants: new Set(['acme', 'globex']), systemTenant: 'system', grantable: [] };
+const FORMS: ReadonlySet<PolicyForm> = new Set(['abac', 'administration', 'tenant']);
+
+/** The objects of a cluster, and what happened to them. */
+function createSite() {
+  const memory = createMemoryObjects();
+  const memberships: MembershipChange[] = [];
+  const conditions: (readonly Condition[])[] = [];
+  /** What is done to which object, as `create ClusterRole in acme`. */
+  const run = async (
+    facts: Parameters<typeof policyFacts>[0],
+    { signal = new AbortController().signal, forms = FORMS } = {},
+  ) => {
+    const all = policyFacts(facts);
+    const { policies, statuses } = resolvedPolicies({ facts: all });
+    const found = [...all.crossTenantPolicies, ...all.administrations];
+    const reconciler = createPolicyReconciler({
+      objects: {
+        ...memory,
+        async updateStatus(_kind, _place, _object, status) {
+          conditions.push('conditions' in status ? Object(status.conditions) : []);
+          return 'updated';
+        },
+      },
+      systemTenant: 'system',
+      wanted: () => ({
+        objects: desiredRBAC(policies, OPTIONS),
+        forms,
+        statuses: found.flatMap((object, at) => {
+          const status = statuses[at];
+          return status === undefined ? [] : [{ object, status }];
+        }),
+      }),
+      onMembership: (change) => memberships.push(change),
+      clock: createFakeClock(Date.UTC(2026, 6, 1)),
+    });
+    const plan = await reconciler.plan(signal);
+    const changes = plan.changes.map(
+      ({ action, object, place }) => `${action} ${object.kind} in ${placeName(place)}`,
+    );
+    return { changes, ...(await reconciler.apply(plan, signal)) };
+  };
+  /** Another client changes every object of a kind. */
+  const edit = (kind: string, change: (one: Stored) => object) => {
+    for (const one of memory.all())
+      if (one.object.kind === kind) memory.put(one.kind, one.place, { ...one.object, ...change(one) });
+  };
+  return { memory, memberships, conditions, run, edit };
+}
+
+const POLICY = { crossTenantPolicies: [crossTenantPolicy()] };
+const ADMINISTRATION = { administrations: [administration()] };
+
+t.test('a policy becomes a role and a binding, and its author is told', async (t) => {
+  const { run, memory, conditions } = createSite();
+  const { changes, failures } = await run(POLICY);
+  t.same(changes, [
+    'create ClusterRole in system',
+    'create ClusterRole in globex',
+    'create ClusterRoleBinding in globex',
+  ]);
+  t.same(failures, []);
+  t.equal(memory.all().length, 3);
+  t.match(conditions, [
+    [{ type: 'Ready', status: 'True', reason: 'Ready', lastTransitionTime: '2026-07-01T00:00:00Z' }],
+  ]);
+  t.same((await run(POLICY)).changes, [], 'the next run changes nothing');
+});
+
+t.test('bindings are deleted before the roles that they name', async (t) => {
+  const { run } = createSite();
+  await run(POLICY);
+  t.same((await run({})).changes, [
+    'delete ClusterRoleBinding in globex',
+    'delete ClusterRole in system',
+    'delete ClusterRole in globex',
+  ]);
+});
+
+t.test('another client’s change of rules or subjects is undone', async (t) => {
+  const { run, edit } = createSite();
+  await run(POLICY);
+  edit('ClusterRole', () => ({ rules: [] }));
+  edit('ClusterRoleBinding', () => ({ subjects: [] }));
+  t.same((await run(POLICY)).changes, [
+    'update ClusterRole in system',
+    'update ClusterRole in globex',
+    'update ClusterRoleBinding in globex',
+  ]);
+});
+
+t.test('a binding of another role is made anew', async (t) => {
+  const { run, edit, memory } = createSite();
+  await run(POLICY);
+  edit('ClusterRoleBinding', ({ object }) => ({ roleRef: { ...Object(object.roleRef), name: 'admin' } }));
+  await run(POLICY);
+  const [binding] = memory.all().filter(({ object }) => object.kind === 'ClusterRoleBinding');
+  t.match(binding?.object.roleRef, { name: 'stonegate:policy:tenant:devs' });
+});
+
+t.test('objects of forms that are not known stay as they are', async (t) => {
+  const { run } = createSite();
+  await run(POLICY);
+  const forms: ReadonlySet<PolicyForm> = new Set(['abac']);
+  t.same((await run({}, { forms })).changes, []);
+  t.same((await run(ADMINISTRATION, { forms })).changes, []);
+});
+
+t.test('an object that only looks like Stonegate’s stays as it is', async (t) => {
+  const { run, memory } = createSite();
+  await run(POLICY);
+  for (const { kind, place, object } of memory.all())
+    memory.put(kind, place, { ...object, metadata: { ...object.metadata, name: 'mine' } });
+  await run({});
+  t.equal(memory.all().length, 3);
+});
+
+t.test('a tenant that joins an administration or leaves it is told once', async (t) => {
+  const { run, memberships } = createSite();
+  await run(ADMINISTRATION);
+  await run(ADMINISTRATION);
+  t.same(memberships, [{ verb: 'grant', administration: 'support', tenant: 'globex' }]);
+  await run({});
+  t.same(memberships[1], { verb: 'revoke', administration: 'support', tenant: 'globex' });
+  t.equal(memberships.length, 2);
+});
+
+t.test('an object of another client under the name of a role is left as it is, and reported', async (t) => {
+  const { run, memory } = createSite();
+  const name = 'stonegate:policy:tenant:devs';
+  memory.put(KINDS.ClusterRole, { tenant: 'globex' }, { metadata: { name }, rules: [] });
+  const { failures } = await run(POLICY);
+  t.match(failures, [{ change: { object: { kind: 'ClusterRole' } }, reason: /Stonegate did not make it/ }]);
+  t.match(memory.find(KINDS.ClusterRole, { tenant: 'globex' }, name), { rules: [] });
+});
+
+t.test('what the API server refuses is reported, and the rest is made', async (t) => {
+  const { run, memory } = createSite();
+  memory.before = (verb, { resource }) => {
+    if (verb === 'create' && resource === 'clusterrolebindings')
+      throw new StatusError('ProvisioningForbidden', 'refused', { cause: new Error('not currently held') });
+  };
+  const { failures, done } = await run(POLICY);
+  t.match(failures, [{ reason: 'refused: not currently held' }]);
+  t.equal(done.length, 2);
+});
+
+for (const kind of ['clusterroles', 'clusterrolebindings', 'rolebindings'])
+  t.test(`nothing is changed if the ${kind} cannot be read`, async (t) => {
+    const { run, memory } = createSite();
+    await run(POLICY);
+    memory.before = (verb, { resource }) => {
+      if (verb === 'list' && resource === kind) throw new StatusError('UpstreamUnavailable', 'down');
+    };
+    await t.rejects(run({}), { code: 'UpstreamUnavailable' });
+    t.equal(memory.all().length, 3);
+  });
+
+t.test('a replica that loses the lease during a run begins no further change', async (t) => {
+  const { run, memory } = createSite();
+  const lease = new AbortController();
+  memory.before = (verb) => {
+    if (verb === 'create') lease.abort(new Error('another replica is in charge now'));
+  };
+  await run(POLICY, { signal: lease.signal });
+  t.equal(memory.all().filter(({ object }) => object.kind.endsWith('Binding')).length, 0);
+});

@@ -1,0 +1,132 @@
+import t from 'tap';
+import { createPoliciesInForce } from '../../../../src/features/cross-tenant/policies-in-force.ts';
+import { createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
+import {
+  ALICE_READS_PODS,
+  abacPolicies,
+  administration,
+  attributes,
+  crossTenantPolicy,
+  entry,
+  HOUR,
+  NOW,
+  POD_READER,
+  policyFacts,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+const DEV = entry('dana', { groups: ['devs'] });
+const SUPPORT = entry('sam', { home: 'system', groups: ['keystone:group:support'] });
+
+function setOf(...given: Parameters<typeof resolvedPolicies>) {
+  return createPolicySet(resolvedPolicies(...given).policies);
+}
+
+t.test('each form lets users in, and says which policy did', async (t) => {
+  const facts = policyFacts({
+    crossTenantPolicies: [crossTenantPolicy()],
+    administrations: [administration()],
+  });
+  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS), facts });
+  t.same(set.permits(entry('alice'), attributes('get', 'pods'), NOW), {
+    policy: { form: 'abac', name: 'alice-pods', source: 'authorization.abacPolicyFile line 1' },
+  });
+  t.match(set.permits(DEV, attributes('get', 'pods/log'), NOW), {
+    policy: { form: 'tenant', name: 'devs', source: 'crosstenantpolicies/globex/devs' },
+  });
+  t.match(set.permits(SUPPORT, attributes('create', 'pods'), NOW), {
+    policy: { form: 'administration', name: 'support', source: 'tenantadministrations/support' },
+  });
+});
+
+t.test('without a policy nothing is permitted, whatever the tenant is', async (t) => {
+  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS) });
+  for (const tenant of ['initech', 'system', 'all', 'nosuch', 'acme']) {
+    const who = entry('alice', { tenant });
+    t.equal(set.permits(who, attributes('get', 'pods'), NOW), undefined, tenant);
+    t.equal(set.permits(who, { isResourceRequest: false }, NOW), undefined, tenant);
+    t.same(set.admitting(who, NOW), [], tenant);
+  }
+});
+
+t.test('the same name or group in another tenant matches nothing', async (t) => {
+  const facts = policyFacts({ crossTenantPolicies: [crossTenantPolicy()] });
+  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS), facts });
+  t.same(set.admitting(entry('alice', { home: 'initech' }), NOW), []);
+  t.same(set.admitting(entry('dana', { home: 'initech', groups: ['devs'] }), NOW), []);
+});
+
+t.test('discovery needs any policy that lets the user in', async (t) => {
+  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS) });
+  t.match(set.permits(entry('alice'), { isResourceRequest: false }, NOW), { policy: { name: 'alice-pods' } });
+  t.equal(set.permits(entry('bob'), { isResourceRequest: false }, NOW), undefined);
+});
+
+t.test('D339 of two policies for one user the first that allows the request counts', async (t) => {
+  const secrets = { ...POD_READER, resources: ['secrets'] };
+  const facts = policyFacts({
+    crossTenantPolicies: [
+      crossTenantPolicy(
+        { subjects: [{ kind: 'User', tenant: 'acme', name: 'dana' }], rules: [secrets] },
+        { name: 'b' },
+      ),
+      crossTenantPolicy({}, { name: 'a' }),
+      crossTenantPolicy({}, { name: 'c' }),
+    ],
+  });
+  const set = setOf({ facts });
+  t.match(set.permits(DEV, attributes('get', 'pods'), NOW), { policy: { name: 'a' } });
+  t.match(set.permits(DEV, attributes('get', 'secrets'), NOW), { policy: { name: 'b' } });
+  t.equal(set.permits(DEV, attributes('get', 'configmaps'), NOW), undefined);
+  t.same(
+    set.admitting(DEV, NOW).map(({ name }) => name),
+    ['a', 'b', 'c'],
+  );
+});
+
+t.test('D337 a user whose group is gone is no guest any more', async (t) => {
+  const set = setOf({ facts: policyFacts({ administrations: [administration()] }) });
+  t.not(set.permits(SUPPORT, attributes('list', 'namespaces', { namespace: '' }), NOW), undefined);
+  t.equal(
+    set.permits({ ...SUPPORT, groups: [] }, attributes('list', 'namespaces', { namespace: '' }), NOW),
+    undefined,
+  );
+  t.same(set.admitting({ ...SUPPORT, groups: [] }, NOW), []);
+});
+
+t.test('a policy of some namespaces covers neither others nor what has no namespace', async (t) => {
+  const policies = [crossTenantPolicy({ namespaces: ['web', 'db'] })];
+  const set = setOf({ facts: policyFacts({ crossTenantPolicies: policies }) });
+  for (const namespace of ['web', 'db'])
+    t.ok(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
+  for (const namespace of ['', 'default', 'Web', 'web2'])
+    t.notOk(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
+});
+
+t.test('a rule with names covers no list without a name', async (t) => {
+  const rules = [{ ...POD_READER, resourceNames: ['one'] }];
+  const set = setOf({ facts: policyFacts({ crossTenantPolicies: [crossTenantPolicy({ rules })] }) });
+  t.ok(set.permits(DEV, attributes('get', 'pods', { name: 'one' }), NOW));
+  t.notOk(set.permits(DEV, attributes('get', 'pods', { name: 'two' }), NOW));
+  t.notOk(set.permits(DEV, attributes('list', 'pods'), NOW));
+});
+
+t.test('D336 a policy ends by itself, and a permit says when', async (t) => {
+  const notAfter = new Date(NOW + HOUR).toISOString();
+  const set = setOf({ facts: policyFacts({ crossTenantPolicies: [crossTenantPolicy({ notAfter })] }) });
+  t.match(set.permits(DEV, attributes('watch', 'pods'), NOW), { notAfter: NOW + HOUR });
+  t.ok(set.permits(DEV, attributes('watch', 'pods'), NOW + HOUR - 1));
+  t.notOk(set.permits(DEV, attributes('watch', 'pods'), NOW + HOUR));
+  t.same(set.admitting(DEV, NOW + HOUR), []);
+});
+
+t.test('other policies take effect with the next request', async (t) => {
+  const none = createPolicySet([]);
+  const inForce = createPoliciesInForce(none);
+  const ask = () => inForce.permits(entry('alice'), attributes('get', 'pods'), NOW)?.policy.name;
+  inForce.replace(setOf({ abac: abacPolicies(ALICE_READS_PODS) }));
+  t.equal(ask(), 'alice-pods');
+  t.equal(inForce.admitting(entry('alice'), NOW).length, 1);
+  inForce.replace(none);
+  t.equal(ask(), undefined);
+});

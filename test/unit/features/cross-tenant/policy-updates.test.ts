@@ -1,0 +1,136 @@
+import t from 'tap';
+import { createPoliciesInForce } from '../../../../src/features/cross-tenant/policies-in-force.ts';
+import type { PolicyForm } from '../../../../src/features/cross-tenant/policy.ts';
+import { createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
+import { PolicyUpdates } from '../../../../src/features/cross-tenant/policy-updates.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import {
+  attributes,
+  crossTenantPolicy,
+  entry,
+  HOUR,
+  NOW,
+  policyFacts,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+const DEV = entry('dora', { groups: ['devs'] });
+const ALL: readonly PolicyForm[] = ['abac', 'administration', 'tenant'];
+
+/** @param cost of a resolution, in milliseconds */
+function start(t: { teardown(end: () => void): unknown }, { cost = 0 } = {}) {
+  const clock = createFakeClock(NOW);
+  const callbacks = new Set<() => void>();
+  const state = { policies: [crossTenantPolicy()], forms: ALL, expiresAt: NOW + HOUR };
+  const inForce = createPoliciesInForce(createPolicySet([]));
+  let resolutions = 0;
+  const updates = new PolicyUpdates({
+    source: {
+      facts: () => policyFacts({ crossTenantPolicies: clock.now() < state.expiresAt ? state.policies : [] }),
+      currentForms: () => new Set(state.forms),
+      expiresAt: () => (clock.now() < state.expiresAt ? state.expiresAt : undefined),
+      onUpdate(call) {
+        callbacks.add(call);
+        return () => callbacks.delete(call);
+      },
+    },
+    resolve(facts, now) {
+      resolutions += 1;
+      if (cost > 0) clock.advance(cost);
+      return resolvedPolicies({ facts }, {}, now);
+    },
+    inForce,
+    clock,
+    logger: silentLogger,
+  });
+  let changes = 0;
+  updates.onChange(() => {
+    changes += 1;
+  });
+  updates.start();
+  t.teardown(() => updates.stop());
+  return {
+    clock,
+    state,
+    updates,
+    callbacks,
+    /** The facts were read anew. */
+    tell() {
+      for (const call of callbacks) call();
+      clock.advance(1_000);
+    },
+    isAdmitted: () => inForce.permits(DEV, attributes('list', 'pods'), clock.now()) !== undefined,
+    get resolutions() {
+      return resolutions;
+    },
+    get changes() {
+      return changes;
+    },
+  };
+}
+
+t.test('a policy is in force at once, and its removal within a second', async (t) => {
+  const site = start(t);
+  t.ok(site.isAdmitted());
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted());
+  t.equal(site.changes, 2);
+});
+
+t.test('a proof without a change is told to no one', async (t) => {
+  const site = start(t);
+  const { changes } = site;
+  site.tell();
+  site.tell();
+  t.equal(site.changes, changes);
+});
+
+t.test('facts that are not current any more grant nothing, without any event', async (t) => {
+  const site = start(t);
+  site.clock.advance(HOUR);
+  t.notOk(site.isAdmitted());
+  t.same(site.updates.snapshot?.policies, []);
+});
+
+t.test('a policy ends at its end, and what follows is told', async (t) => {
+  const site = start(t);
+  site.state.policies = [crossTenantPolicy({ notAfter: new Date(NOW + 60_000).toISOString() })];
+  site.tell();
+  t.ok(site.isAdmitted());
+  const { changes } = site;
+  site.clock.advance(60_000);
+  t.notOk(site.isAdmitted());
+  t.equal(site.changes, changes + 1);
+});
+
+t.test('a tenant that changes its policies all the time takes a bounded part of the process', async (t) => {
+  const site = start(t, { cost: 40 });
+  const { resolutions } = site;
+  for (let change = 0; change < 1_000; change += 1) {
+    site.state.policies = [crossTenantPolicy({ namespaces: [`n${change}`] })];
+    for (const call of site.callbacks) call();
+    site.clock.advance(10);
+  }
+  const count = site.resolutions - resolutions;
+  t.ok(count <= 25, `in 10 seconds, each resolution takes 40 ms: ${count}`);
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted(), 'and yet the removal of a policy takes effect within a second');
+});
+
+t.test('a clock that is set back holds up no change', async (t) => {
+  const site = start(t, { cost: 40 });
+  site.clock.advance(-HOUR);
+  site.state.policies = [];
+  site.tell();
+  t.notOk(site.isAdmitted());
+});
+
+t.test('nothing happens after the end', async (t) => {
+  const site = start(t);
+  site.updates.stop();
+  t.equal(site.clock.pending, 0);
+  t.equal(site.callbacks.size, 0);
+});

@@ -1,0 +1,83 @@
+import t from 'tap';
+import {
+  readClusterRole,
+  readCrossTenantPolicy,
+  readRegistration,
+  readTenant,
+} from '../../../../src/features/cross-tenant/read-policy-object.ts';
+
+const RULE = {
+  apiGroups: ['tenancy.stonegate.dev'],
+  apiVersions: ['*'],
+  resources: ['crosstenantpolicies'],
+  operations: ['CREATE', 'UPDATE'],
+};
+const registration = (webhook: object, metadata: object = {}) => ({
+  metadata: { name: 'stonegate-policies', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
+  webhooks: [{ name: 'other' }, { failurePolicy: 'Fail', rules: [RULE], ...webhook }],
+});
+
+t.test('the webhook counts since its configuration was created', async (t) => {
+  t.same(readRegistration(registration({})), { registered: true, since: Date.UTC(2026, 0, 1) });
+  t.same(readRegistration(registration({ namespaceSelector: {}, objectSelector: {}, matchConditions: [] })), {
+    registered: true,
+    since: Date.UTC(2026, 0, 1),
+  });
+  const two = [
+    { ...RULE, operations: ['CREATE'] },
+    { ...RULE, operations: ['UPDATE', 'DELETE'] },
+  ];
+  t.match(readRegistration(registration({ rules: two })), { registered: true });
+  const [created, updated] = two.map((rule) => ({ failurePolicy: 'Fail', rules: [rule] }));
+  const { metadata } = registration({});
+  t.match(readRegistration({ metadata, webhooks: [created, updated] }), { registered: true });
+  t.match(readRegistration({ metadata, webhooks: [created] }), { registered: false });
+});
+
+const UNCHECKED: Readonly<Record<string, object>> = {
+  'fails open': { failurePolicy: 'Ignore' },
+  'does not say how it fails': { failurePolicy: undefined },
+  'selects namespaces': { namespaceSelector: { matchLabels: { a: 'b' } } },
+  'selects objects': { objectSelector: { matchExpressions: [] } },
+  'has a condition': { matchConditions: [{ name: 'a', expression: 'false' }] },
+  'does not see updates': { rules: [{ ...RULE, operations: ['CREATE'] }] },
+  'does not see creations': { rules: [{ ...RULE, operations: ['UPDATE'] }] },
+  'is for another group': { rules: [{ ...RULE, apiGroups: ['example.com'] }] },
+  'is for another version': { rules: [{ ...RULE, apiVersions: ['v2'] }] },
+  'is for another resource': { rules: [{ ...RULE, resources: ['tenantadministrations'] }] },
+  'is for subresources': { rules: [{ ...RULE, resources: ['crosstenantpolicies/status'] }] },
+  'is for one scope': { rules: [{ ...RULE, scope: 'Namespaced' }] },
+  'has no rules': { rules: null },
+};
+for (const [name, webhook] of Object.entries(UNCHECKED))
+  t.test(`a webhook that ${name} checks nothing`, async (t) => {
+    t.same(readRegistration(registration(webhook)), { registered: false });
+  });
+
+t.test('a configuration of another name, or without a time, checks nothing', async (t) => {
+  t.equal(readRegistration(registration({}, { name: 'other' })), undefined);
+  t.same(readRegistration(registration({}, { creationTimestamp: 'soon' })), { registered: false });
+});
+
+t.test('what is no object of its kind is none', async (t) => {
+  for (const value of [null, 'text', {}, { metadata: {} }, { kind: 'Role', metadata: { name: 'a' } }]) {
+    t.equal(readCrossTenantPolicy(value), undefined);
+    t.equal(readClusterRole(value), undefined);
+  }
+  t.equal(readClusterRole({ metadata: { name: 'a' }, rules: [{ verbs: 'get' }] }), undefined);
+  t.same(readClusterRole({ metadata: { name: 'a' }, rules: [{ verbs: ['get'] }] }), [
+    'a',
+    [{ verbs: ['get'] }],
+  ]);
+});
+
+t.test('roles that tenants cause in the system tenant take no room', async (t) => {
+  const role = (name: string) => readClusterRole({ metadata: { name }, rules: [] });
+  t.equal(role('stonegate:policy:tenant:x'), undefined);
+  t.same(role('stonegate-like'), ['stonegate-like', []]);
+});
+
+t.test('a tenant that is being deleted is none', async (t) => {
+  t.same(readTenant({ metadata: { name: 'acme' } }), { name: 'acme', labels: {} });
+  t.equal(readTenant({ metadata: { name: 'acme', deletionTimestamp: '2026-01-01T00:00:00Z' } }), undefined);
+});

@@ -1,0 +1,450 @@
+import t from 'tap';
+import type { PolicyStatus } from '../../../../src/features/cross-tenant/resolve.ts';
+import {
+  ALICE_READS_PODS,
+  abacPolicies,
+  administration,
+  crossTenantPolicy,
+  HOUR,
+  NOW,
+  POD_READER,
+  policyFacts,
+  resolvedPolicies,
+} from '../../../support/policies.ts';
+
+type Spec<T extends (...given: never[]) => { readonly spec: unknown }> = ReturnType<T>['spec'];
+
+/** The status of one CrossTenantPolicy of globex, and how many policies are in force. */
+function statusOf(
+  spec: Readonly<Record<string, unknown>>,
+  metadata: Parameters<typeof crossTenantPolicy>[1] = {},
+  facts: Parameters<typeof policyFacts>[0] = {},
+) {
+  const policy = crossTenantPolicy(spec, metadata);
+  const { policies, statuses } = resolvedPolicies({
+    facts: policyFacts({ crossTenantPolicies: [policy], ...facts }),
+  });
+  return { count: policies.length, ...statuses[0] };
+}
+
+function administrationStatus(
+  spec: Partial<Spec<typeof administration>>,
+  facts: Parameters<typeof policyFacts>[0] = {},
+  settings: Parameters<typeof resolvedPolicies>[1] = {},
+) {
+  const { policies, statuses } = resolvedPolicies(
+    { facts: policyFacts({ administrations: [administration(spec)], ...facts }) },
+    settings,
+  );
+  return { count: policies.length, tenants: [...(policies[0]?.tenants ?? [])], ...statuses[0] };
+}
+
+const REFUSED = (reason: PolicyStatus['reason'], message: RegExp) => ({
+  count: 0,
+  ready: false,
+  reason,
+  message,
+});
+
+t.test('a policy of a tenant is in force, and its status says so', async (t) => {
+  t.same(statusOf({}), {
+    count: 1,
+    origin: { kind: 'CrossTenantPolicy', tenant: 'globex', name: 'devs' },
+    ready: true,
+    reason: 'Ready',
+    message: 'in force',
+  });
+});
+
+t.test('a policy that is not what it should be grants nothing, and says why', async (t) => {
+  const user = (name: string, tenant = 'acme') => ({ subjects: [{ kind: 'User', tenant, name }] });
+  const group = (name: string) => ({ subjects: [{ kind: 'Group', tenant: 'acme', name }] });
+  const cases: readonly (readonly [spec: Readonly<Record<string, unknown>>, message: RegExp])[] = [
+    [{ subjects: [] }, /^spec\.subjects is empty/],
+    [{ namespaces: [] }, /^spec\.namespaces is empty/],
+    [{ rules: [] }, /^spec\.rules is empty/],
+    [{ namespaces: ['*', 'web'] }, /^spec\.namespaces has other names beside \*/],
+    [{ namespaces: ['web*'] }, /^spec\.namespaces\[0\] is no DNS-1123 label/],
+    [{ namespaces: [''] }, /^spec\.namespaces\[0\] is no DNS-1123 label/],
+    [user('alice', 'globex'), /^spec\.subjects\[0\]\.tenant is this tenant/],
+    [user('alice', '*'), /^spec\.subjects\[0\]\.tenant is not the name/],
+    [user('alice', 'all'), /^spec\.subjects\[0\]\.tenant is not the name/],
+    [user('alice', ''), /^spec\.subjects\[0\]\.tenant is not the name/],
+    [user('system:admin'), /^spec\.subjects\[0\]\.name begins with system:/],
+    [user('guest:initech:bob'), /^spec\.subjects\[0\]\.name begins with guest:/],
+    [user(''), /^spec\.subjects\[0\]\.name/],
+    [user(' alice'), /^spec\.subjects\[0\]\.name/],
+    [user('x'.repeat(513)), /^spec\.subjects\[0\]\.name/],
+    [group('*'), /^spec\.subjects\[0\]\.name is \*/],
+    [group('system:authenticated'), /^spec\.subjects\[0\]\.name begins with system:/],
+    [group('stonegate:guest'), /^spec\.subjects\[0\]\.name begins with stonegate:/],
+    [group('stonegate:policy:administration:support'), /^spec\.subjects\[0\]\.name begins with stonegate:/],
+    [{ subjects: [{ kind: 'ServiceAccount', tenant: 'acme', name: 'x' }] }, /^spec\.subjects\[0\]\.kind: /],
+    [
+      { subjects: [{ kind: 'User', tenant: 'acme', name: 'x', group: 'y' }] },
+      /^spec\.subjects\[0\]: unknown field "group"/,
+    ],
+    [{ subjects: [{ kind: 'User', tenant: 'acme' }] }, /^spec\.subjects\[0\]\.name: /],
+    [{ subjects: 'all' }, /^spec\.subjects: /],
+    [{ except: ['alice'] }, /^spec: unknown field "except"/],
+    [{ notAfter: 'never' }, /^spec\.notAfter is no time/],
+    [{ notAfter: '2027-02-30T00:00:00Z' }, /^spec\.notAfter is no time/],
+    [{ notAfter: null }, /^spec\.notAfter: /],
+    [{ rules: [{ ...POD_READER, verbs: [] }] }, /^spec\.rules\[0\]\.verbs is empty/],
+    [{ rules: [{ ...POD_READER, resources: [] }] }, /^spec\.rules\[0\]\.resources is empty/],
+    [{ rules: [{ verbs: ['get'], resources: ['pods'] }] }, /^spec\.rules\[0\]\.apiGroups: Invalid input/],
+    [{ rules: [{ ...POD_READER, resourceNames: [] }] }, /^spec\.rules\[0\]\.resourceNames is empty/],
+    [{ rules: [{ ...POD_READER, resourceNames: [''] }] }, /^spec\.rules\[0\]\.resourceNames has a text/],
+    [{ rules: [{ ...POD_READER, resources: ['pods/'] }] }, /^spec\.rules\[0\]\.resources has a text/],
+    [{ rules: [{ ...POD_READER, resources: ['Pods'] }] }, /^spec\.rules\[0\]\.resources has a text/],
+    [{ rules: [{ ...POD_READER, nonResourceURLs: ['/healthz'] }] }, /nonResourceURLs/],
+    [{ rules: [{ ...POD_READER, nonResourceURLs: [] }] }, /nonResourceURLs/],
+    [{ rules: Array(101).fill(POD_READER) }, /^spec\.rules has more than 100 items/],
+    [{ rules: Array(100).fill({ ...POD_READER, verbs: Array(50).fill('get') }) }, /too many combinations/],
+  ];
+  for (const [spec, message] of cases)
+    t.match(statusOf(spec), REFUSED('Invalid', message), JSON.stringify(spec));
+});
+
+t.test('* in a rule is refused everywhere', async (t) => {
+  for (const change of [
+    { verbs: ['*'] },
+    { apiGroups: ['*'] },
+    { resources: ['*'] },
+    { resources: ['*/log'] },
+    { resources: ['pods/*'] },
+    { resourceNames: ['*'] },
+  ])
+    t.match(
+      statusOf({ rules: [{ ...POD_READER, ...change }] }),
+      REFUSED('Invalid', /has \*/),
+      JSON.stringify(change),
+    );
+});
+
+t.test('a rule beyond what policies may grant is refused, with the part that is', async (t) => {
+  const rule = (verb: string, full: string, apiGroup = '') => ({
+    rules: [POD_READER, { verbs: ['get', verb], resources: ['pods', full], apiGroups: [apiGroup] }],
+  });
+  for (const [verb, full, apiGroup] of [
+    ['get', 'nodes', ''],
+    ['create', 'namespaces', ''],
+    ['impersonate', 'users', ''],
+    ['get', 'clusterroles', 'rbac.authorization.k8s.io'],
+    ['bind', 'roles', 'rbac.authorization.k8s.io'],
+    ['escalate', 'roles', 'rbac.authorization.k8s.io'],
+    ['create', 'localsubjectaccessreviews', 'authorization.k8s.io'],
+    ['create', 'selfsubjectaccessreviews', 'authorization.k8s.io'],
+    ['create', 'crosstenantpolicies', 'tenancy.stonegate.dev'],
+    ['create', 'endpoints', ''],
+    ['update', 'pods/status', ''],
+  ] as const)
+    t.match(
+      statusOf(rule(verb, full, apiGroup)),
+      REFUSED('NotGrantable', /^spec\.rules\[1\]: \S+ \S+ is not among what policies may grant/),
+      `${verb} ${full}`,
+    );
+});
+
+t.test('a rule within names needs no more than those names', async (t) => {
+  const grantable = [{ apiGroups: [''], resources: ['nodes'], resourceNames: ['n1', 'n2'], verbs: ['get'] }];
+  const ready = (resourceNames?: readonly string[]) => {
+    const rules = [
+      { apiGroups: [''], resources: ['nodes'], verbs: ['get'], ...(resourceNames && { resourceNames }) },
+    ];
+    const facts = policyFacts({ crossTenantPolicies: [crossTenantPolicy({ rules })] });
+    return resolvedPolicies({ facts }, { grantable }).statuses[0]?.reason;
+  };
+  t.equal(ready(['n1']), 'Ready');
+  t.equal(ready(['n1', 'n2']), 'Ready');
+  t.equal(ready(['n1', 'n3']), 'NotGrantable');
+  t.equal(ready(), 'NotGrantable');
+});
+
+t.test('a policy counts only if the webhook checked it when it was created', async (t) => {
+  const since = Date.UTC(2026, 5, 1, 12);
+  const at = (creationTimestamp: string | null) =>
+    statusOf({}, { creationTimestamp }, { webhook: { registered: true, since } });
+  t.match(at('2026-06-01T12:00:01Z'), { count: 1, reason: 'Ready' });
+  for (const created of [
+    '2026-06-01T12:00:00Z',
+    '2026-06-01T11:59:59Z',
+    '2020-01-01T00:00:00Z',
+    null,
+    '',
+    'x',
+  ])
+    t.match(at(created), REFUSED('AdmissionRequired', /older than the registration/), String(created));
+  t.match(
+    statusOf({}, {}, { webhook: { registered: false } }),
+    REFUSED('AdmissionRequired', /is not registered/),
+  );
+});
+
+t.test('no policy lets users into the system tenant, and names are labels', async (t) => {
+  for (const tenant of ['system', 'all', '', 'a:b'])
+    t.match(statusOf({}, { tenant }), REFUSED('Invalid', /lets users into this tenant/), tenant);
+  for (const name of ['a.b', 'A', 'x'.repeat(64), 'a:b'])
+    t.match(statusOf({}, { name }), REFUSED('Invalid', /^metadata\.name /), name);
+});
+
+t.test('D336 a policy that has ended says so, one that will end says when', async (t) => {
+  t.match(
+    statusOf({ notAfter: new Date(NOW).toISOString() }),
+    REFUSED('Ended', /^it ended at 2026-07-01T00:00:00\.000Z/),
+  );
+  const notAfter = new Date(NOW + HOUR).toISOString();
+  const facts = policyFacts({
+    crossTenantPolicies: [crossTenantPolicy({ notAfter })],
+    administrations: [administration({ notAfter: new Date(NOW + 2 * HOUR).toISOString() })],
+  });
+  t.equal(resolvedPolicies({ facts }).nextEnd, NOW + HOUR);
+  t.equal(resolvedPolicies({ facts }, {}, NOW + HOUR).nextEnd, NOW + 2 * HOUR);
+  t.equal(resolvedPolicies({ facts }, {}, NOW + 2 * HOUR).nextEnd, undefined);
+  t.match(
+    administrationStatus({}, {}, { administrationsMustEnd: true }),
+    REFUSED('Invalid', /^spec\.notAfter is required here/),
+  );
+});
+
+t.test('an object that is being deleted grants nothing', async (t) => {
+  const deletionTimestamp = '2026-06-30T00:00:00Z';
+  t.same(statusOf({}, { deletionTimestamp }), { count: 0 });
+});
+
+t.test('a tenant has at most a hundred policies', async (t) => {
+  const names = Array.from({ length: 101 }, (_, at) => `p${String(at).padStart(3, '0')}`).reverse();
+  const crossTenantPolicies = [
+    ...names.map((name) => crossTenantPolicy({}, { name })),
+    crossTenantPolicy({}, { name: 'z', tenant: 'initech' }),
+  ];
+  const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
+  t.equal(policies.length, 101);
+  t.match(
+    statuses.filter(({ ready }) => !ready),
+    [{ origin: { name: 'p100' }, message: /more than 100 policies/ }],
+  );
+});
+
+t.test('D331 an administration follows the labels of tenants, and says which joined', async (t) => {
+  const selection = { tenants: { matchLabels: { region: 'eu' } } };
+  const facts = (labels: Readonly<Record<string, string>>) => ({
+    tenants: [
+      { name: 'globex', labels },
+      { name: 'acme', labels: { region: 'us' } },
+      { name: 'system', labels: { region: 'eu' } },
+    ],
+  });
+  t.same(administrationStatus(selection, facts({ region: 'eu' })).tenants, ['globex']);
+  t.match(administrationStatus(selection, facts({})), {
+    tenants: [],
+    ready: true,
+    message: 'in force in 0 tenants',
+  });
+  const { memberships } = resolvedPolicies({
+    facts: policyFacts({
+      administrations: [administration(selection)],
+      ...facts({ region: 'eu', other: 'x' }),
+    }),
+  });
+  t.same(memberships, [
+    {
+      administration: { form: 'administration', name: 'support', source: 'tenantadministrations/support' },
+      tenant: 'globex',
+      reason: 'support contract',
+    },
+  ]);
+});
+
+t.test('D333 a tenant that left the set cannot be entered, whatever still names the set', async (t) => {
+  const tenants = { names: ['globex', 'initech'], matchLabels: { region: 'eu' } };
+  const facts = {
+    tenants: [
+      { name: 'globex', labels: {} },
+      { name: 'initech', labels: { region: 'eu' } },
+    ],
+  };
+  t.same(administrationStatus({ tenants }, facts).tenants, ['initech']);
+});
+
+t.test('all conditions of a selection must hold; none selects nothing', async (t) => {
+  const eu = { region: 'eu' };
+  const facts = { tenants: ['acme', 'globex', 'initech'].map((name) => ({ name, labels: eu })) };
+  const selected = (tenants: Spec<typeof administration>['tenants']) =>
+    administrationStatus({ tenants }, facts).tenants.sort();
+  t.same(selected({ names: ['*'] }), ['acme', 'globex', 'initech']);
+  t.same(selected({ domains: ['Partner', 'Default', 'No tenant'] }), ['acme', 'globex']);
+  t.same(selected({ names: ['globex', 'nosuch'], matchLabels: eu, domains: ['Partner'] }), ['globex']);
+  t.same(selected({ names: ['acme'], domains: ['Partner'] }), []);
+  t.same(selected({ domains: ['No tenant'] }), []);
+  t.same(selected({ matchLabels: { constructor: 'x' } }), []);
+  for (const tenants of [{}, { names: [] }, { domains: [] }, { matchLabels: {} }])
+    t.match(
+      administrationStatus({ tenants }, facts),
+      REFUSED('Invalid', /^spec\.tenants/),
+      JSON.stringify(tenants),
+    );
+});
+
+t.test('administrators enter neither the system tenant nor their own', async (t) => {
+  t.same(administrationStatus({ tenants: { names: ['*'] } }).tenants, ['acme', 'globex', 'initech']);
+  t.same(administrationStatus({ domain: 'Partner', tenants: { names: ['*'] } }).tenants, ['acme', 'initech']);
+  for (const name of ['system', 'all', 'a*'])
+    t.match(
+      administrationStatus({ tenants: { names: [name] } }),
+      REFUSED('Invalid', /no tenant that users may enter/),
+    );
+  t.match(
+    administrationStatus({ domain: 'Partner', tenants: { names: ['globex'] } }),
+    REFUSED('Invalid', /is the tenant of the groups/),
+  );
+  t.match(
+    administrationStatus({ domain: 'No tenant' }),
+    REFUSED('Invalid', /^spec\.domain is no Keystone domain/),
+  );
+});
+
+t.test('an administration that is not what it should be grants nothing, and says why', async (t) => {
+  const cases: readonly (readonly [spec: object, reason: 'Invalid' | 'NotGrantable', message: RegExp])[] = [
+    [{ groups: [] }, 'Invalid', /^spec\.groups is empty/],
+    [{ groups: ['*'] }, 'Invalid', /^spec\.groups\[0\] is \*/],
+    [{ groups: ['system:masters'] }, 'Invalid', /^spec\.groups\[0\] begins with system:/],
+    [
+      { groups: ['stonegate:policy:administration:other'] },
+      'Invalid',
+      /^spec\.groups\[0\] begins with stonegate:/,
+    ],
+    [{ reason: '' }, 'Invalid', /^spec\.reason/],
+    [{ notAfter: 'soon' }, 'Invalid', /^spec\.notAfter/],
+    [{ tenants: { names: ['*', 'acme'] } }, 'Invalid', /^spec\.tenants\.names has other names/],
+    [{ tenants: { names: ['globex'], except: ['x'] } }, 'Invalid', /^spec\.tenants: unknown field "except"/],
+    [{ tenants: 'all' }, 'Invalid', /^spec\.tenants: /],
+    [{ tenants: { matchLabels: { region: 1 } } }, 'Invalid', /^spec\.tenants\.matchLabels\.region: /],
+    [{ clusterRole: 'nosuch' }, 'Invalid', /is no ClusterRole of the system tenant/],
+    [
+      { clusterRole: 'stonegate:policy:tenant:devs' },
+      'Invalid',
+      /^spec\.clusterRole is none of stonegate:read/,
+    ],
+    [{ clusterRole: 'stonegate:basic-user' }, 'Invalid', /grants nothing to guests/],
+    [
+      { clusterRole: 'cluster-admin' },
+      'Invalid',
+      /^rules of the ClusterRole cluster-admin: rules\[0\]\.verbs has \*/,
+    ],
+    [{ clusterRole: 'node-reader' }, 'NotGrantable', /node-reader: rules\[0\]: get nodes is not among/],
+    [{ clusterRole: 'empty' }, 'Invalid', /^rules of the ClusterRole empty: rules is empty/],
+  ];
+  const clusterRoles = new Map([
+    [
+      'cluster-admin',
+      [
+        { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+        { verbs: ['*'], nonResourceURLs: ['*'] },
+      ],
+    ],
+    ['node-reader', [{ verbs: ['get'], apiGroups: [''], resources: ['nodes'] }]],
+    ['empty', []],
+    ['stonegate:policy:tenant:devs', [POD_READER]],
+    ['stonegate:basic-user', [POD_READER]],
+  ]);
+  for (const [spec, reason, message] of cases)
+    t.match(administrationStatus(spec, { clusterRoles }), REFUSED(reason, message), JSON.stringify(spec));
+});
+
+t.test('the role is one of Stonegate, whatever the system tenant has, or its own', async (t) => {
+  const clusterRoles = new Map([
+    ['stonegate:read', [{ ...POD_READER, resources: ['secrets'] }]],
+    ['pod-reader', [POD_READER]],
+  ]);
+  const rulesOf = (clusterRole: string) => {
+    const administrations = [administration({ clusterRole })];
+    const { policies } = resolvedPolicies({ facts: policyFacts({ administrations, clusterRoles }) });
+    return policies[0]?.rules ?? [];
+  };
+  t.same(rulesOf('pod-reader'), [POD_READER]);
+  const read = rulesOf('stonegate:read').flatMap(({ resources = [] }) => resources);
+  t.ok(read.includes('configmaps'));
+  t.notOk(read.includes('secrets'));
+  const manage = rulesOf('stonegate:manage');
+  t.notOk(
+    manage.some(({ verbs }) => verbs.includes('bind')),
+    'no right to bind',
+  );
+  t.notOk(
+    manage.some(({ apiGroups = [] }) => apiGroups.includes('authorization.k8s.io')),
+    'no reviews',
+  );
+});
+
+const CONFIGURED = {
+  name: 'support',
+  groups: ['keystone:group:ops'],
+  tenants: { names: ['initech'] },
+  clusterRole: 'stonegate:read',
+  reason: 'operations',
+};
+
+t.test('the configuration comes before an object of the same name, even if it has ended', async (t) => {
+  const facts = policyFacts({ administrations: [administration(), administration({}, 'other')] });
+  for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
+    const { policies, statuses } = resolvedPolicies({
+      facts,
+      administrations: [{ ...CONFIGURED, notAfter }],
+    });
+    t.match(statuses, [
+      { origin: { kind: 'configuration', name: 'support' }, ready: notAfter > NOW },
+      { origin: { kind: 'TenantAdministration', name: 'support' }, ready: false, message: /has this name/ },
+      { origin: { kind: 'TenantAdministration', name: 'other' }, ready: true },
+    ]);
+    t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
+  }
+});
+
+t.test('an administration that is no object of the system tenant does not count', async (t) => {
+  const { metadata, ...rest } = administration();
+  const administrations = [{ ...rest, metadata: { ...metadata, tenant: 'initech' } }];
+  t.match(resolvedPolicies({ facts: policyFacts({ administrations }) }), { policies: [], statuses: [] });
+});
+
+t.test('the policies of one tenant name so many namespaces, each of which costs a binding', async (t) => {
+  const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  const policyOf = (at: number, tenant = 'globex') =>
+    crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
+  const crossTenantPolicies = [
+    ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
+    policyOf(0, 'initech'),
+  ];
+  const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
+  t.equal(policies.length, 11);
+  t.match(
+    statuses.filter(({ ready }) => !ready),
+    [{ origin: { tenant: 'globex', name: 'p9' }, message: /more than 1000 namespaces/ }],
+  );
+});
+
+t.test('what is switched off has neither policies nor statuses', async (t) => {
+  const facts = policyFacts({
+    crossTenantPolicies: [crossTenantPolicy()],
+    administrations: [administration()],
+  });
+  t.match(resolvedPolicies({ facts }, { crossTenantPolicies: false, tenantAdministrations: false }), {
+    policies: [],
+    statuses: [],
+    memberships: [],
+  });
+});
+
+t.test('without current facts only the policy file lets users in', async (t) => {
+  const abac = abacPolicies(ALICE_READS_PODS);
+  const { policies, memberships } = resolvedPolicies({
+    abac,
+    administrations: [CONFIGURED],
+    facts: policyFacts({ tenants: [], webhook: { registered: false } }),
+  });
+  t.same(
+    policies.filter(({ tenants }) => tenants.size > 0).map(({ form }) => form),
+    ['abac'],
+  );
+  t.same(memberships, []);
+});

@@ -1,0 +1,341 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import type { DocumentRequest } from '../../../../src/cache/document-cache-port.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createDiscoveryDocuments } from '../../../../src/features/discovery/discovery-documents.ts';
+import { createDiscoveryHandler } from '../../../../src/features/discovery/handle-discovery.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/proxy/ports.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { discoveryDocuments } from '../../../support/discovery.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+
+const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+const list = {
+  kind: 'APIResourceList',
+  groupVersion: 'v1',
+  resources: [{ name: 'pods' }, { name: 'nodes' }, { name: 'nodes/status' }],
+};
+
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+
+/** An handler before an API server that says what `answer` says, with a clock that stands still. */
+function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
+  const fetcher = fakeFetcher(answer);
+  const { handler } = handlerOf(fetcher);
+  const get = async (
+    target: string,
+    { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {},
+  ) =>
+    handler(
+      outgoingOf(mode, keystoneIdentity(user, { home }), { method, target, headers: [['Accept', accept]] }),
+    );
+  return { ...fetcher, get };
+}
+
+function handlerOf(fetcher: UpstreamFetcher) {
+  const clock = { now: () => 0, after: () => ({ cancel() {} }) };
+  const { documents } = discoveryDocuments(fetcher, mode, clock);
+  const handler = createDiscoveryHandler(documents);
+  /** A request whose client may leave. */
+  const ask = (target: string) => {
+    const exchange = fakeExchange({ target });
+    const answer = Promise.resolve(handler(outgoingOf(mode, keystoneIdentity('alice'), exchange)));
+    return { answer, leave: exchange.leave };
+  };
+  return { handler, ask };
+}
+
+const bodyOf = (answer: UpstreamResponse | undefined) => JSON.parse(String(answer?.body));
+
+t.test('a document is fetched as Stonegate itself: without an impersonated user', async (t) => {
+  const { asked, get } = discovery();
+  await get('/apis/apps/v1?timeout=32s&tenant=globex', {
+    accept: 'application/json;as=APIGroupDiscoveryList',
+  });
+  t.strictSame(asked.slice(0, 1), [
+    {
+      account: { kind: 'tenant', tenant: 'acme' },
+      sender: { kind: 'stonegate' },
+      method: 'GET',
+      target: '/apis/apps/v1?tenant=acme',
+      headers: [['Accept', 'application/json']],
+    },
+  ]);
+});
+
+t.test('what the tenant cannot have is not shown', async (t) => {
+  t.strictSame(bodyOf(await discovery().get('/api/v1')), { ...list, resources: [{ name: 'pods' }] });
+});
+
+t.test(
+  'a group of which the tenant can have nothing is not shown: kubectl takes an empty one for broken',
+  async (t) => {
+    const groups = ['apps', 'node.k8s.io'].map((name) => ({ name, versions: [] }));
+    const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
+    t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'stonegate.dev' }]);
+    t.equal(bodyOf(await get('/apis')).groups.length, 2);
+  },
+);
+
+t.test('Stonegate’s own group is listed once, whatever the tenant defines in it', async (t) => {
+  const groups = [{ name: 'stonegate.dev', versions: [{ version: 'v9' }] }];
+  const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
+  const versions = [{ groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' }];
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'stonegate.dev', versions }]);
+  t.equal(bodyOf(await get('/apis')).groups.length, 1);
+});
+
+t.test('a recorded document of a real server is reduced', async (t) => {
+  const url = new URL('../../../conformance/arktos/recorded/discovery-api-v1.json', import.meta.url);
+  const body = JSON.parse(readFileSync(url, 'utf8')).response.body;
+  const shown = bodyOf(await discovery(() => ({ status: 200, body })).get('/api/v1'));
+  t.notOk(shown.resources.some(({ name }: { name: string }) => /^(nodes|tenants)(\/|$)/.test(name)));
+  t.ok(shown.resources.some(({ name }: { name: string }) => name === 'pods/exec'));
+});
+
+t.test('type and status arrive, fields of the connection and of the unreduced document do not', async (t) => {
+  const answer = await discovery().get('/api/v1');
+  t.match(answer, { status: 200 });
+  t.strictSame(answer?.headers, [['Content-Type', 'application/json']]);
+});
+
+t.test('a document that is not reduced arrives byte for byte, in the form the client chose', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
+  const answer = await get('/openapi/v2', { accept: PROTOBUF });
+  t.equal(String(answer?.body), '\u0000protobuf');
+  t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
+});
+
+t.test('answers from one document share its bytes, reduced or not', async (t) => {
+  for (const path of ['/api/v1', '/openapi/v2']) {
+    const { get } = discovery();
+    const [first, ...others] = [await get(path), await get(path), await get(path, { user: 'bob' })];
+    for (const other of others) t.equal(other?.body, first?.body, path);
+  }
+});
+
+t.test('a tenant’s second question is answered from memory', async (t) => {
+  const { asked, get } = discovery();
+  await get('/api/v1');
+  await get('/api/v1', { user: 'bob', method: 'HEAD' });
+  t.equal(asked.length, 1);
+});
+
+t.test('simultaneous questions become one', async (t) => {
+  const { asked, get } = discovery();
+  await Promise.all([get('/api/v1'), get('/api/v1'), get('/api/v1')]);
+  t.equal(asked.length, 1);
+});
+
+t.test('tenants and forms share nothing', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '' }));
+  await get('/openapi/v2');
+  await get('/openapi/v2', { home: 'globex' });
+  await get('/openapi/v2', { accept: PROTOBUF });
+  t.equal(asked.length, 3);
+});
+
+t.test('what a client adds to the query makes no other document', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '' }));
+  await get('/openapi/v2');
+  await get('/openapi/v2?timeout=1s');
+  await get('/openapi/v2?k=1&timeout=2s&pretty');
+  t.match(asked, [{ target: '/openapi/v2' }]);
+  t.equal(asked.length, 1);
+});
+
+t.test('a document of OpenAPI v3 is requested by its checksum, and cached by it', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '' }));
+  const path = '/openapi/v3/apis/apps/v1';
+  for (const query of ['', '?hash=AB', '?hash=ab&timeout=1s', '?hash=CD', '?hash=../x'])
+    await get(path + query);
+  t.same(
+    asked.map(({ target }) => target),
+    [path, `${path}?hash=AB`, `${path}?hash=CD`],
+  );
+});
+
+t.test('whatever clients ask and accept, a tenant’s documents of a path have few keys', async (t) => {
+  const query = fc.array(
+    fc.oneof(
+      fc
+        .tuple(fc.constantFrom('timeout', 'hash', 'tenant', 'verbose', 'k'), fc.string())
+        .map((p) => p.join('=')),
+      fc.stringMatching(/^hash=[0-9A-F]{1,20}$/),
+      fc.webQueryParameters(),
+    ),
+  );
+  const accept = fc.oneof(
+    fc.string(),
+    fc
+      .array(fc.constantFrom('application/json', '*/*', PROTOBUF, 'application/x', `${PROTOBUF};q=0.5`))
+      .map((ranges) => ranges.join(', ')),
+  );
+  for (const path of ['/api', '/api/v1', '/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1', '/version']) {
+    const keys = new Set<string>();
+    const cache = {
+      async get(request: DocumentRequest): Promise<UpstreamResponse> {
+        if (request.reusable) keys.add(request.key);
+        return { status: 200, headers: [], body: Buffer.alloc(0) };
+      },
+    };
+    const fetcher = fakeFetcher(() => new Error('unused'));
+    const system = { definitions: async () => undefined, resources: async () => undefined };
+    const handler = createDiscoveryHandler(createDiscoveryDocuments({ fetcher, cache, mode, system }));
+    await fc.assert(
+      fc.asyncProperty(query, accept, async (pairs, accepted) => {
+        const target = `${path}?${encodeURI(pairs.join('&')).replaceAll('#', '')}`;
+        const headers = [['Accept', accepted]] as const;
+        await handler(outgoingOf(mode, keystoneIdentity('alice'), { target, headers }));
+        return keys.size <= 30;
+      }),
+      { numRuns: 200 },
+    );
+    t.ok(keys.size >= 1 && keys.size <= 30, path);
+  }
+});
+
+t.test('a fetch is cancelled only if all clients that wait for it have cancelled', async (t) => {
+  const fetched: AbortSignal[] = [];
+  const fetcher = {
+    fetch: (_asked: unknown, signal: AbortSignal) => {
+      fetched.push(signal);
+      return new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(new StatusError('UpstreamUnavailable', 'ended')));
+      });
+    },
+  };
+  const { ask } = handlerOf(fetcher);
+  const [one, other] = [ask('/openapi/v2'), ask('/openapi/v2?k=2')];
+  one.leave();
+  await t.rejects(one.answer, { code: 'UpstreamUnavailable' });
+  t.equal(fetched[0]?.aborted, false);
+  other.leave();
+  await t.rejects(other.answer, { code: 'UpstreamUnavailable' });
+  t.equal(fetched[0]?.aborted, true);
+  t.equal(fetched.length, 1);
+});
+
+for (const [query, target] of [
+  ['verbose', '/healthz?verbose'],
+  ['verbose=1&timeout=1s&x=y', '/healthz?verbose'],
+  ['exclude=etcd&exclude=etcd&exclude=a%26b', '/healthz?exclude=etcd'],
+] as const) {
+  t.test(`health with ?${query} is asked as ${target}`, async (t) => {
+    const { asked, get } = discovery(() => ({ status: 200, body: 'ok', type: 'text/plain' }));
+    await get(`/healthz?${query}`);
+    t.match(asked, [{ target, headers: [['Accept', '*/*']] }]);
+  });
+}
+
+t.test('health is asked anew each time', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: 'ok', type: 'text/plain' }));
+  await get('/healthz');
+  await get('/healthz');
+  t.equal(asked.length, 2);
+});
+
+t.test('C073 a refusal of the API server is relayed unchanged, and not cached', async (t) => {
+  const body = { kind: 'Status', message: 'not here' };
+  const { asked, get } = discovery(() => ({ status: 404, body }));
+  t.match(await get('/apis/nosuch.io/v1'), { status: 404, body: Buffer.from(JSON.stringify(body)) });
+  await get('/apis/nosuch.io/v1');
+  t.equal(asked.filter(({ target }) => target === '/apis/nosuch.io/v1?tenant=acme').length, 2);
+});
+
+t.test('an API server that is down is a 503', async (t) => {
+  const { get } = discovery(() => new StatusError('UpstreamUnavailable', 'down'));
+  await t.rejects(get('/api/v1'), { code: 'UpstreamUnavailable' });
+});
+
+for (const [what, given] of [
+  ['no JSON', { status: 200, body: '{"half' }],
+  ['another type', { status: 200, body: list, type: 'application/vnd.kubernetes.protobuf' }],
+  ['another kind', { status: 200, body: { kind: 'APIGroupList', groups: [] } }],
+  ['a list of nameless things', { status: 200, body: { ...list, resources: [{}] } }],
+  ['null', { status: 200, body: null }],
+] as const) {
+  t.test(`a list that cannot be reduced (${what}) is not shown at all: 503`, async (t) => {
+    await t.rejects(discovery(() => given).get('/api/v1'), { code: 'UpstreamUnavailable', http: 503 });
+  });
+}
+
+t.test('a list of groups that cannot be reduced is not shown at all: 503', async (t) => {
+  await t.rejects(discovery().get('/apis'), { code: 'UpstreamUnavailable', http: 503 });
+});
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const versionsOf = (...versions: string[]) => versions.map((version) => ({ version }));
+
+/** The system tenant has `ops.io` for itself, and shares `requests.shared.io` with every tenant. */
+function withSystem(changes: Readonly<Record<string, { status: number; body: unknown }>> = {}) {
+  const labels = { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' };
+  const groups = [
+    { name: 'apps', versions: versionsOf('v1') },
+    { name: 'ops.io', versions: versionsOf('v1'), preferredVersion: { version: 'v1' } },
+    { name: 'shared.io', versions: versionsOf('v1', 'v2', 'v1') },
+  ];
+  const resources = [{ name: 'requests' }, { name: 'requests/status' }, { name: 'hiddens' }];
+  const answers: typeof changes = {
+    [DEFINITIONS]: {
+      status: 200,
+      body: {
+        items: [
+          { metadata: { name: 'requests.shared.io', labels } },
+          { metadata: { name: 'hiddens.shared.io' } },
+          { metadata: { name: 'secrets.ops.io' } },
+        ],
+      },
+    },
+    '/apis?tenant=acme': { status: 200, body: { kind: 'APIGroupList', groups } },
+    '/apis/ops.io?tenant=acme': { status: 200, body: groups[1] },
+    '/apis/shared.io/v1': { status: 200, body: { groupVersion: 'shared.io/v1', resources } },
+    ...changes,
+  };
+  return discovery(({ target }) => answers[target] ?? { status: 404, body: '404 page not found\n' });
+}
+
+t.test('groups and versions that the system tenant has for itself are not shown', async (t) => {
+  const { get } = withSystem();
+  t.match(bodyOf(await get('/apis')).groups, [
+    { name: 'apps' },
+    { name: 'shared.io' },
+    { name: 'stonegate.dev' },
+  ]);
+  t.same(bodyOf(await get('/apis')).groups[1].versions, versionsOf('v1'));
+  t.match(await get('/apis/ops.io'), { status: 404 });
+});
+
+t.test('what the system tenant shares is shown, and nothing else of it', async (t) => {
+  const { resources } = bodyOf(await withSystem().get('/apis/shared.io/v1'));
+  t.same(resources, [{ name: 'requests' }, { name: 'requests/status' }]);
+});
+
+t.test('if the definitions cannot be read, discovery is what the API server says of it', async (t) => {
+  for (const status of [403, 500]) {
+    const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
+    t.equal(bodyOf(await get('/apis')).groups.length, 4);
+    t.match(await get('/apis/shared.io/v1'), { status: 404 });
+    const lists = asked.filter(({ target }) => target === DEFINITIONS);
+    t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
+    t.equal(lists.length, 1, 'they are not asked for at once again');
+  }
+});
+
+t.test('a version of which nothing is known because of a fault stays listed', async (t) => {
+  const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
+  t.match(bodyOf(await get('/apis')).groups, [
+    { name: 'apps' },
+    { name: 'ops.io' },
+    { name: 'shared.io' },
+    { name: 'stonegate.dev' },
+  ]);
+});
+
+t.test('the API server’s refusal of discovery is about Stonegate: 503', async (t) => {
+  const { get } = discovery(() => ({ status: 403, body: {} }));
+  await t.rejects(get('/apis'), { code: 'UpstreamRefusedCredential', http: 503 });
+});

@@ -1,0 +1,505 @@
+import t from 'tap';
+import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
+import { createExplain, type ExplainOptions } from '../../../../src/features/explain/explain-request.ts';
+import type {
+  ExplainedRequest,
+  Explanation,
+  StageName,
+} from '../../../../src/features/explain/stonegate-v1alpha1.ts';
+import type { ReviewedStatus } from '../../../../src/proxy/access-reviewer.ts';
+import { createBodySizeAdmission } from '../../../../src/proxy/admission.ts';
+import type { Pipeline } from '../../../../src/proxy/delivery.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+
+const TOKEN = 'gAAAAABsecret-secret-secret-secret';
+const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
+
+interface Options {
+  readonly request?: ExplainedRequest;
+  readonly token?: string | undefined;
+  readonly pipeline?: Partial<Pipeline>;
+  readonly rbac?: ReviewedStatus | Error;
+  readonly filteredReason?: ExplainOptions['filteredReason'];
+  readonly warningsOn?: ExplainOptions['warningsOn'];
+}
+
+async function explain(options: Options = {}) {
+  const { request = PODS, rbac = { allowed: true, reason: 'by a binding' } } = options;
+  const token = 'token' in options ? options.token : TOKEN;
+  const pipeline = fakePipeline(options.pipeline);
+  const asked: unknown[] = [];
+  const ask = createExplain({
+    stages: () => pipeline,
+    filteredReason: options.filteredReason,
+    ...(options.warningsOn && { warningsOn: options.warningsOn }),
+    reviewer: {
+      async review(user, attributes) {
+        asked.push({ user: user.username, ...attributes });
+        if (rbac instanceof Error) throw rbac;
+        return rbac;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
+        if (rbac instanceof Error) throw rbac;
+        return rbac;
+      },
+    },
+  });
+  const explanation = await ask(
+    { request, ...(token !== undefined && { token }) },
+    { peerAddress: '192.0.2.7', signal: new AbortController().signal },
+  );
+  return { explanation, status: explanation.status, sent: pipeline.sent, events: pipeline.events, asked };
+}
+
+function decisions({ stages }: Explanation['status']): Partial<Record<StageName, string>> {
+  return Object.fromEntries(stages.map(({ name, decision }) => [name, decision]));
+}
+
+t.test('a request that would go through passes every stage, and none is sent', async (t) => {
+  const { status, sent, events, asked } = await explain();
+  t.equal(status.outcome, 'forwarded');
+  t.same(new Set(status.stages.map(({ decision }) => decision)), new Set(['passed']));
+  t.match(status, {
+    credential: 'bearer token: a Keystone token (Fernet)',
+    requestInfo: { verb: 'list', resource: 'pods', namespace: 'web' },
+    identity: { authenticator: 'keystone', uid: 'u1' },
+    tenant: 'acme',
+    user: { username: 'acme:alice' },
+    upstreamPath: '/api/v1/namespaces/web/pods',
+  });
+  t.same([sent, events], [[], []], 'neither forwarded nor audited as a request');
+  t.match(asked, [{ user: 'acme:alice', resourceAttributes: { verb: 'list', resource: 'pods' } }]);
+});
+
+t.test(
+  'values are shown of the identity’s headers and of Stonegate’s own, of others the names alone',
+  async (t) => {
+    const hush: [string, string][] = [
+      ['X-Custom', 'session=hush'],
+      ['Audit-ID', 'hush'],
+      ['X-Forwarded-For', 'hush'],
+    ];
+    const { status } = await explain({ request: { ...PODS, headers: hush } });
+    const headers = status.headers ?? [];
+    t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
+    t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
+    t.ok(headers.some(({ name, value }) => name === 'Audit-ID' && value !== undefined));
+    t.same(
+      headers.filter(({ name }) => name === 'X-Custom'),
+      [{ name: 'X-Custom' }],
+    );
+    t.notMatch(JSON.stringify(headers), /hush/);
+    t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
+  },
+);
+
+t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
+  const { status, asked } = await explain({
+    request: { ...PODS, headers: [['Impersonate-User', 'zoë']] },
+  });
+  t.match(status, {
+    outcome: 'forwarded',
+    user: { username: 'acme:zoë' },
+    impersonator: { username: 'acme:alice' },
+  });
+  t.match(
+    status.stages.find(({ name }) => name === 'actAs'),
+    { decision: 'passed', reason: '"acme:alice" may act as "acme:zoë"' },
+  );
+  t.match(asked, [{ user: 'acme:zoë' }]);
+});
+
+t.test('names beyond ASCII are shown as they are', async (t) => {
+  const mode = { ...openMode, userOf: () => ({ username: 'acme:zoë', uid: '', groups: [], extra: {} }) };
+  const { status } = await explain({ pipeline: { mode } });
+  t.ok(status.headers?.some(({ value }) => value === 'acme:zoë'));
+});
+
+const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
+  ['parseRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
+  ['authenticate', 'CredentialMissing', { token: undefined }],
+  ['authenticate', 'CredentialAmbiguous', { request: { ...PODS, headers: [['X-Auth-Token', 'another']] } }],
+  [
+    'resolveTenant',
+    'TenantUnknown',
+    {
+      pipeline: {
+        mode: {
+          ...openMode,
+          tenantOf() {
+            throw new StatusError('TenantUnknown', 'no tenant');
+          },
+        },
+      },
+    },
+  ],
+  [
+    'authorize',
+    'TenantForbidden',
+    {
+      pipeline: {
+        authorizers: [
+          {
+            name: 'strict',
+            async authorize() {
+              throw new StatusError('TenantForbidden', 'not yours');
+            },
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'admit',
+    'BodyTooLarge',
+    {
+      request: { ...PODS, headers: [['Content-Length', '11']] },
+      pipeline: { admission: [createBodySizeAdmission(10)] },
+    },
+  ],
+  [
+    'limit',
+    'TenantRateExceeded',
+    {
+      pipeline: {
+        limitTenant() {
+          throw new StatusError('TenantRateExceeded', 'too many');
+        },
+      },
+    },
+  ],
+  [
+    'rewrite',
+    'PathForbidden',
+    {
+      request: { method: 'GET', path: '/metrics' },
+      pipeline: { mode: createArktosMode({ systemTenant: 'system', domains: {} }) },
+    },
+  ],
+  ['actAs', 'ImpersonationForbidden', { request: { ...PODS, headers: [['Impersonate-Users', 'root']] } }],
+  ['impersonate', 'IdentityTooLarge', { pipeline: { maxHeaderBytes: 10 } }],
+];
+
+for (const [stage, code, options] of REFUSALS) {
+  t.test(`${code} is a refusal of ${stage}; what comes after is not reached`, async (t) => {
+    const { status, asked } = await explain(options);
+    t.equal(status.outcome, 'refused');
+    t.match(status.refusal, { stage, code });
+    const found = decisions(status);
+    const order = status.stages.map(({ name }) => name);
+    t.equal(found[stage], 'refused');
+    t.ok(order.slice(0, order.indexOf(stage)).every((name) => found[name] === 'passed'));
+    t.ok(order.slice(order.indexOf(stage) + 1).every((name) => found[name] === 'notReached'));
+    t.equal(status.headers, undefined);
+    t.same(asked, [], 'the API server is not asked in vain');
+  });
+}
+
+t.test('the operator is told the cause that the client is not', async (t) => {
+  const { status } = await explain({
+    pipeline: {
+      authenticators: [
+        { name: 'other', takes: 'other tokens', authenticate: async () => undefined },
+        {
+          name: 'keystone',
+          async authenticate() {
+            throw unauthorized(new Error('Keystone said no', { cause: new Error('revoked') }));
+          },
+        },
+        { name: 'never', authenticate: async () => alice },
+      ],
+    },
+  });
+  t.match(status.refusal, {
+    stage: 'authenticate',
+    httpStatus: 401,
+    message: 'Unauthorized',
+    cause: 'Keystone said no: revoked',
+  });
+  t.strictSame(status.stages.find(({ name }) => name === 'authenticate')?.parts, [
+    { name: 'other', decision: 'passedOn', reason: 'not its kind of credential: it takes other tokens' },
+    { name: 'keystone', decision: 'refused', reason: 'Keystone said no: revoked' },
+  ]);
+});
+
+t.test('an unexpected error is told as such, with its cause', async (t) => {
+  const { status } = await explain({
+    pipeline: {
+      authorizers: [
+        {
+          name: 'broken',
+          async authorize() {
+            throw new TypeError('x is undefined');
+          },
+        },
+      ],
+    },
+  });
+  t.match(status.refusal, {
+    stage: 'authorize',
+    code: 'InternalError',
+    httpStatus: 500,
+    cause: 'x is undefined',
+  });
+});
+
+t.test('the credential is nowhere in the response, even if another server repeats it', async (t) => {
+  const token = 'opaque-but-secret-token';
+  const { explanation } = await explain({
+    token,
+    request: { method: 'GET', path: `/api/v1/pods?token=other-secret&x=${token}` },
+    pipeline: {
+      authenticators: [
+        {
+          name: 'chatty',
+          async authenticate() {
+            throw unauthorized(`cannot read ${token}, nor eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.sig`);
+          },
+        },
+      ],
+    },
+  });
+  const text = JSON.stringify(explanation);
+  for (const secret of [token, 'other-secret', 'eyJhbGciOiJub25lIn0']) t.notOk(text.includes(secret), secret);
+});
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const CREDENTIALS: readonly (readonly [string | undefined, RegExp])[] = [
+  [undefined, /^none$/],
+  ['gAAAAABx', /Keystone token/],
+  [
+    `${part({ alg: 'RS256' })}.${part({ iss: 'https://i', exp: 4_000_000_000 })}.c2ln`,
+    /"https:\/\/i", expires 2096-/,
+  ],
+  [`${part({ alg: 'RS256' })}.${part({})}.c2ln`, /a JWT without issuer/],
+  [`${part({ alg: 'RS256' })}.${part({ exp: -1e20 })}.c2ln`, /a JWT without issuer$/],
+  ['abc', /opaque, 3 characters/],
+  ['', /not readable/],
+];
+for (const [token, words] of CREDENTIALS) {
+  t.test(`the kind of credential is told: ${words}`, async (t) => {
+    t.match((await explain({ token })).status.credential, words);
+  });
+}
+
+t.test('what RBAC would refuse is told, though Stonegate forwards it', async (t) => {
+  const { status } = await explain({ rbac: { allowed: false, reason: '' } });
+  t.equal(status.outcome, 'forwarded');
+  t.match(
+    status.stages.find(({ name }) => name === 'accessReview'),
+    { decision: 'refused', reason: 'the API server will answer 403: no role allows it' },
+  );
+});
+
+t.test('an API server that cannot be asked leaves that open', async (t) => {
+  const { status } = await explain({
+    rbac: new StatusError('UpstreamUnavailable', 'down', { cause: 'refused' }),
+  });
+  t.match(status.stages.at(-1), { decision: 'unknown', reason: 'the API server cannot be asked: refused' });
+});
+
+t.test('an upgrade would be tunnelled', async (t) => {
+  const path = '/api/v1/namespaces/web/pods/p/exec';
+  const { status } = await explain({ request: { method: 'GET', path, upgrade: 'WebSocket' } });
+  t.equal(status.outcome, 'tunnelled');
+  t.match(status.stages.find(({ name }) => name === 'deliver')?.reason, /tunnelled \(websocket\)/);
+});
+
+const REVIEWS = '/apis/authorization.k8s.io/v1';
+const NOT_AS_THEM = /^no header field of the request would be sent on$/;
+const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegExp, impersonate: RegExp])[] = [
+  [
+    'GET',
+    '/apis/stonegate.dev/v1alpha1/selfidentity',
+    /^Stonegate answers selfidentity itself$/,
+    NOT_AS_THEM,
+  ],
+  ['GET', '/version', /^Stonegate answers with what it fetches as itself$/, NOT_AS_THEM],
+  [
+    'GET',
+    '/apis',
+    /^Stonegate answers with what it fetches as itself, reduced to what the tenant may see$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    /^Stonegate answers itself who the user is; the API server is not asked$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectaccessreviews`,
+    /after asking the API server unless it grants that to everybody$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectrulesreviews`,
+    /after asking the API server$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+];
+for (const [method, path, deliver, impersonate] of ANSWERED) {
+  t.test(`${method} ${path}: what Stonegate would ask the API server is told as it is`, async (t) => {
+    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+    const { status } = await explain({ request: { method, path }, pipeline: { mode } });
+    const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
+    t.equal(status.outcome, 'answered');
+    t.match(reasonOf('deliver'), deliver);
+    t.match(reasonOf('impersonate'), impersonate);
+    t.equal(
+      status.headers !== undefined,
+      impersonate !== NOT_AS_THEM,
+      'headers only where any would be sent',
+    );
+  });
+}
+
+t.test('a path of which nothing is sent is not told as sent', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const request = { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews' };
+  const { status } = await explain({ request, pipeline: { mode } });
+  t.equal(status.upstreamPath, undefined);
+  t.match(status.stages.find(({ name }) => name === 'rewrite')?.reason, /^the path is not sent on$/);
+});
+
+t.test('what Stonegate answers itself is told so, and RBAC is not asked', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  for (const path of ['/version', '/apis/stonegate.dev/v1alpha1/selfidentity']) {
+    const { status, asked } = await explain({ request: { method: 'GET', path }, pipeline: { mode } });
+    t.equal(status.outcome, 'answered', path);
+    t.equal(decisions(status).accessReview, 'notReached');
+    t.same(asked, []);
+    t.equal(status.headers, undefined, 'nothing is sent as the user');
+  }
+});
+
+t.test(
+  'resources of the whole cluster are asked about in no tenant, a path’s own tenant in that',
+  async (t) => {
+    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+    const about = async (path: string) =>
+      (await explain({ request: { method: 'GET', path }, pipeline: { mode } })).asked;
+    t.notMatch(await about('/api/v1/nodes'), [{ resourceAttributes: { tenant: /./ } }]);
+    t.match(await about('/api/v1/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+    t.match(await about('/api/v1/tenants/acme/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+  },
+);
+
+t.test('a path that names no resource is asked about as such', async (t) => {
+  const { asked } = await explain({ request: { method: 'GET', path: '/metrics' } });
+  t.match(asked, [{ nonResourceAttributes: { path: '/metrics', verb: 'get' } }]);
+});
+
+t.test('a user of an issuer and a delegated user are described as such', async (t) => {
+  const by = (identity: typeof alice) => ({
+    pipeline: { authenticators: [{ name: 'fake', authenticate: async () => identity }] },
+  });
+  const wordsOf = async (identity: typeof alice) =>
+    (await explain(by(identity))).status.stages.find(({ name }) => name === 'authenticate')?.reason;
+  t.match(await wordsOf(claimIdentity('oidc:carol')), /^jwt vouches for "oidc:carol", until 1970-/);
+  const delegated = keystoneIdentity('alice', {}, { kind: 'application-credential', id: 'ac1' });
+  t.match(await wordsOf(delegated), /user "alice" of the domain "acme", by the application-credential ac1/);
+  t.match(await wordsOf({ ...alice, scope: { kind: 'system', roles: [] } }), /, scope system, until/);
+});
+
+t.test('D139: an answer with fields of a later release is shown as unknown, not as a refusal', async (t) => {
+  const { stages } = (await explain({ rbac: { allowed: false, unknownFields: ['conditionSetChain'] } }))
+    .status;
+  t.match(stages.at(-1), {
+    decision: 'unknown',
+    reason: 'the API server answers more than yes or no: conditionSetChain',
+  });
+});
+
+t.test('what the API server says beside yes or no is told', async (t) => {
+  const last = async (rbac: ReviewedStatus) => (await explain({ rbac })).status.stages.at(-1)?.reason;
+  t.equal(await last({ allowed: true }), 'the API server allows it');
+  t.equal(
+    await last({ allowed: true, denied: true, reason: 'a', evaluationError: 'b' }),
+    'the API server will answer 403: a; b',
+  );
+});
+
+t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
+  await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
+});
+
+t.test('a pass-through user is described as such, and reviewed with the own token', async (t) => {
+  const robot = upstreamIdentity('system:serviceaccount:default:robot');
+  const { status, asked } = await explain({
+    pipeline: { authenticators: [{ name: 'token-review', authenticate: async () => robot }] },
+  });
+  t.equal(status.outcome, 'forwarded');
+  t.notMatch(JSON.stringify(status.headers), /impersonate/i);
+  t.match(asked, [{ token: TOKEN, resourceAttributes: { verb: 'list', resource: 'pods' } }]);
+  t.notMatch(JSON.stringify(status), TOKEN);
+  t.match(status.stages.at(-2), { reason: /with the very token of/ });
+});
+
+t.test('a request that Stonegate answers with a filtered list is not told to be refused', async (t) => {
+  const seen: unknown[] = [];
+  const { status, asked } = await explain({
+    request: { method: 'GET', path: '/api/v1/namespaces' },
+    rbac: { allowed: false, reason: '' },
+    async filteredReason(_outgoing, attributes) {
+      seen.push(attributes);
+      return 'the list is filtered: it has the namespaces that the user may get';
+    },
+  });
+  t.equal(status.outcome, 'answered');
+  t.match(
+    status.stages.find(({ name }) => name === 'deliver'),
+    {
+      decision: 'passed',
+      reason: 'Stonegate answers: the list is filtered: it has the namespaces that the user may get',
+    },
+  );
+  t.match(seen, [{ verb: 'list', group: '', version: 'v1', resource: 'namespaces', namespace: '' }]);
+  t.same(asked, [], 'what the API server would say does not matter');
+  t.equal(status.headers, undefined, 'nothing is sent as it is');
+});
+
+t.test('whether a list would be filtered is asked of no request that is not a GET of a kind', async (t) => {
+  const filteredReason = async () => Promise.reject(new Error('asked'));
+  for (const request of [
+    { method: 'POST', path: '/api/v1/namespaces' },
+    { method: 'HEAD', path: '/api/v1/namespaces' },
+    { method: 'GET', path: '/version' },
+  ])
+    t.not((await explain({ request, filteredReason })).status.outcome, 'refused', request.method);
+});
+
+t.test('if roles cannot be looked up for a filtered list, the explanation says so', async (t) => {
+  const { status } = await explain({
+    request: { method: 'GET', path: '/api/v1/namespaces' },
+    filteredReason: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'Keystone is down')),
+  });
+  t.equal(status.outcome, 'refused');
+  t.match(status.refusal, { code: 'KeystoneUnavailable' });
+});
+
+t.test(
+  'a list of more namespaces than one request may have is refused, as the request would be',
+  async (t) => {
+    const { status, asked } = await explain({
+      request: { method: 'GET', path: '/api/v1/pods' },
+      filteredReason: async () => new StatusError('TooManyNamespaces', 'one request is sent to 2 at most'),
+    });
+    t.equal(status.outcome, 'refused');
+    t.match(status.refusal, { stage: 'deliver', code: 'TooManyNamespaces', httpStatus: 403 });
+    t.same(asked, [], 'the API server would not be asked');
+  },
+);
+
+t.test('warnings are told of a request that would be sent, without the credential', async (t) => {
+  const warningsOn = async () => [`there is no namespace "${TOKEN}"`];
+  t.same((await explain({ warningsOn })).status.warnings, ['there is no namespace "[redacted]"']);
+  t.equal((await explain({ warningsOn: async () => [] })).status.warnings, undefined);
+  const refused = await explain({ warningsOn, request: { method: 'GET', path: '/api//v1' } });
+  t.equal(refused.status.warnings, undefined);
+});

@@ -1,0 +1,90 @@
+import t from 'tap';
+import type { Explain } from '../../../../src/features/explain/explain-request.ts';
+import { createExplanationHandler } from '../../../../src/features/explain/handle-explanation.ts';
+import type { Explanation, ExplanationRequest } from '../../../../src/features/explain/stonegate-v1alpha1.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { serveRequest } from '../../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { fakePipeline } from '../../../support/fake-pipeline.ts';
+
+const BEARER = ['Authorization', 'Bearer secret-token'] as const;
+const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
+const EXPLANATION: Explanation = {
+  kind: 'Explanation',
+  apiVersion: 'stonegate.dev/v1alpha1',
+  metadata: {},
+  spec: { request: { method: 'GET', path: '/x' } },
+  status: { outcome: 'forwarded', stages: [], credential: 'none' },
+};
+
+async function post(body: string, headers: readonly (readonly [string, string])[] = []) {
+  const asked: { spec: ExplanationRequest['spec']; address: string | undefined }[] = [];
+  const explain: Explain = async (spec, { peerAddress: address }) => {
+    asked.push({ spec, address });
+    return EXPLANATION;
+  };
+  const limits = { bodyBytes: 1_000, bodyTimeout: 10_000 };
+  const handler = createExplanationHandler(explain, { limits, clock: systemClock });
+  const exchange = fakeExchange({
+    method: 'POST',
+    target: EXPLANATIONS,
+    headers: [BEARER, ...headers],
+    body,
+  });
+  await serveRequest(exchange, fakePipeline({ handlers: { explanations: handler } }));
+  return { asked, response: exchange.response };
+}
+
+const question = (spec: unknown) =>
+  JSON.stringify({ kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec });
+
+t.test('an explanation is made of what was posted, from where it was posted', async (t) => {
+  const request = { method: 'GET', path: '/x', headers: [['A', 'b']], upgrade: 'websocket' };
+  const { asked, response } = await post(question({ request, token: 'tok' }));
+  t.strictSame(asked, [{ spec: { request, token: 'tok' }, address: '192.0.2.7' }]);
+  t.equal(response.status, 201);
+  t.match(response.json(), EXPLANATION);
+});
+
+t.test('a token is not needed: what becomes of a request without one?', async (t) => {
+  const { asked } = await post(question({ request: { method: 'GET', path: '/x' } }));
+  t.notOk('token' in (asked[0]?.spec ?? {}));
+});
+
+const request = { method: 'GET', path: '/x' };
+for (const body of [
+  '',
+  'secret{',
+  '"secret"',
+  'null',
+  '{}',
+  JSON.stringify({ kind: 'Explanation', apiVersion: 'v1', spec: { request } }),
+  question(undefined),
+  question([]),
+  question({}),
+  question({ request: { method: 1, path: '/x' } }),
+  question({ request: { method: 'GET' } }),
+  question({ request, token: ['secret'] }),
+  question({ request: { ...request, headers: 'A: secret' } }),
+  question({ request: { ...request, headers: ['A: secret'] } }),
+  question({ request: { ...request, headers: [['A', 'secret', 'c']] } }),
+  question({ request: { ...request, headers: [['A']] } }),
+  question({ request: { ...request, upgrade: true } }),
+]) {
+  t.test(`no explanation can be made of ${body}, and the refusal repeats nothing of it`, async (t) => {
+    const { asked, response } = await post(body);
+    t.same(asked, []);
+    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
+    t.notMatch(response.text, /secret/);
+  });
+}
+
+t.test('a body of another kind or size is refused', async (t) => {
+  t.equal((await post(question({ request }), [['Content-Type', 'text/yaml']])).response.status, 415);
+  t.equal((await post(question({ request, token: 'x'.repeat(1_000) }))).response.status, 413);
+  t.equal(
+    (await post(question({ request }), [['Content-Type', 'Application/JSON; charset=utf-8']])).response
+      .status,
+    201,
+  );
+});

@@ -1,0 +1,74 @@
+import t from 'tap';
+import { handleSelfIdentity } from '../../../../src/features/explain/handle-self-identity.ts';
+import type { HeaderList } from '../../../../src/lib/header-list.ts';
+import { serveRequest } from '../../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
+import { claimIdentity } from '../../../support/identities.ts';
+
+const BEARER = ['Authorization', 'Bearer secret-token'] as const;
+const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
+
+async function whoIs(identity = alice, headers: HeaderList = []) {
+  const pipeline = fakePipeline({
+    handlers: { selfidentity: handleSelfIdentity },
+    authenticators: [{ name: 'fake', authenticate: async () => identity }],
+  });
+  const exchange = fakeExchange({ target: SELF, headers: [BEARER, ...headers] });
+  await serveRequest(exchange, pipeline);
+  return { response: exchange.response, sent: pipeline.sent };
+}
+
+t.test('who one is, is answered by Stonegate alone', async (t) => {
+  const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+  const { response, sent } = await whoIs({ ...alice, scope, expiresAt: Date.UTC(2030, 0, 1) + 999 });
+  t.equal(response.status, 200);
+  t.strictSame(response.json(), {
+    kind: 'SelfIdentity',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null },
+    status: {
+      user: {
+        username: 'acme:alice',
+        uid: 'u1',
+        groups: ['keystone:project:p1', 'system:authenticated'],
+        extra: {},
+      },
+      tenant: 'acme',
+      authenticator: 'keystone',
+      scope: { kind: 'project', id: 'p1', name: 'web' },
+      roles: ['member'],
+      expirationTimestamp: '2030-01-01T00:00:00Z',
+    },
+  });
+  t.same(sent, []);
+});
+
+t.test(
+  'with impersonation the response shows the impersonated user and no facts of the own credential',
+  async (t) => {
+    const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+    const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
+    const { status } = JSON.parse(response.text);
+    t.match(status, { user: { username: 'acme:bob', groups: ['system:authenticated'] }, roles: [] });
+    t.notOk('scope' in status);
+  },
+);
+
+t.test('an identity without scopes is shown with no scope and no roles', async (t) => {
+  const { response } = await whoIs(claimIdentity('oidc:carol'));
+  const { status } = JSON.parse(response.text);
+  t.notOk('scope' in status);
+  t.match(status, { authenticator: 'jwt', roles: [] });
+});
+
+t.test('a credential that never ends is told as the last instant there is', async (t) => {
+  const { response } = await whoIs({ ...alice, expiresAt: Number.MAX_SAFE_INTEGER });
+  t.match(response.json(), { status: { expirationTimestamp: '9999-12-31T23:59:59Z' } });
+});
+
+t.test('without a credential there is no user', async (t) => {
+  const exchange = fakeExchange({ target: SELF });
+  await serveRequest(exchange, fakePipeline({ handlers: { selfidentity: handleSelfIdentity } }));
+  t.equal(exchange.response.status, 401);
+});

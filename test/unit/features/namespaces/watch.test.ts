@@ -1,0 +1,359 @@
+/**
+ * A watch of namespaces by a user who may not list them all: grants and revocations are events, and no event
+ * is of a namespace that the user does not see.
+ */
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { Outgoing } from '../../../../src/proxy/request-context.ts';
+import { uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { type NamespacesSite, namespacesSite } from '../../../support/namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  roleBinding,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
+const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
+
+const viewerIn = (place: string, name: string) =>
+  roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [user(`acme:${name}`)]);
+
+const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
+const inA = viewerIn('a', 'alice');
+const inB = viewerIn('b', 'alice');
+
+const BOOKMARKS = 'allowWatchBookmarks=true';
+
+/** From the user's list, as it is now. */
+async function fromList(site: NamespacesSite, name = 'alice'): Promise<string> {
+  const list = await site.get(name);
+  return `resourceVersion=${list?.resourceVersion}`;
+}
+
+t.test('D030 a grant is ADDED with the object’s own resourceVersion, then a bookmark', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}`);
+  t.same(await watch.read(), []);
+  const granted = site.put(inB);
+  t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
+  const [added, bookmark] = watch.events;
+  t.equal(added?.resourceVersion, String(b.revision));
+  t.same(added?.object, JSON.parse(b.json));
+  t.match(bookmark?.resourceVersion, new RegExp(`^${granted.revision}[0-9]{8}$`));
+  t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
+});
+
+t.test('D030 a client that allows no bookmarks gets none', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const watch = await site.watch('alice', await fromList(site));
+  site.put(inB);
+  t.same(await watch.read(), ['ADDED b']);
+});
+
+t.test('D031 a revocation is DELETED with the last state that the user saw', async (t) => {
+  const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+  const site = namespacesSite([a, b, c, VIEWER, inA, inB, byGroup]);
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'ADDED c']);
+  const second = site.put(roleBinding('b', 'again', 'ClusterRole/viewer', [user('acme:alice')]));
+  site.delete(inB);
+  t.same(await watch.read(), [], 'another binding still grants it');
+  site.delete(second);
+  t.same(await watch.read(), ['DELETED b']);
+  const gone = watch.events.at(-1);
+  t.same(gone?.object, JSON.parse(b.json));
+  site.put({ ...b, labels: { env: 'secret' } });
+  t.same(await watch.read(), [], 'nothing that happens afterwards is told');
+  site.delete(byGroup);
+  t.same(await watch.read(), ['DELETED c']);
+});
+
+t.test('D032 a watch of one name is silent about all others', async (t) => {
+  const site = namespacesSite([a, b, c, VIEWER, inA, inB]);
+  for (const from of ['all', 'list']) {
+    const query = `fieldSelector=metadata.name%3Dc&${from === 'list' ? await fromList(site) : ''}`;
+    const watch = await site.watch('alice', query);
+    site.put({ ...a, labels: { changed: 'yes' } });
+    site.delete(inB);
+    t.same(await watch.read(), []);
+    const inC = site.put(viewerIn('c', 'alice'));
+    t.same(await watch.read(), ['ADDED c']);
+    site.delete(inC);
+    t.same(await watch.read(), ['DELETED c']);
+    watch.close();
+  }
+});
+
+t.test('objects that change, appear and vanish', async (t) => {
+  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const site = namespacesSite([a, VIEWER, everywhere]);
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a']);
+  site.put({ ...a, labels: { changed: 'yes' } });
+  t.same(await watch.read(), ['MODIFIED a']);
+  const d = site.put(namespace('d'));
+  t.same(await watch.read(), ['ADDED d']);
+  site.delete(d);
+  t.same(await watch.read(), ['DELETED d']);
+  site.delete(everywhere);
+  t.same(await watch.read(), ['DELETED a']);
+});
+
+t.test(
+  'a namespace whose labels come to match is ADDED, one whose labels no longer do is DELETED',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA, inB]);
+    const watch = await site.watch('alice', 'labelSelector=env%3Dprod');
+    t.same(await watch.read(), ['ADDED b']);
+    site.put({ ...b, labels: { env: 'test' } });
+    t.same(await watch.read(), ['DELETED b']);
+    site.put({ ...a, labels: { env: 'prod' } });
+    t.same(await watch.read(), ['ADDED a']);
+  },
+);
+
+t.test('D034 WatchList: all objects, then a bookmark that says so; without its match 422', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, inB]);
+  const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+  const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+  t.same(watch.events.at(-1)?.object, {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: {
+      resourceVersion: (await site.get('alice'))?.resourceVersion,
+      annotations: { 'k8s.io/initial-events-end': 'true' },
+    },
+    spec: {},
+    status: {},
+  });
+  const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
+  t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
+  await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
+    code: 'ListOptionsInvalid',
+    message:
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+  });
+});
+
+t.test('D035 a watch begins with all objects, or goes on from a list without a gap', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  t.same(await (await site.watch('alice')).read(), ['ADDED a']);
+  t.same(await (await site.watch('alice', 'resourceVersion=0')).read(), ['ADDED a']);
+  const list = await site.get('alice');
+  site.put(inB);
+  const watch = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await watch.read(), ['ADDED b']);
+  site.delete(inB);
+  const later = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+  t.same(await later.read(), [], 'what was revoked again is what the client has');
+  const listed = await fromList(site);
+  site.delete(inA);
+  const revoked = await site.watch('alice', listed);
+  t.same(await revoked.read(), ['DELETED a']);
+});
+
+t.test('a role that many namespaces use changes: no name that the user may not see is told', async (t) => {
+  const secret = namespace('globex-payroll');
+  const inSecret = roleBinding('globex-payroll', 'x', 'ClusterRole/viewer', [user('globex:gina')]);
+  const site = namespacesSite([a, secret, VIEWER, inA, inSecret]);
+  const from = await fromList(site);
+  site.put({
+    ...VIEWER,
+    rules: [...VIEWER.rules, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }],
+  });
+  for (const query of ['', `&${BOOKMARKS}`]) {
+    const watch = await site.watch('alice', `${from}${query}`);
+    t.same(await watch.read(), []);
+    t.notMatch(watch.lines.join(''), /globex/);
+  }
+});
+
+t.test(
+  'D036 a revision that says nothing of what the client has ends with one ERROR event 410',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA]);
+    for (const revision of ['1', String(a.revision), `${site.index.highestRevision}12345678`]) {
+      const tooOld = await site.watch('alice', `resourceVersion=${revision}`);
+      t.same(await tooOld.read(), ['ERROR']);
+      t.equal(tooOld.ended, true);
+      t.match(tooOld.events[0]?.object, { kind: 'Status', code: 410, reason: 'Expired' });
+    }
+  },
+);
+
+t.test('a watch from a list has what has changed since, up to a thousand changes', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA]);
+  const from = await fromList(site);
+  site.put(clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]));
+  t.same(await (await site.watch('alice', from)).read(), ['ADDED b']);
+  const watch = await site.watch('alice');
+  for (let change = 0; change < 999; change += 1) {
+    site.put({ ...b, labels: { change: String(change) }, json: '{"metadata":{}}' });
+    await watch.read();
+  }
+  t.equal((await (await site.watch('alice', from)).read()).length, 1_000);
+  site.put({ ...b, labels: { change: 'last' } });
+  await watch.read();
+  t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
+});
+
+t.test('a bookmark comes after changes, and before the end', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}&timeoutSeconds=90`);
+  site.clock.advance(60_000);
+  t.same(await watch.read(), []);
+  site.put({ ...a, labels: { changed: 'once' } });
+  site.put({ ...a, labels: { changed: 'twice' } });
+  t.same(await watch.read(), ['MODIFIED a', 'BOOKMARK'], 'changes of one turn are one event');
+  site.clock.advance(30_000);
+  t.same(await watch.read(), ['BOOKMARK']);
+  t.ok(watch.ended);
+  t.equal(`resourceVersion=${watch.events.at(-1)?.resourceVersion}`, await fromList(site));
+});
+
+t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const from = await fromList(site);
+  const all = clusterRole('all', [{ ...GET_NAMESPACES, verbs: ['list', 'watch'] }]);
+  site.put(all);
+  site.put(clusterRoleBinding('all', 'ClusterRole/all', [user('acme:alice')]));
+  t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
+  const own = site.outgoing('alice', `/api/v1/namespaces?watch=1&resourceVersion=${a.revision}`);
+  t.equal(await site.filtered.handle(own), undefined, 'from the API server’s revision it is forwarded');
+});
+
+t.test('after the storage was restored from a backup, watches end with 410', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const watch = await site.watch('alice');
+  await watch.read();
+  site.index.replace('namespaces', [a], 1);
+  t.same(await watch.read(), ['ERROR']);
+});
+
+t.test('a watch ends at its timeout, when the index is stale, and when it is replaced', async (t) => {
+  const site = namespacesSite([a, VIEWER, inA]);
+  const short = await site.watch('alice', 'timeoutSeconds=10');
+  const long = await site.watch('alice');
+  site.clock.advance(10_000);
+  t.equal(short.ended, true);
+  t.equal(long.ended, false);
+  site.becomeStale();
+  t.equal(long.ended, true);
+
+  const other = namespacesSite([a, VIEWER, inA]);
+  const open = await other.watch('alice');
+  other.access.stop();
+  t.equal(open.ended, true);
+});
+
+t.test('tables', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, inB]);
+  const table = [['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json']] as const;
+  const watch = await site.watch('alice', BOOKMARKS, table);
+  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+  const columns = watch.events.map(({ object }) => 'columnDefinitions' in object && object.columnDefinitions);
+  t.equal(columns.filter(Array.isArray).length, 1, 'described in the first event only');
+});
+
+t.test('a user whose groups have changed between two requests', async (t) => {
+  const inGroup = (place: string, name: string) =>
+    roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [group(`keystone:project:${name}`)]);
+  const as = (...projects: string[]) => ({
+    ...keystoneIdentity('alice'),
+    groups: projects.map((project) => `keystone:project:${project}`),
+  });
+  const objects = [a, b, VIEWER, inGroup('a', 'one'), inGroup('b', 'two')];
+  const revisionOf = (reply: { resourceVersion: string } | undefined) =>
+    `resourceVersion=${reply?.resourceVersion}&${BOOKMARKS}`;
+
+  await t.test('does not go on from before, and lists again once', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    t.same(before?.names, ['a', 'b']);
+    const resumed = await site.watch(as('one'), revisionOf(before));
+    t.same(await resumed.read(), ['ERROR']);
+    t.match(resumed.events[0]?.object, { code: 410, reason: 'Expired' });
+    t.ok(resumed.ended);
+    const again = await site.get(as('one'));
+    t.same(again?.names, ['a']);
+    const watch = await site.watch(as('one'), revisionOf(again));
+    t.same(await watch.read(), [], 'also if nothing in the cluster has changed since');
+    t.notOk(watch.ended);
+  });
+
+  await t.test('nor if another client of the user has listed in between', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    site.put(viewerIn('a', 'carol'));
+    const other = await site.get(as('one'));
+    t.same(await (await site.watch(as('one'), revisionOf(before))).read(), ['ERROR']);
+    t.same(await (await site.watch(as('one'), revisionOf(other))).read(), []);
+  });
+
+  await t.test('nor if the groups come back', async (t) => {
+    const site = namespacesSite(objects);
+    await site.get(as('one', 'two'));
+    const without = await site.get(as('one'));
+    const watch = await site.watch(as('two', 'one'), revisionOf(without));
+    t.same(await watch.read(), ['ERROR'], 'a namespace that is gained is not missed');
+  });
+
+  await t.test('goes on in whatever order the groups are', async (t) => {
+    const site = namespacesSite(objects);
+    const before = await site.get(as('one', 'two'));
+    t.same(await (await site.watch(as('two', 'one'), revisionOf(before))).read(), []);
+  });
+
+  await t.test('begins anew with a watch of all objects, and goes on from its bookmark', async (t) => {
+    const site = namespacesSite(objects);
+    await site.get(as('one', 'two'));
+    const all = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&${BOOKMARKS}`;
+    const watch = await site.watch(as('one'), all);
+    t.same(await watch.read(), ['ADDED a', 'BOOKMARK']);
+    const bookmark = watch.events.at(-1);
+    const next = `resourceVersion=${bookmark?.resourceVersion}&${BOOKMARKS}`;
+    t.same(await (await site.watch(as('one'), next)).read(), []);
+  });
+});
+
+t.test('groups that are looked up are looked at again each minute', async (t) => {
+  let lookUp = async (): Promise<string[]> => ['one'];
+  const subjectOf = async () =>
+    uniformSubject({ tenant: '', username: 'acme:alice', groups: await lookUp() });
+  const bound = roleBinding('a', 'one', 'ClusterRole/viewer', [group('one')]);
+  const open = async () => {
+    const subjects = { subjectOf, requestAs: async (outgoing: Outgoing) => outgoing };
+    const site = namespacesSite([a, VIEWER, bound], { subjects });
+    const watch = await site.watch({ ...keystoneIdentity('alice'), assignmentsOf: 'u1' });
+    const pass = async () => {
+      site.clock.advance(60_000);
+      return watch.read();
+    };
+    t.same(await watch.read(), ['ADDED a']);
+    return { watch, pass };
+  };
+
+  const changed = await open();
+  t.same(await changed.pass(), []);
+  lookUp = async () => [];
+  t.same(await changed.pass(), ['ERROR']);
+  t.ok(changed.watch.ended);
+
+  lookUp = async () => ['one'];
+  const unavailable = await open();
+  lookUp = async () => {
+    throw new StatusError('KeystoneUnavailable', 'Keystone cannot be asked');
+  };
+  t.same(await unavailable.pass(), [], 'while Keystone cannot be asked they count as unchanged');
+  lookUp = async () => {
+    throw new StatusError('IdentityUnusable', 'no such user');
+  };
+  t.same(await unavailable.pass(), ['ERROR'], 'a user who is refused is shown nothing more');
+  t.ok(unavailable.watch.ended);
+});

@@ -1,0 +1,226 @@
+import t from 'tap';
+import { createOwnDiscoveryHandlers } from '../../../../src/features/own-api/handle-own-discovery.ts';
+import type { HeaderList } from '../../../../src/lib/header-list.ts';
+import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/proxy/ports.ts';
+import { serveRequest } from '../../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { fakePipeline } from '../../../support/fake-pipeline.ts';
+
+const BEARER = ['Authorization', 'Bearer secret-token'] as const;
+const AGGREGATED =
+  'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+
+type Sent = Parameters<UpstreamFetcher['fetch']>[0];
+
+/** @param answer of the API server */
+async function ask(
+  target: string,
+  headers: HeaderList,
+  answer: { readonly status?: number; readonly headers?: HeaderList; readonly body?: unknown } = {},
+  { method = 'GET', index = true } = {},
+) {
+  const asked: Sent[] = [];
+  const ownAPI = createOwnAPI({ index });
+  const fetcher: UpstreamFetcher = {
+    async fetch(request): Promise<UpstreamResponse> {
+      asked.push(request);
+      const { status = 200, body = '', headers: fields = [JSON_TYPE] } = answer;
+      return {
+        status,
+        headers: fields,
+        body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+      };
+    },
+  };
+  const pipeline = fakePipeline({ ownAPI, handlers: createOwnDiscoveryHandlers({ ownAPI, fetcher }) });
+  const exchange = fakeExchange({ method, target, headers: [BEARER, ...headers] });
+  await serveRequest(exchange, pipeline);
+  const { response } = exchange;
+  const header = (name: string) =>
+    response.headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  return { asked, response, header, forwarded: pipeline.sent.length };
+}
+
+const GROUPS = { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apps', versions: [] }] };
+
+t.test(
+  'the plain list of groups is the API server’s, asked as the user, with Stonegate’s group',
+  async (t) => {
+    const { response, asked, header } = await ask(
+      '/apis?timeout=32s',
+      [['Accept', 'application/json, */*']],
+      {
+        body: GROUPS,
+        headers: [JSON_TYPE, ['Cache-Control', 'no-cache, private'], ['Content-Length', '1']],
+      },
+    );
+    t.equal(response.status, 200);
+    t.strictSame(response.json(), {
+      ...GROUPS,
+      groups: [
+        ...GROUPS.groups,
+        {
+          name: 'stonegate.dev',
+          versions: [{ groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' }],
+          preferredVersion: { groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' },
+        },
+      ],
+    });
+    t.match(asked, [
+      { target: '/apis?timeout=32s', method: 'GET', account: { kind: 'tenant', tenant: 'acme' } },
+    ]);
+    t.ok(asked[0]?.headers.some(([name, value]) => name === 'Impersonate-User' && value === 'acme:alice'));
+    t.equal(header('cache-control'), 'no-cache, private');
+    t.equal(header('content-length'), String(Buffer.byteLength(response.text)));
+  },
+);
+
+t.test('a client that has the list is told so, though the API server gave it no tag', async (t) => {
+  const first = await ask('/apis', [], { body: GROUPS });
+  const tag = first.header('etag') ?? '';
+  t.match(tag, /^"[0-9a-f]{32}"$/);
+  const again = await ask('/apis', [['If-None-Match', `"other", W/${tag}`]], { body: GROUPS });
+  t.equal(again.response.status, 304);
+  t.equal(again.response.text, '');
+  t.equal(again.header('content-length'), undefined);
+  const changed = await ask('/apis', [['If-None-Match', tag]], { body: { ...GROUPS, groups: [] } });
+  t.equal(changed.response.status, 200);
+});
+
+for (const version of ['v2', 'v2beta1']) {
+  const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const list = {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items: [
+      { metadata: { name: 'apps' }, versions: [] },
+      { metadata: { name: 'stonegate.dev' }, versions: [{ version: 'v9' }] },
+    ],
+  };
+
+  t.test(`aggregated discovery ${version} has the group once, with its resources`, async (t) => {
+    const { response, asked, header } = await ask(
+      '/apis',
+      [
+        ['Accept', AGGREGATED],
+        ['Accept-Encoding', 'gzip'],
+      ],
+      {
+        body: list,
+        headers: [
+          ['Content-Type', type],
+          ['ETag', '"ABC"'],
+          ['Vary', 'Accept'],
+        ],
+      },
+    );
+    t.equal(header('content-type'), type);
+    t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'of the list with the group');
+    t.equal(header('vary'), 'Accept');
+    const { items } = JSON.parse(response.text);
+    t.equal(items.length, 2);
+    t.match(items[1], {
+      metadata: { name: 'stonegate.dev' },
+      versions: [{ version: 'v1alpha1', freshness: 'Current' }],
+    });
+    const isLocal = ({ resource }: { resource: string }) => resource === 'localresourceaccessreviews';
+    t.strictSame(items[1].versions[0].resources.find(isLocal), {
+      resource: 'localresourceaccessreviews',
+      responseKind: { group: 'stonegate.dev', version: 'v1alpha1', kind: 'LocalResourceAccessReview' },
+      scope: 'Namespaced',
+      singularResource: 'localresourceaccessreview',
+      verbs: ['create'],
+    });
+    t.ok(
+      asked[0]?.headers.some(([name, value]) => name === 'Accept' && value.includes('APIGroupDiscoveryList')),
+    );
+    t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
+  });
+}
+
+t.test('the index of OpenAPI v3 names the document of the group, which is served', async (t) => {
+  const index = { paths: { 'apis/apps/v1': { serverRelativeURL: '/openapi/v3/apis/apps/v1?hash=A' } } };
+  const { response } = await ask('/openapi/v3', [['Accept', 'application/json']], { body: index });
+  const { paths } = JSON.parse(response.text);
+  t.match(Object.keys(paths), ['apis/apps/v1', 'apis/stonegate.dev/v1alpha1']);
+  const target = paths['apis/stonegate.dev/v1alpha1'].serverRelativeURL;
+  t.match(target, /^\/openapi\/v3\/apis\/stonegate\.dev\/v1alpha1\?hash=[0-9A-F]{32}$/);
+  const document = await ask(target, []);
+  t.same(document.asked, [], 'it is not asked of the API server');
+  t.match(document.response.json(), {
+    openapi: '3.0.0',
+    paths: { [`${V1}/namespaces/{namespace}/localresourceaccessreviews`]: { post: {} } },
+    components: {
+      schemas: {
+        'dev.stonegate.v1alpha1.ResourceAccessReview': {
+          properties: { spec: { required: ['verb'] } },
+          'x-kubernetes-group-version-kind': [
+            { group: 'stonegate.dev', version: 'v1alpha1', kind: 'ResourceAccessReview' },
+          ],
+        },
+      },
+    },
+  });
+});
+
+t.test('the group’s own documents name what is configured, and are never forwarded', async (t) => {
+  const group = await ask('/apis/stonegate.dev', []);
+  t.match(group.response.json(), { kind: 'APIGroup', name: 'stonegate.dev' });
+  const { response, header, asked, forwarded } = await ask(V1, []);
+  t.match(response.json(), { kind: 'APIResourceList', groupVersion: 'stonegate.dev/v1alpha1' });
+  const names = (text: string) => JSON.parse(text).resources.map(({ name }: { name: string }) => name);
+  t.ok(names(response.text).includes('resourceaccessreviews'));
+  t.same([asked.length, forwarded], [0, 0]);
+  const plain = await ask(V1, [], {}, { index: false });
+  t.same(names(plain.response.text), ['selfidentity', 'explanations']);
+  const again = await ask(V1, [['If-None-Match', header('etag') ?? '']]);
+  t.equal(again.response.status, 304);
+  t.equal((await ask(V1, [], {}, { method: 'POST' })).response.status, 405);
+});
+
+t.test('what the API server refuses or cannot say is passed on as it is', async (t) => {
+  const refusal = { kind: 'Status', code: 403 };
+  const refused = await ask('/apis', [], {
+    status: 403,
+    body: refusal,
+    headers: [JSON_TYPE, ['Content-Length', '99']],
+  });
+  t.match(refused.response.json(), refusal);
+  t.equal(refused.response.headers.filter(([name]) => name === 'Content-Length').length, 1);
+  for (const body of ['', 'no JSON', '[]', '{"kind":"APIGroupList"}', '{"kind":"List","items":[]}'])
+    t.equal((await ask('/apis', [], { body })).response.text, body);
+  const packed = await ask('/apis', [], { body: GROUPS, headers: [JSON_TYPE, ['Content-Encoding', 'br']] });
+  t.same(packed.response.json(), GROUPS);
+});
+
+t.test('a client that accepts no JSON gets the API server’s document', async (t) => {
+  const { asked, forwarded } = await ask('/apis', [['Accept', 'application/vnd.kubernetes.protobuf']]);
+  t.same([asked.length, forwarded], [0, 1]);
+});
+
+t.test('every other request is forwarded as before', async (t) => {
+  for (const target of [
+    '/api',
+    '/apis/apps',
+    '/apis/apps/v1',
+    '/version',
+    '/openapi/v2',
+    '/openapi/v3/api/v1',
+    '/api/v1/pods',
+  ])
+    t.equal((await ask(target, [])).forwarded, 1, target);
+  t.equal((await ask('/apis', [], {}, { method: 'POST' })).forwarded, 1);
+});
+
+t.test(
+  'a list is understood whatever its type says: kube-apiserver calls that of OpenAPI plain text',
+  async (t) => {
+    const headers: HeaderList = [['Content-Type', 'text/plain; charset=utf-8']];
+    const { response } = await ask('/openapi/v3', [], { body: { paths: {} }, headers });
+    t.same(Object.keys(JSON.parse(response.text).paths), ['apis/stonegate.dev/v1alpha1']);
+  },
+);

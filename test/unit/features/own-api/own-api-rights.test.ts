@@ -1,0 +1,138 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createOwnAPIRights } from '../../../../src/features/own-api/own-api-rights.ts';
+import type { SubjectAccessReviewStatus } from '../../../../src/kubernetes/authorization-v1.ts';
+import type { Sender } from '../../../../src/kubernetes/upstream-request.ts';
+import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../../support/fake-exchange.ts';
+
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
+
+const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
+
+async function ask(
+  target: string,
+  answer: SubjectAccessReviewStatus | Error,
+  tenant = 'acme',
+  sender: Sender = { kind: 'stonegate' },
+) {
+  const asked: unknown[] = [];
+  const authorizer = createOwnAPIRights({
+    reviewTenant: (name) => name,
+    isSystem: (name) => name === 'operators',
+    reviewer: {
+      async review(user, attributes) {
+        asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    },
+  });
+  const refusal: unknown = await decide([authorizer], {
+    exchange: askedExchange('POST'),
+    info: readRequestInfo('POST', target, { readsTenantFromPath: true }),
+    user: { username: 'alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName(tenant),
+    sender,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return { asked, refusal };
+}
+
+const RIGHT = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1', resource: 'explanations' };
+
+t.test('a user who may create explanations in the whole cluster is allowed', async (t) => {
+  const { asked, refusal } = await ask(EXPLANATIONS, { allowed: true });
+  t.equal(refusal, undefined);
+  t.strictSame(
+    asked,
+    [{ user: 'alice', resourceAttributes: RIGHT }],
+    'in no tenant: a wildcard there is not enough',
+  );
+});
+
+t.test('a user of the system tenant is asked about there', async (t) => {
+  const { asked } = await ask(EXPLANATIONS, { allowed: true }, 'operators');
+  t.strictSame(asked, [{ user: 'alice', resourceAttributes: { ...RIGHT, tenant: 'operators' } }]);
+});
+
+t.test('who may not is refused in the words of Kubernetes', async (t) => {
+  const { refusal } = await ask(EXPLANATIONS, { allowed: false });
+  t.match(refusal, {
+    code: 'AccessDenied',
+    http: 403,
+    message:
+      'explanations.stonegate.dev is forbidden: User "alice" cannot create resource "explanations" in API group "stonegate.dev" at the cluster scope',
+  });
+});
+
+t.test('allowed and denied at once is denied', async (t) => {
+  t.match((await ask(EXPLANATIONS, { allowed: true, denied: true })).refusal, { code: 'AccessDenied' });
+});
+
+t.test('an API server that cannot be asked allows nothing', async (t) => {
+  const down = new StatusError('UpstreamUnavailable', 'down');
+  t.equal((await ask(EXPLANATIONS, down)).refusal, down);
+});
+
+t.test('everything else is no business of it', async (t) => {
+  for (const target of [
+    '/apis/stonegate.dev/v1alpha1/selfidentity',
+    '/apis/stonegate.dev/v1alpha1',
+    '/apis/example.com/v1/explanations',
+    '/api/v1/pods',
+    '/version',
+  ])
+    t.same(await ask(target, { allowed: false }), { asked: [], refusal: undefined });
+});
+
+t.test('a pass-through user is reviewed with the own token, outside every tenant', async (t) => {
+  const sender = { kind: 'client', token: 'theirs' } as const;
+  const { asked, refusal } = await ask(EXPLANATIONS, { allowed: false, denied: true }, 'acme', sender);
+  t.match(refusal, { code: 'AccessDenied' });
+  t.same(asked, [{ token: 'theirs', home: 'acme', resourceAttributes: RIGHT }]);
+});
+
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const REVIEWS = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1' };
+
+t.test('a review of who can do something needs its own right, within the tenant', async (t) => {
+  const { asked, refusal } = await ask(`${V1}/resourceaccessreviews`, { allowed: true });
+  t.equal(refusal, undefined);
+  t.strictSame(asked, [
+    {
+      user: 'alice',
+      resourceAttributes: { ...REVIEWS, resource: 'resourceaccessreviews', tenant: 'acme' },
+    },
+  ]);
+});
+
+t.test('a review in a namespace needs the right in that namespace', async (t) => {
+  const target = `${V1}/namespaces/web/localresourceaccessreviews`;
+  const { asked, refusal } = await ask(target, { allowed: false });
+  t.strictSame(asked, [
+    {
+      user: 'alice',
+      resourceAttributes: {
+        ...REVIEWS,
+        resource: 'localresourceaccessreviews',
+        namespace: 'web',
+        tenant: 'acme',
+      },
+    },
+  ]);
+  t.match(refusal, {
+    code: 'AccessDenied',
+    message:
+      'localresourceaccessreviews.stonegate.dev is forbidden: User "alice" cannot create resource "localresourceaccessreviews" in API group "stonegate.dev" in the namespace "web"',
+  });
+});

@@ -1,0 +1,121 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
+import type { AccessView } from '../../../../src/features/portal/ports.ts';
+import { createFakePortal } from '../../../support/portal.ts';
+
+const NONE = {
+  get: 'none',
+  list: 'none',
+  watch: 'none',
+  create: 'none',
+  update: 'none',
+  patch: 'none',
+  delete: 'none',
+} as const;
+
+function row(kind: string, changes: Partial<MatrixRow> = {}): MatrixRow {
+  return { kind, cells: { ...NONE, get: 'all' }, otherVerbs: [], names: [], ...changes };
+}
+
+const view: AccessView = {
+  matrix: {
+    groups: [
+      { scope: 'everywhere', names: [], rows: [row('nodes')], moreRows: 0 },
+      { scope: 'cluster', names: [], rows: [row('tenants')], moreRows: 0 },
+      {
+        scope: 'namespaces',
+        names: ['billing', 'shop'],
+        rows: [
+          row('deployments.apps', { otherVerbs: ['deletecollection'] }),
+          row('configmaps', { cells: { ...NONE, update: 'named' }, names: ['prices'] }),
+        ],
+        moreRows: 0,
+      },
+      { scope: 'namespaces', names: ['<b>lab</b>'], rows: [row('pods')], moreRows: 0 },
+      { scope: 'otherNamespaces', names: [], rows: [row('events')], moreRows: 0 },
+    ],
+    moreGroups: 0,
+  },
+  roles: [
+    { kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: ['billing', 'shop'] },
+    { kind: 'ClusterRole', name: 'node-reader', everywhere: true, namespaces: [] },
+  ],
+  hiddenRoles: 2,
+  moreRoles: 0,
+  incompleteReason: undefined,
+};
+
+async function shown(access: AccessView | StatusError) {
+  const portal = createFakePortal({
+    access: {
+      async accessOf() {
+        if (access instanceof Error) throw access;
+        return access;
+      },
+    },
+  });
+  const browser = portal.browser();
+  await browser.signIn();
+  return browser.get('/access');
+}
+
+t.test('a signed-in user sees roles, namespaces and what each verb is allowed on', async (t) => {
+  const { status, text } = await shown(view);
+  t.equal(status, 200);
+  for (const part of [
+    '<h1>What you may do</h1>',
+    'acme:alice',
+    'On project web',
+    '<code>member</code>',
+    '<code>edit</code> <span class="muted">ClusterRole</span>',
+    '2 more, whose names you may not read',
+    'Everywhere',
+    'Outside of namespaces',
+    'In 2 namespaces',
+    '<code>billing</code>',
+    'In all other namespaces',
+    'also deletecollection',
+    'named prices',
+    '<td data-verb="update"><span class="yes">(✔)</span></td>',
+    '<td data-verb="get"><span class="yes">✔</span></td>',
+    '<td data-verb="delete"></td>',
+  ])
+    t.ok(text.includes(part), part);
+  t.notMatch(text, /<b>lab|<script|\son\w+=|style="/);
+  t.notMatch(text, /may be incomplete/);
+});
+
+t.test('the page says if it may be incomplete, and if there is nothing', async (t) => {
+  const nothing = {
+    matrix: { groups: [], moreGroups: 0 },
+    ...{ roles: [], hiddenRoles: 0, moreRoles: 0, incompleteReason: 'the index is stale' },
+  };
+  const { text } = await shown(nothing);
+  t.match(text, 'This may be incomplete: the index is stale.');
+  t.match(text, 'No right of yours in this cluster is known at the moment.');
+});
+
+t.test('the account page leads to it if there is an index; without one there is no such page', async (t) => {
+  const withIndex = createFakePortal({ access: { accessOf: async () => view } }).browser();
+  await withIndex.signIn();
+  t.match((await withIndex.get('/')).text, '<a href="/access">What you may do</a>');
+  const without = createFakePortal().browser();
+  await without.signIn();
+  t.notMatch((await without.get('/')).text, '/access');
+  t.equal((await without.get('/access')).status, 404);
+});
+
+t.test('a user who is not signed in signs in first', async (t) => {
+  const { status, headers } = await createFakePortal({ access: { accessOf: async () => view } })
+    .browser()
+    .get('/access');
+  t.equal(status, 303);
+  t.match(Object.fromEntries(headers), { Location: /^\/login/ });
+});
+
+t.test('while the index or Keystone is not there, the page says so', async (t) => {
+  const { status, text } = await shown(new StatusError('UpstreamUnavailable', 'Service Unavailable'));
+  t.equal(status, 503);
+  t.match(text, '<h1>');
+});

@@ -1,0 +1,132 @@
+import t from 'tap';
+import { parse } from 'yaml';
+import type { Account } from '../../../../src/features/portal/account.ts';
+import { kubeconfigOf, kubeconfigUsers } from '../../../../src/features/portal/kubeconfig.ts';
+import { formatDuration, formatTime } from '../../../../src/features/portal/pages/account-page.ts';
+import { createFakePortal, headerOf } from '../../../support/portal.ts';
+
+const CLUSTER = {
+  name: 'demo',
+  server: 'https://k8s.example.com',
+  ca: undefined,
+  keystoneURL: 'https://keystone.example.com/v3',
+};
+const ACCOUNT: Account = {
+  name: 'alice',
+  domain: 'acme',
+  issuer: undefined,
+  tenant: 'acme',
+  username: 'acme:alice',
+  groups: [],
+  project: { id: 'p1', name: 'web' },
+  roles: [],
+  otherProjects: [],
+  expiresAt: 0,
+};
+
+t.test('each project has its own context, the project of the token first', async (t) => {
+  const users = kubeconfigUsers(
+    { ...ACCOUNT, otherProjects: [{ id: 'p2', name: 'Big Data' }] },
+    CLUSTER,
+    undefined,
+  );
+  t.same(
+    users.map(({ name }) => name),
+    ['demo-web', 'demo-big-data'],
+  );
+  const config: unknown = parse(kubeconfigOf(CLUSTER, users));
+  t.match(config, {
+    'current-context': 'demo-web',
+    contexts: [{ name: 'demo-web' }, { name: 'demo-big-data' }],
+  });
+});
+
+t.test('projects whose names give the same context name are distinguished by their ID', async (t) => {
+  const otherProjects = [
+    { id: 'p2', name: 'WEB' },
+    { id: 'p3', name: '网' },
+  ];
+  const names = kubeconfigUsers({ ...ACCOUNT, otherProjects }, CLUSTER, undefined).map(({ name }) => name);
+  t.same(names, ['demo-web', 'demo-web-p2', 'demo-p3']);
+});
+
+t.test('a user without a project signs in without one', async (t) => {
+  const [user] = kubeconfigUsers({ ...ACCOUNT, project: undefined }, CLUSTER, undefined);
+  t.equal(user?.name, 'demo-acme');
+  t.notMatch(user?.args.join(' '), '--os-project');
+});
+
+t.test(
+  'with an issuer the exec plugin gets the issuer, the client ID and the scopes beyond its defaults',
+  async (t) => {
+    const portal = createFakePortal();
+    const browser = portal.browser();
+    await browser.get('/login/oidc?provider=acme');
+    await browser.get('/login/callback/acme?code=c&state=the-state');
+    const response = await browser.get('/kubeconfig');
+    t.equal(headerOf(response, 'content-disposition'), 'attachment; filename="demo.kubeconfig"');
+    t.match(parse(response.text), {
+      clusters: [
+        {
+          name: 'demo',
+          cluster: {
+            server: 'https://k8s.example.com',
+            'certificate-authority-data': Buffer.from('CERTIFICATE').toString('base64'),
+          },
+        },
+      ],
+      users: [
+        {
+          user: {
+            exec: {
+              command: 'stonegate',
+              args: [
+                'login',
+                '--oidc',
+                '--issuer-url=https://acme.example.com',
+                '--client-id=kubectl-client',
+                '--redirect-uri=http://127.0.0.1/acme',
+                '--scope=groups',
+              ],
+            },
+          },
+        },
+      ],
+    });
+  },
+);
+
+t.test('without a CA the kubeconfig names none', async (t) => {
+  const users = kubeconfigUsers(ACCOUNT, CLUSTER, undefined);
+  t.notMatch(kubeconfigOf(CLUSTER, users), 'certificate-authority');
+});
+
+t.test('many groups are folded', async (t) => {
+  const portal = createFakePortal();
+  const { identity } = portal.world;
+  if (identity instanceof Error) throw identity;
+  portal.world.identity = {
+    ...identity,
+    groups: Array.from({ length: 100 }, (_, index) => `group-${index}`),
+  };
+  const browser = portal.browser();
+  await browser.signIn();
+  t.match((await browser.get('/')).text, '<summary>88 more</summary>');
+});
+
+t.test('times are shown in UTC, durations rounded down', async (t) => {
+  t.equal(formatTime(Date.UTC(2026, 10, 21, 3, 15)), '21 November 2026 at 03:15 UTC');
+  t.equal(formatDuration(3_599_999), '59 minutes');
+  t.equal(formatDuration(3_600_000), '1 hour');
+  t.equal(formatDuration(2 * 86_400_000), '2 days');
+  t.equal(formatDuration(59_999), 'less than a minute');
+});
+
+t.test('a cluster whose name is a boolean in YAML 1.1 keeps its name', async (t) => {
+  const cluster = { ...CLUSTER, name: 'on' };
+  const text = kubeconfigOf(cluster, kubeconfigUsers(ACCOUNT, cluster, undefined));
+  t.match(parse(text, { version: '1.1' }), {
+    clusters: [{ name: 'on' }],
+    contexts: [{ context: { cluster: 'on' } }],
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Answers that come to another address than they were asked for at: what a hostile issuer brings about by
+ * sending the browser on to an honest one. RFC 9700 §4.4.
+ */
+import t from 'tap';
+import { createPortalSealer } from '../../../../src/features/portal/portal-storage.ts';
+import type { Provider } from '../../../../src/features/portal/ports.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import { createFakePortal, createFakeProvider, type FakeBrowser, headerOf } from '../../../support/portal.ts';
+
+const OIDC = '__Host-stonegate-oidc';
+const SESSION = '__Host-stonegate';
+
+/** Two issuers, and which of them was given what came back. */
+function setUp() {
+  const redeemed: string[] = [];
+  const finish = (name: string) => async (callback: URL) => {
+    redeemed.push(`${name} ${callback.href}`);
+    return { idToken: 'id-token' };
+  };
+  const [honest, hostile] = ['honest', 'hostile'].map((name) => createFakeProvider(name, finish(name)));
+  if (honest === undefined || hostile === undefined) throw new Error('there are two');
+  return { honest, hostile, redeemed };
+}
+
+const begin = (browser: FakeBrowser, name: string) => browser.get(`/login/oidc?provider=${name}`);
+const comeBack = (browser: FakeBrowser, name: string) =>
+  browser.get(`/login/callback/${name}?code=the-code&state=the-state`);
+
+t.test('each issuer has its own redirect URI, and its response is accepted there', async (t) => {
+  const { honest, hostile, redeemed } = setUp();
+  for (const providers of [
+    [honest, hostile],
+    [hostile, honest],
+  ]) {
+    const browser = createFakePortal({ providers }).browser();
+    for (const { name } of providers) {
+      const sent = new URL(headerOf(await begin(browser, name), 'location') ?? '');
+      const address = `https://login.example.com/login/callback/${name}`;
+      t.equal(sent.searchParams.get('redirect_uri'), address, 'whatever the order');
+      t.equal((await comeBack(browser, name)).status, 303);
+      t.equal(redeemed.pop(), `${name} ${address}?code=the-code&state=the-state`);
+    }
+  }
+});
+
+t.test(
+  'a response at another issuer’s redirect URI is refused, and neither issuer sees the code',
+  async (t) => {
+    const { honest, hostile, redeemed } = setUp();
+    for (const [asked, answered] of [
+      [hostile, honest],
+      [honest, hostile],
+    ] as const) {
+      const portal = createFakePortal({ providers: [honest, hostile] });
+      const browser = portal.browser();
+      await begin(browser, asked.name);
+      const response = await comeBack(browser, answered.name);
+      t.equal(response.status, 400);
+      t.match(response.text, 'This response belongs to another sign-in');
+      t.notOk(browser.cookies.has(SESSION));
+      t.notOk(browser.cookies.has(OIDC), 'the sign-in is over');
+      t.equal((await comeBack(browser, asked.name)).status, 400, 'also at its own address');
+      const [entry] = portal.logged.filter(({ message }) => message.includes('another redirect URI'));
+      t.match(entry?.fields, { issuer: asked.issuer, answered: answered.issuer });
+      t.notMatch(JSON.stringify(portal.logged), /the-(code|state|nonce|verifier)/);
+    }
+    t.same(redeemed, []);
+  },
+);
+
+t.test('an error at another issuer’s redirect URI is refused too, and its text is not shown', async (t) => {
+  const { honest, hostile, redeemed } = setUp();
+  const browser = createFakePortal({ providers: [honest, hostile] }).browser();
+  await begin(browser, honest.name);
+  const said = 'error=access_denied&error_description=Call+0800+now';
+  const response = await browser.get(`/login/callback/hostile?${said}&state=the-state`);
+  t.equal(response.status, 400);
+  t.notMatch(response.text, '0800');
+  t.same(redeemed, []);
+});
+
+t.test('a sign-in survives a reload only if its issuer keeps its name', async (t) => {
+  const { honest, hostile, redeemed } = setUp();
+  const named = (provider: Provider, name: string): Provider => ({ ...provider, name });
+  const sealer = createPortalSealer([], systemRandom);
+  for (const { title, after, back, status } of [
+    { title: 'the same issuers in another order', after: [hostile, honest], back: 'honest', status: 303 },
+    { title: 'one issuer fewer', after: [honest], back: 'honest', status: 303 },
+    {
+      title: 'the names exchanged',
+      after: [named(honest, 'hostile'), named(hostile, 'honest')],
+      back: 'honest',
+      status: 400,
+    },
+    { title: 'the issuer renamed', after: [named(honest, 'hostile')], back: 'hostile', status: 400 },
+    { title: 'the issuer taken out', after: [hostile], back: 'honest', status: 404 },
+  ]) {
+    const browser = createFakePortal({ sealer, providers: [honest, hostile] }).browser();
+    await begin(browser, 'honest');
+    const reloaded = createFakePortal({ sealer, providers: after }).browser();
+    for (const [name, value] of browser.cookies) reloaded.cookies.set(name, value);
+    t.equal((await comeBack(reloaded, back)).status, status, title);
+    if (status !== 303) t.same(redeemed, [], title);
+    redeemed.length = 0;
+  }
+});

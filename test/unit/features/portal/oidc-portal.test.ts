@@ -1,0 +1,120 @@
+import t, { type Test } from 'tap';
+import {
+  createOidcPortalLogin,
+  type OidcPortalOptions,
+} from '../../../../src/features/portal/oidc-portal.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { startLoopbackServer } from '../../../support/oidc/loopback-server.ts';
+import { startOidcProvider } from '../../../support/oidc/provider.ts';
+import { browse, type LoginUser } from '../../../support/oidc/scripted-browser.ts';
+import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
+
+const CAROL = { user: 'carol', password: 'carol-pass' };
+
+/** A provider, the portal's client there, and a page for the browser to come back to. */
+async function setUp(t: Test, changes: Partial<OidcPortalOptions> = {}) {
+  const site = await startLoopbackServer((_request, response) => response.end('back'));
+  const redirectURI = `${site.origin}/login/callback/acme`;
+  const client = { clientID: 'portal', clientSecret: 's3cret' };
+  const provider = await startOidcProvider({
+    users: { carol: { password: 'carol-pass', claims: { email: 'carol@acme.example' } } },
+    sites: [{ ...client, redirectURI }],
+  });
+  const login = createOidcPortalLogin({
+    issuer: provider.issuer,
+    ...client,
+    scopes: ['email'],
+    clock: systemClock,
+    ...changes,
+  });
+  t.teardown(() => Promise.all([login.close(), provider.close(), site.down()]));
+  const walk = async (user: LoginUser) => {
+    const { location, transaction } = await login.begin(redirectURI);
+    return { callback: new URL((await browse(location, user)).url), transaction, location };
+  };
+  return { provider, login, walk, redirectURI };
+}
+
+t.test(
+  'a user who signs in at the provider returns with a code, which is exchanged for an ID token',
+  async (t) => {
+    const { login, walk } = await setUp(t);
+    const { callback, transaction, location } = await walk(CAROL);
+    const query = new URL(location).searchParams;
+    t.equal(query.get('scope'), 'openid email');
+    t.equal(query.get('code_challenge_method'), 'S256');
+    const result = await login.finish(callback, transaction);
+    t.match(result, { idToken: /^eyJ/ });
+    t.match(await login.finish(callback, transaction), { refused: /invalid_grant/ }, 'a code counts once');
+  },
+);
+
+t.test('two sign-ins share neither state nor nonce nor verifier', async (t) => {
+  const { login, redirectURI } = await setUp(t);
+  const [one, other] = [await login.begin(redirectURI), await login.begin(redirectURI)];
+  for (const part of ['state', 'nonce', 'codeVerifier'] as const)
+    t.not(one.transaction[part], other.transaction[part]);
+});
+
+t.test('a user who cancels sees the provider’s own message', async (t) => {
+  const { login, walk } = await setUp(t);
+  const { callback, transaction } = await walk('cancel');
+  const result = await login.finish(callback, transaction);
+  t.match(result, { refused: /refused or cancelled.*the user said no/ });
+});
+
+t.test('a code of another browser’s sign-in is refused', async (t) => {
+  const { login, walk } = await setUp(t);
+  const [mallory, alice] = [await walk(CAROL), await walk(CAROL)];
+  const planted = { ...alice.transaction, state: mallory.transaction.state };
+  t.match(await login.finish(mallory.callback, planted), { refused: /invalid_grant/ });
+});
+
+t.test('a response with another state, or an ID token with another nonce, is refused', async (t) => {
+  const { login, walk } = await setUp(t);
+  for (const change of [{ state: 'another' }, { nonce: 'another' }]) {
+    const { callback, transaction } = await walk(CAROL);
+    await t.rejects(login.finish(callback, { ...transaction, ...change }), { code: 'IssuerUnavailable' });
+  }
+});
+
+t.test('a client secret that is wrong is said', async (t) => {
+  const { login, walk } = await setUp(t, { clientSecret: 'wrong' });
+  const { callback, transaction } = await walk(CAROL);
+  t.match(await login.finish(callback, transaction), { refused: /invalid_client/ });
+});
+
+t.test('an issuer that was down is used again when it is back', async (t) => {
+  const { provider, login, redirectURI } = await setUp(t);
+  await provider.down();
+  await t.rejects(login.begin(redirectURI), { code: 'IssuerUnavailable' });
+  await provider.up();
+  t.match(await login.begin(redirectURI), { location: provider.issuer });
+});
+
+t.test('the issuer’s document is read once an hour, by however many at once', async (t) => {
+  const issuer = await startSigningIssuer();
+  const clock = createFakeClock();
+  const login = createOidcPortalLogin({ issuer: issuer.url, clientID: 'portal', scopes: [], clock });
+  t.teardown(() => Promise.all([login.close(), issuer.down()]));
+  const back = 'https://login.example.com/login/callback/acme';
+  await Promise.all([login.begin(back), login.begin(back)]);
+  await login.begin(back);
+  t.equal(issuer.requests.discovery, 1);
+  clock.advance(3_600_000);
+  await login.begin(back);
+  t.equal(issuer.requests.discovery, 2);
+});
+
+t.test('a document elsewhere must name the issuer', async (t) => {
+  const issuer = await startSigningIssuer();
+  t.teardown(() => issuer.down());
+  const options = { clientID: 'portal', scopes: [], clock: systemClock, discoveryURL: issuer.discoveryURL };
+  const right = createOidcPortalLogin({ ...options, issuer: issuer.url });
+  const wrong = createOidcPortalLogin({ ...options, issuer: 'https://another.example' });
+  t.teardown(() => Promise.all([right.close(), wrong.close()]));
+  const back = 'https://login.example.com/login/callback/acme';
+  t.match(await right.begin(back), { location: issuer.url });
+  await t.rejects(wrong.begin(back), { code: 'IssuerUnavailable' });
+});

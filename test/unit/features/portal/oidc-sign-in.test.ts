@@ -1,0 +1,155 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createPortalSealer } from '../../../../src/features/portal/portal-storage.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import { ACME, createFakePortal, type FakeBrowser, headerOf } from '../../../support/portal.ts';
+import { sealingKey } from '../../../support/redis/replica.ts';
+
+const CALLBACK = '/login/callback/acme?code=the-code&state=the-state';
+const OIDC = '__Host-stonegate-oidc';
+
+async function begin(browser: FakeBrowser, next = '/'): Promise<string | undefined> {
+  return headerOf(
+    await browser.get(`/login/oidc?provider=${ACME}&next=${encodeURIComponent(next)}`),
+    'location',
+  );
+}
+
+t.test('the browser is redirected to the issuer, and signed in when it returns', async (t) => {
+  const browser = createFakePortal().browser();
+  const location = await begin(browser, '/#kubectl');
+  t.match(location, 'redirect_uri=https%3A%2F%2Flogin.example.com%2Flogin%2Fcallback%2Facme');
+  const response = await browser.get(CALLBACK);
+  t.equal(response.status, 303);
+  t.equal(headerOf(response, 'location'), '/#kubectl');
+  t.same([...browser.cookies.keys()], ['__Host-stonegate'], 'nothing of the way is left');
+  t.match((await browser.get('/')).text, 'signed in with Acme');
+});
+
+t.test('a redirect target on another site is ignored', async (t) => {
+  const browser = createFakePortal().browser();
+  await begin(browser, '//evil.com');
+  t.equal(headerOf(await browser.get(CALLBACK), 'location'), '/');
+});
+
+t.test(
+  'the state of an authorization request is sealed in the cookie: it can be neither read nor forged',
+  async (t) => {
+    const portal = createFakePortal();
+    const browser = portal.browser();
+    await begin(browser);
+    const cookie = browser.cookies.get(OIDC) ?? '';
+    t.notMatch(Buffer.from(cookie, 'base64url').toString('latin1'), /the-(state|nonce|verifier)/);
+    const forged = Buffer.from(
+      JSON.stringify({ state: 'the-state', callback: '/login/callback/acme' }),
+    ).toString('base64url');
+    for (const value of [forged, `${cookie.slice(0, -2)}AA`, '', 'x']) {
+      browser.cookies.set(OIDC, value);
+      t.equal((await browser.get(CALLBACK)).status, 400);
+    }
+  },
+);
+
+t.test('an authorization response that this browser did not request is refused', async (t) => {
+  const portal = createFakePortal();
+  const [alice, mallory] = [portal.browser(), portal.browser()];
+  await begin(mallory);
+  const response = await alice.get(CALLBACK);
+  t.equal(response.status, 400);
+  t.match(response.text, 'This sign-in was not begun here');
+  t.notOk(alice.cookies.has('__Host-stonegate'));
+});
+
+t.test('an authorization response with another state is refused, and its text is not shown', async (t) => {
+  const browser = createFakePortal().browser();
+  await begin(browser);
+  for (const query of [
+    'code=c&state=another',
+    'code=c',
+    'error=access_denied&error_description=Call+0800+now&state=another',
+    'error=access_denied&error_description=Call+0800+now',
+  ]) {
+    const response = await browser.get(`/login/callback/acme?${query}`);
+    t.equal(response.status, 400, query);
+    t.notMatch(response.text, '0800');
+  }
+});
+
+t.test('a sign-in that took too long at the issuer has to start again', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await begin(browser);
+  portal.clock.advance(600_000);
+  t.equal((await browser.get(CALLBACK)).status, 400);
+});
+
+t.test(
+  'an authorization request that another version has sealed in another form has to start again',
+  async (t) => {
+    const sealer = createPortalSealer([sealingKey(1)], systemRandom);
+    const portal = createFakePortal({ sealer });
+    const browser = portal.browser();
+    await begin(browser);
+    const text = sealer.open(browser.cookies.get(OIDC) ?? '', 'oidc') ?? '';
+    const request: object = JSON.parse(text);
+    for (const other of [{ ...request, prompt: 'login' }, { ...request, nonce: undefined }, []]) {
+      browser.cookies.set(OIDC, sealer.seal(JSON.stringify(other), 'oidc'));
+      t.match(await browser.get(CALLBACK), { status: 400, text: /This sign-in was not begun here/ });
+    }
+    browser.cookies.set(OIDC, sealer.seal(text, 'oidc'));
+    t.equal((await browser.get(CALLBACK)).status, 303);
+  },
+);
+
+t.test('the issuer’s error is quoted, as text', async (t) => {
+  const portal = createFakePortal();
+  portal.world.oidc = { refused: 'the login was refused (access_denied: <b>no</b>)' };
+  const browser = portal.browser();
+  await begin(browser);
+  const response = await browser.get(CALLBACK);
+  t.equal(response.status, 403);
+  t.match(response.text, 'Acme did not sign you in');
+  t.match(response.text, 'access_denied: &lt;b&gt;no&lt;/b&gt;');
+  t.notOk(browser.cookies.has(OIDC), 'and the sign-in is over');
+});
+
+t.test(
+  'too many authorization responses from one address are refused before the issuer is called',
+  async (t) => {
+    const portal = createFakePortal();
+    const browser = portal.browser();
+    await begin(browser);
+    portal.world.limited = 'source';
+    portal.world.oidc = new Error('was asked');
+    const response = await browser.get(CALLBACK);
+    t.equal(response.status, 429);
+    t.equal(headerOf(response, 'retry-after'), '60');
+  },
+);
+
+t.test('if the issuer is unavailable, the page says to try again', async (t) => {
+  const portal = createFakePortal();
+  portal.world.oidc = new StatusError('IssuerUnavailable', 'the issuer cannot be asked');
+  const browser = portal.browser();
+  await begin(browser);
+  const response = await browser.get(CALLBACK);
+  t.equal(response.status, 503);
+  t.match(response.text, 'Try again in a minute');
+});
+
+t.test('an issuer that is not configured is not found', async (t) => {
+  const browser = createFakePortal().browser();
+  for (const provider of ['', 'another', 'constructor'])
+    t.equal((await browser.get(`/login/oidc?provider=${provider}`)).status, 404);
+});
+
+t.test('an ID token that the API does not accept creates no session', async (t) => {
+  const portal = createFakePortal();
+  portal.world.identity = new StatusError('GroupsOverflow', 'your groups do not fit into the token');
+  const browser = portal.browser();
+  await begin(browser);
+  const response = await browser.get(CALLBACK);
+  t.equal(response.status, 403);
+  t.match(response.text, 'your groups do not fit into the token');
+  t.notOk(browser.cookies.has('__Host-stonegate'));
+});

@@ -1,0 +1,182 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createFakePortal, headerOf, keystoneIdentity, ORIGIN } from '../../../support/portal.ts';
+
+const FILLED = { user: 'alice', password: 'alice-pass', domain: 'acme', project: '', next: '/' };
+
+t.test('user, password, domain and project are sent to Keystone as entered', async (t) => {
+  const portal = createFakePortal();
+  const response = await portal.browser().signIn({ user: 'Älice ', password: ' p&=<"+ ', project: 'web' });
+  t.equal(response.status, 303);
+  t.same(portal.asked, [{ user: 'Älice ', password: ' p&=<"+ ', domain: 'acme', project: 'web' }]);
+});
+
+t.test('an empty project means no project', async (t) => {
+  const portal = createFakePortal();
+  await portal.browser().signIn({ project: '' });
+  t.equal(portal.asked[0]?.project, undefined);
+});
+
+t.test(
+  'a refusal by Keystone does not tell which value was wrong, and the password is not put back',
+  async (t) => {
+    const portal = createFakePortal();
+    portal.world.password = { refused: 'wrong' };
+    const response = await portal.browser().signIn();
+    t.equal(response.status, 403);
+    t.match(response.text, 'Keystone does not accept this. Check user name, password, domain and project.');
+    t.match(response.text, 'value="alice"');
+    t.notMatch(response.text, 'alice-pass');
+    t.notMatch(JSON.stringify(portal.logged), /alice-pass/);
+  },
+);
+
+t.test('a user who needs a second factor gets instructions', async (t) => {
+  const portal = createFakePortal();
+  portal.world.password = { refused: 'second-factor' };
+  t.match((await portal.browser().signIn()).text, /second factor.*application credential/);
+});
+
+t.test('a missing value is shown at its field, and Keystone is not called', async (t) => {
+  const portal = createFakePortal();
+  const response = await portal.browser().signIn({ user: '', password: '', domain: '' });
+  t.equal(response.status, 422);
+  for (const field of ['user', 'password', 'domain']) {
+    t.match(response.text, `<a href="#${field}">`);
+    t.match(response.text, `id="${field}-mistake"`);
+  }
+  t.match(response.text, '<title>Error: Sign in');
+  t.same(portal.asked, []);
+});
+
+t.test('a value that is too long is refused before Keystone is called', async (t) => {
+  const portal = createFakePortal();
+  t.equal((await portal.browser().signIn({ password: 'x'.repeat(300) })).status, 422);
+  t.equal((await portal.browser().signIn({ password: 'x'.repeat(20_000) })).status, 413);
+  t.same(portal.asked, []);
+});
+
+t.test('too many attempts are refused before Keystone is called', async (t) => {
+  for (const [limited, words] of [
+    ['user', 'for this user'],
+    ['source', 'from your address'],
+  ] as const) {
+    const portal = createFakePortal();
+    portal.world.limited = limited;
+    const response = await portal.browser().signIn();
+    t.equal(response.status, 429);
+    t.equal(headerOf(response, 'retry-after'), '60');
+    t.match(response.text, words);
+    t.same(portal.asked, []);
+  }
+});
+
+t.test('another spelling of a user name counts as the same user in the limit', async (t) => {
+  const users: (string | undefined)[] = [];
+  const limit = { admit: (_source: string, user: string | undefined) => void users.push(user) };
+  const portal = createFakePortal({ limit });
+  for (const user of ['zoe', 'ZOE', ' zoe', 'Zoë']) await portal.browser().signIn({ user, domain: 'Acme' });
+  await portal.browser().signIn({ user: 'zo', domain: 'eAcme' });
+  t.equal(new Set(users.slice(0, 4)).size, 1);
+  t.not(users[4], users[0]);
+});
+
+t.test('a form without this browser’s token is refused', async (t) => {
+  const portal = createFakePortal();
+  const [alice, mallory] = [portal.browser(), portal.browser()];
+  await alice.get('/login');
+  await mallory.get('/login');
+  for (const token of ['', 'x', mallory.formToken, `${alice.formToken}x`]) {
+    const response = await alice.post('/login/keystone', { ...FILLED, token });
+    t.equal(response.status, 403, token);
+    t.match(response.text, 'This form has expired');
+  }
+  alice.cookies.clear();
+  t.equal((await alice.post('/login/keystone', { ...FILLED, token: alice.formToken })).status, 403);
+  t.same(portal.asked, []);
+});
+
+t.test('a form from another site is refused, even with a valid token', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.get('/login');
+  const form = { ...FILLED, token: browser.formToken };
+  for (const [origin, site] of [
+    ['https://evil.example', undefined],
+    ['null', undefined],
+    [undefined, undefined],
+    [ORIGIN, 'same-site'],
+    [ORIGIN, 'cross-site'],
+    [undefined, 'none'],
+    ['https://login.example.com:8443', 'same-origin'],
+  ] as const) {
+    const headers = site === undefined ? [] : [['sec-fetch-site', site] as const];
+    t.equal(
+      (await browser.post('/login/keystone', form, { origin, headers })).status,
+      403,
+      `${origin} ${site}`,
+    );
+  }
+  t.same(portal.asked, []);
+  const headers = [['sec-fetch-site', 'same-origin'] as const];
+  t.equal((await browser.post('/login/keystone', form, { origin: undefined, headers })).status, 303);
+});
+
+t.test('a body that is not a form is refused', async (t) => {
+  const browser = createFakePortal().browser();
+  await browser.get('/login');
+  const headers = [['content-type', 'application/json'] as const];
+  t.equal((await browser.post('/login/keystone', {}, { headers })).status, 415);
+});
+
+t.test(
+  'an identity that the API would refuse is refused with the API’s message, and no session is created',
+  async (t) => {
+    for (const [problem, status] of [
+      [new StatusError('TenantUnknown', 'the domain "acme" has no tenant'), 403],
+      [new StatusError('CredentialInvalid', 'Unauthorized'), 403],
+      [new StatusError('KeystoneUnavailable', 'Service Unavailable: Keystone cannot be asked'), 503],
+      [new StatusError('CredentialRateExceeded', 'Too many requests'), 429],
+    ] as const) {
+      const portal = createFakePortal();
+      portal.world.identity = problem;
+      const browser = portal.browser();
+      const response = await browser.signIn();
+      t.equal(response.status, status);
+      t.match(response.text, problem.message.replaceAll('"', '&quot;'));
+      t.notOk(browser.cookies.has('__Host-stonegate'));
+    }
+  },
+);
+
+t.test('a user without a tenant is not signed in', async (t) => {
+  const portal = createFakePortal();
+  portal.world.tenant = new StatusError('TenantUnknown', 'no tenant for you');
+  const browser = portal.browser();
+  t.match((await browser.signIn()).text, /You have no access here.*no tenant for you/s);
+  t.notOk(browser.cookies.has('__Host-stonegate'));
+});
+
+t.test('without password sign-in there is neither a form nor its target', async (t) => {
+  const portal = createFakePortal({ keystone: undefined });
+  const browser = portal.browser();
+  t.notMatch((await browser.get('/login')).text, '<form');
+  t.equal((await browser.post('/login/keystone', FILLED)).status, 404);
+});
+
+t.test('names with markup are shown as text', async (t) => {
+  const portal = createFakePortal();
+  const identity = keystoneIdentity(portal.clock.now() + 1_000_000);
+  const hostile = '"><script>alert(1)</script>';
+  portal.world.identity = {
+    ...identity,
+    groups: [hostile],
+    scope: { kind: 'project', id: hostile, name: hostile, roles: [hostile] },
+  };
+  portal.world.password = { token: 't', projects: [{ id: hostile, name: hostile }] };
+  const browser = portal.browser();
+  await browser.signIn();
+  const { text } = await browser.get('/');
+  t.match(text, '&lt;script&gt;');
+  t.notMatch(text, '<script');
+});

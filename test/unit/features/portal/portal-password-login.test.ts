@@ -1,0 +1,99 @@
+import t, { type Test } from 'tap';
+import { createPortalPasswordLogin } from '../../../../src/features/portal/portal-password-login.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
+import { startLoopbackServer } from '../../../support/oidc/loopback-server.ts';
+
+const ALICE = { user: 'alice', domain: 'acme', password: 'alice-pass', project: 'web' };
+const { signal } = new AbortController();
+
+async function setUp(t: Test) {
+  const keystone = await createKeystoneStandIn();
+  const { directory } = keystone;
+  const alice = directory.user('acme', 'alice');
+  for (const name of ['web', 'batch'])
+    directory.assign(alice, 'member', { project: directory.project('acme', name) });
+  const login = createPortalPasswordLogin({
+    url: keystone.url,
+    timeout: 2_000,
+    clock: systemClock,
+    telemetry: noTelemetry,
+    logger: silentLogger,
+  });
+  t.teardown(() => Promise.all([login.close(), keystone.close()]));
+  return { keystone, directory, login };
+}
+
+t.test('a user who signs in gets a token of the project, and the list of their other projects', async (t) => {
+  const { login, directory } = await setUp(t);
+  const result = await login.signIn(ALICE, signal);
+  t.match(result, { token: /^gAAAAA/, projects: [{ name: 'web' }, { name: 'batch' }] });
+  t.match(result, { projects: [{ id: directory.project('acme', 'web').id }] });
+});
+
+t.test('a project that is disabled is not offered', async (t) => {
+  const { login, directory } = await setUp(t);
+  directory.project('acme', 'batch').enabled = false;
+  const result = await login.signIn(ALICE, signal);
+  t.match(result, { projects: [{ name: 'web' }] });
+  t.equal('projects' in result && result.projects.length, 1);
+});
+
+t.test('without a project the token has none, unless Keystone knows a default', async (t) => {
+  const { login } = await setUp(t);
+  t.match(await login.signIn({ ...ALICE, project: undefined }, signal), { token: /^gAAAAA/ });
+});
+
+t.test('whatever is wrong, it is simply wrong', async (t) => {
+  const { login } = await setUp(t);
+  for (const change of [{ password: 'x' }, { user: 'x' }, { domain: 'x' }, { project: 'x' }])
+    t.same(await login.signIn({ ...ALICE, ...change }, signal), { refused: 'wrong' });
+});
+
+t.test('a Keystone that is down is not reported as a wrong password', async (t) => {
+  const { login, keystone } = await setUp(t);
+  await keystone.down();
+  await t.rejects(login.signIn(ALICE, signal), { code: 'KeystoneUnavailable' });
+});
+
+/** A Keystone that answers as it is told, by path. */
+async function scripted(t: Test, answers: Readonly<Record<string, readonly [status: number, body: object]>>) {
+  const server = await startLoopbackServer((request, response) => {
+    const [status, body] = answers[(request.url ?? '').split('?', 1)[0] ?? ''] ?? [404, {}];
+    response.writeHead(status, { 'content-type': 'application/json', 'x-subject-token': 'gAAAAAtoken' });
+    response.end(JSON.stringify(body));
+  });
+  const warnings: string[] = [];
+  const login = createPortalPasswordLogin({
+    url: `${server.origin}/v3`,
+    timeout: 2_000,
+    clock: systemClock,
+    telemetry: noTelemetry,
+    logger: { ...silentLogger, warn: (_fields, message) => warnings.push(message) },
+  });
+  t.teardown(() => Promise.all([login.close(), server.down()]));
+  return { login, warnings };
+}
+
+t.test('a second factor that is wanted is said', async (t) => {
+  const receipt = { receipt: { methods: ['password'] }, required_auth_methods: [['password', 'totp']] };
+  const { login } = await scripted(t, { '/v3/auth/tokens': [401, receipt] });
+  t.same(await login.signIn(ALICE, signal), { refused: 'second-factor' });
+});
+
+t.test('a user can sign in without the list of projects', async (t) => {
+  const expires_at = new Date(Date.now() + 60_000).toISOString();
+  for (const answer of [
+    [500, {}],
+    [200, { projects: 'none' }],
+  ] as const) {
+    const { login, warnings } = await scripted(t, {
+      '/v3/auth/tokens': [201, { token: { expires_at } }],
+      '/v3/auth/projects': answer,
+    });
+    t.same(await login.signIn(ALICE, signal), { token: 'gAAAAAtoken', projects: [] });
+    t.equal(warnings.length, 1, 'and the log says why');
+  }
+});

@@ -1,0 +1,133 @@
+import t from 'tap';
+import { drop } from '../../../../src/cache/drops.ts';
+import {
+  createMemorySessions,
+  createPortalSealer,
+  createSharedSessions,
+} from '../../../../src/features/portal/portal-storage.ts';
+import type { Session } from '../../../../src/features/portal/ports.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { keystoneIdentity } from '../../../support/portal.ts';
+import { createMemoryStore } from '../../../support/redis/memory-store.ts';
+import { createReplica, sealingKey } from '../../../support/redis/replica.ts';
+
+const ID = 'i'.repeat(43);
+const HOUR = 3_600_000;
+const KNOWN = {
+  tenant: toTenantName('acme'),
+  user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+};
+
+function setUp() {
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const session: Session = {
+    identity: keystoneIdentity(clock.now() + HOUR),
+    projects: [{ id: 'p1', name: 'web' }],
+    expiresAt: clock.now() + HOUR,
+  };
+  const join = (configurationDigest = 'configuration') => {
+    const connection = store.connect();
+    const { shared } = createReplica({ clock, store: connection, staleIfUnavailable: 8 * HOUR });
+    return { connection, shared, sessions: createSharedSessions({ shared, configurationDigest, clock }) };
+  };
+  return { clock, store, session, join };
+}
+
+t.test('a session that one replica keeps, another finds', async (t) => {
+  const { join, session } = setUp();
+  t.equal(await join().sessions.save(ID, session, KNOWN), true);
+  t.same(await join().sessions.find(ID), session);
+});
+
+t.test('neither the id nor the user is readable in Redis', async (t) => {
+  const { join, session, store } = setUp();
+  await join().sessions.save(ID, session, KNOWN);
+  for (const [name, value] of store.values)
+    t.notMatch(`${name}${value.toString('latin1')}`, /iiiii|alice|acme|keystone:project/);
+});
+
+t.test('a removed session is gone for all replicas, and the caller is told that it existed', async (t) => {
+  const { join, session } = setUp();
+  const [one, other] = [join(), join()];
+  await one.sessions.save(ID, session, KNOWN);
+  t.equal(await other.sessions.remove(ID), true);
+  t.equal(await one.sessions.find(ID), undefined);
+});
+
+t.test('a session ends in time, though Redis has not forgotten it', async (t) => {
+  const { clock, join, session } = setUp();
+  const { sessions } = join();
+  await sessions.save(ID, session, KNOWN);
+  clock.advance(HOUR);
+  t.equal(await sessions.find(ID), undefined);
+});
+
+t.test('dropping the user, by id or by name, or the tenant ends the session', async (t) => {
+  for (const target of [{ user: 'u1' }, { user: 'acme:alice' }, { tenant: 'acme' }]) {
+    const { clock, join, session } = setUp();
+    const { sessions, shared } = join();
+    await sessions.save(ID, session, KNOWN);
+    clock.advance(1);
+    await drop(shared, target);
+    t.equal(await sessions.find(ID), undefined, JSON.stringify(target));
+  }
+});
+
+t.test('under another configuration of identities there is no session', async (t) => {
+  const { join, session } = setUp();
+  await join('one').sessions.save(ID, session, KNOWN);
+  t.equal(await join('other').sessions.find(ID), undefined);
+});
+
+t.test('where Redis takes or removes nothing, that is said', async (t) => {
+  const { join, session } = setUp();
+  const { sessions, connection } = join();
+  connection.full = true;
+  t.equal(await sessions.save(ID, session, KNOWN), false);
+  connection.away = true;
+  t.equal(await sessions.save(ID, session, KNOWN), false);
+  t.equal(await sessions.remove(ID), false);
+  t.equal(await sessions.find(ID), undefined);
+});
+
+t.test('without Redis sessions are in the process, and end in time or by removal', async (t) => {
+  const { clock, session } = setUp();
+  const sessions = createMemorySessions({ maxSessions: 2, clock });
+  t.equal(await sessions.save(ID, session, KNOWN), true);
+  t.same(await sessions.find(ID), session);
+  t.equal(await sessions.remove(ID), true);
+  t.equal(await sessions.find(ID), undefined);
+  await sessions.save(ID, session, KNOWN);
+  clock.advance(HOUR);
+  t.equal(await sessions.find(ID), undefined);
+});
+
+t.test('what one key sealed opens under the same key and purpose alone', async (t) => {
+  const [one, other] = [
+    createPortalSealer([sealingKey(1)], systemRandom),
+    createPortalSealer([sealingKey(2)], systemRandom),
+  ];
+  const sealed = one.seal('text', 'oidc');
+  t.match(sealed, /^[\w-]+$/);
+  t.equal(one.open(sealed, 'oidc'), 'text');
+  t.equal(one.open(sealed, 'another'), undefined);
+  t.equal(other.open(sealed, 'oidc'), undefined);
+  t.equal(one.open('', 'oidc'), undefined);
+});
+
+t.test('after a rotation the old key still opens and vouches', async (t) => {
+  const before = createPortalSealer([sealingKey(1)], systemRandom);
+  const after = createPortalSealer([sealingKey(2), sealingKey(1)], systemRandom);
+  t.equal(after.open(before.seal('text', 'oidc'), 'oidc'), 'text');
+  t.equal(after.verify(before.mac(['a']), ['a']), true);
+  t.equal(after.verify(before.mac(['a']), ['b']), false);
+  t.equal(before.verify(after.mac(['a']), ['a']), false);
+});
+
+t.test('without a key each process has its own', async (t) => {
+  const [one, other] = [createPortalSealer([], systemRandom), createPortalSealer([], systemRandom)];
+  t.equal(other.open(one.seal('text', 'oidc'), 'oidc'), undefined);
+});

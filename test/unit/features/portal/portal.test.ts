@@ -1,0 +1,111 @@
+import t from 'tap';
+import { STYLE, STYLE_HASH } from '../../../../src/features/portal/assets.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { createFakePortal, headerOf } from '../../../support/portal.ts';
+
+const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
+
+t.test('every response forbids scripts, frames, content sniffing and caching', async (t) => {
+  const browser = createFakePortal().browser();
+  for (const path of PAGES) {
+    const response = await browser.get(path);
+    const policy = headerOf(response, 'content-security-policy') ?? '';
+    for (const directive of [
+      "default-src 'none'",
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+      t.match(policy, directive, path);
+    t.notMatch(policy, /script-src|unsafe|\*|https?:/, path);
+    t.match(Object.fromEntries(response.headers), {
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'same-origin',
+      'Cache-Control': 'no-store',
+      'Strict-Transport-Security': /^max-age=\d{8}/,
+      'Cross-Origin-Opener-Policy': 'same-origin',
+    });
+  }
+});
+
+t.test('the policy allows the style sheet of the page by its hash', async (t) => {
+  const response = await createFakePortal().browser().get('/login');
+  t.match(headerOf(response, 'content-security-policy') ?? '', `style-src '${STYLE_HASH}'`);
+  t.ok(response.text.includes(`<style>${STYLE}</style>`));
+  t.notMatch(response.text, /<script|\son\w+=|style="/);
+});
+
+t.test('an unknown path is a page with status 404', async (t) => {
+  for (const path of [
+    '/admin',
+    '/login/',
+    '/login/callback',
+    '/login/callback/',
+    '/login/callback/globex',
+    '//',
+    '/login/../',
+    '/__proto__',
+    '/Login',
+    '/login%2f',
+  ]) {
+    const response = await createFakePortal().browser().get(path);
+    t.equal(response.status, 404, path);
+    t.match(response.text, 'There is no such page');
+  }
+});
+
+t.test('an unsupported method is refused, and the response names the supported ones', async (t) => {
+  const browser = createFakePortal().browser();
+  const posted = await browser.post('/login', {});
+  t.equal(posted.status, 405);
+  t.equal(headerOf(posted, 'allow'), 'GET, HEAD');
+  const got = await browser.get('/logout');
+  t.equal(got.status, 405);
+  t.equal(headerOf(got, 'allow'), 'POST');
+});
+
+t.test('under another host name there is only a link to the right one', async (t) => {
+  const browser = createFakePortal().browser();
+  for (const host of ['k8s.example.com', 'login.example.com:8443', 'login.example.com.evil.com', '']) {
+    const response = await browser.get('/login', { headers: [['host', host]] });
+    t.equal(response.status, 421, host);
+    t.match(response.text, 'href="https://login.example.com/"');
+    t.equal(headerOf(response, 'set-cookie'), undefined);
+  }
+  t.equal((await browser.get('/login', { headers: [['host', 'LOGIN.example.com']] })).status, 200);
+});
+
+t.test('an unexpected error is a page with the ID of its log entry, and no detail', async (t) => {
+  const portal = createFakePortal({
+    identities: {
+      authenticate: async () => {
+        throw new Error('the secret detail');
+      },
+      describe: () => {
+        throw new Error('the secret detail');
+      },
+    },
+  });
+  const response = await portal.browser().signIn();
+  t.equal(response.status, 500);
+  t.notMatch(response.text, 'secret detail');
+  const [entry] = portal.logged.filter(({ fields }) => fields.error instanceof Error);
+  t.match(response.text, String(entry?.fields.id));
+});
+
+t.test('HEAD has the headers of GET and no body', async (t) => {
+  const browser = createFakePortal().browser();
+  const [got, head] = [await browser.get('/icon.svg'), await browser.head('/icon.svg')];
+  t.equal(head.status, 200);
+  t.equal(head.text, '');
+  t.same(head.headers, got.headers);
+});
+
+t.test('a client that has disconnected gets no response', async (t) => {
+  const { serve } = createFakePortal();
+  const exchange = fakeExchange({ target: '/login', headers: [['host', 'login.example.com']] });
+  exchange.leave();
+  await serve(exchange);
+  t.equal(exchange.response.status, 0);
+});

@@ -1,0 +1,201 @@
+import t from 'tap';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { createFakePortal, headerOf, keystoneIdentity } from '../../../support/portal.ts';
+
+const SESSION = '__Host-stonegate';
+const HOUR = 3_600_000;
+
+t.test('a user without a session is redirected to the sign-in page', async (t) => {
+  const access = { accessOf: async () => Promise.reject(new Error('not asked')) };
+  const browser = createFakePortal({ access }).browser();
+  for (const [path, target] of [
+    ['/', '/login'],
+    ['/kubeconfig', '/login?next=%2F%23kubectl'],
+    ['/access', '/login?next=%2Faccess'],
+  ] as const) {
+    const response = await browser.get(path);
+    t.equal(response.status, 303);
+    t.equal(headerOf(response, 'location'), target);
+  }
+});
+
+t.test(
+  'the session cookie is limited to this host, this site and HTTP, and holds only a random ID',
+  async (t) => {
+    const response = await createFakePortal().browser().signIn();
+    const [cookie = ''] = response.headers
+      .filter(([name]) => name === 'Set-Cookie')
+      .map(([, value]) => value);
+    t.match(cookie, /^__Host-stonegate=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/);
+  },
+);
+
+t.test('C183 a session that an attacker planted in the browser is ended by signing in', async (t) => {
+  const portal = createFakePortal();
+  const mallory = portal.browser();
+  await mallory.signIn({ user: 'mallory' });
+  const planted = mallory.cookies.get(SESSION) ?? '';
+  const alice = portal.browser();
+  alice.cookies.set(SESSION, planted);
+  t.match((await alice.get('/login')).text, 'You are signed in as', 'the page shows the planted session');
+  await alice.signIn();
+  t.not(alice.cookies.get(SESSION), planted);
+  t.equal((await alice.get('/')).status, 200);
+  t.equal((await mallory.get('/')).status, 303, 'the planted session has ended');
+});
+
+t.test('C183 an invented session ID is never adopted', async (t) => {
+  const browser = createFakePortal().browser();
+  const invented = 'A'.repeat(43);
+  browser.cookies.set(SESSION, invented);
+  await browser.signIn();
+  t.not(browser.cookies.get(SESSION), invented);
+});
+
+t.test('each sign-in creates a new session ID', async (t) => {
+  const browser = createFakePortal().browser();
+  await browser.signIn();
+  const first = browser.cookies.get(SESSION);
+  await browser.signIn();
+  t.not(browser.cookies.get(SESSION), first);
+});
+
+t.test('two session cookies count as none: an attacker may have set one', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  const headers = [['cookie', `${SESSION}=${'B'.repeat(43)}`] as const];
+  t.equal((await browser.get('/', { headers })).status, 303);
+});
+
+t.test('C185 an expired form is refused, although the session is valid', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  await browser.get('/');
+  const token = browser.formToken;
+  portal.clock.advance(HOUR);
+  t.equal((await browser.get('/')).status, 200, 'the session is valid');
+  const response = await browser.post('/logout', { token });
+  t.equal(response.status, 403);
+  t.equal((await browser.get('/')).status, 200, 'and stays valid');
+});
+
+t.test('C185 an expired sign-in form is refused', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.get('/login');
+  portal.clock.advance(HOUR);
+  const form = { user: 'alice', password: 'p', domain: 'acme', token: browser.formToken };
+  t.equal((await browser.post('/login/keystone', form)).status, 403);
+  t.same(portal.asked, []);
+});
+
+t.test('a session ends after its lifetime, and the sign-in page says so', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  portal.clock.advance(8 * HOUR - 1);
+  t.equal((await browser.get('/')).status, 200);
+  portal.clock.advance(1);
+  const response = await browser.get('/');
+  t.equal(headerOf(response, 'location'), '/login?notice=ended');
+  t.match((await browser.get('/login?notice=ended')).text, 'Your session has ended. Sign in again.');
+});
+
+t.test('a session never outlives its credential', async (t) => {
+  const portal = createFakePortal();
+  portal.world.identity = keystoneIdentity(portal.clock.now() + HOUR);
+  const browser = portal.browser();
+  await browser.signIn();
+  portal.clock.advance(HOUR);
+  t.equal((await browser.get('/')).status, 303);
+});
+
+t.test('signing out ends the session on the server as well as the cookie', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  const stolen = browser.cookies.get(SESSION) ?? '';
+  await browser.get('/');
+  const response = await browser.post('/logout', { token: browser.formToken });
+  t.equal(headerOf(response, 'location'), '/login?notice=signed-out');
+  t.notOk(browser.cookies.has(SESSION));
+  browser.cookies.set(SESSION, stolen);
+  t.equal((await browser.get('/')).status, 303);
+});
+
+t.test('another site or user cannot sign a user out', async (t) => {
+  const portal = createFakePortal();
+  const [alice, mallory] = [portal.browser(), portal.browser()];
+  await alice.signIn();
+  await mallory.signIn();
+  await mallory.get('/');
+  for (const [token, origin] of [
+    [mallory.formToken, undefined],
+    ['', undefined],
+    [mallory.formToken, 'https://evil.example'],
+  ] as const) {
+    t.equal((await alice.post('/logout', { token }, origin === undefined ? {} : { origin })).status, 403);
+  }
+  t.equal((await alice.get('/')).status, 200);
+});
+
+t.test('the token of one form is not valid for another', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  await browser.get('/login');
+  t.equal((await browser.post('/logout', { token: browser.formToken })).status, 403);
+});
+
+t.test('signing out twice is harmless', async (t) => {
+  const browser = createFakePortal().browser();
+  const response = await browser.post('/logout', {});
+  t.equal(headerOf(response, 'location'), '/login?notice=signed-out');
+});
+
+t.test('if the session cannot be stored, the user is not signed in', async (t) => {
+  const { sessions } = createFakePortal();
+  const portal = createFakePortal({ sessions: { ...sessions, save: async () => false } });
+  const browser = portal.browser();
+  const response = await browser.signIn();
+  t.equal(response.status, 503);
+  t.notOk(browser.cookies.has(SESSION));
+});
+
+t.test('if the session cannot be removed, the page says what that means', async (t) => {
+  const { sessions } = createFakePortal();
+  const portal = createFakePortal({ sessions: { ...sessions, remove: async () => false } });
+  const browser = portal.browser();
+  await browser.signIn();
+  await browser.get('/');
+  const response = await browser.post('/logout', { token: browser.formToken });
+  t.equal(response.status, 503);
+  t.match(response.text, 'signed out in this browser only');
+  t.notOk(browser.cookies.has(SESSION));
+});
+
+t.test('the account page follows the current configuration', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  t.match((await browser.get('/')).text, 'acme:alice');
+  portal.world.tenant = toTenantName('renamed');
+  t.match((await browser.get('/')).text, 'renamed:alice');
+});
+
+t.test('no credential is stored in the session or logged', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await browser.signIn();
+  const session = await portal.sessions.find(browser.cookies.get(SESSION) ?? '');
+  t.ok(session);
+  t.notMatch(JSON.stringify([session, portal.logged]), /keystone-token|alice-pass/);
+});
+
+t.test('a notice from the query is not shown', async (t) => {
+  const browser = createFakePortal().browser();
+  for (const notice of ['call+this+number', 'constructor', '__proto__'])
+    t.notMatch((await browser.get(`/login?notice=${notice}`)).text, 'class="notice');
+});

@@ -1,0 +1,385 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { PUBLISHED } from '../../../../src/kubernetes/published-objects.ts';
+import { kindOf, type Mode, publish, publishingSite, TENANTS } from '../../../support/memory-published.ts';
+
+const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
+const POLICY = 'multi-tenancy.k8s.io/published-policy';
+const NAMESPACE = kindOf('namespaces');
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
+  t.test(`${mode}: a published Secret is in every tenant, and says where it comes from`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    await publish(site);
+    for (const tenant of ['acme', 'globex'])
+      t.match(site.copy('secrets', 'registry', tenant), {
+        ...DATA,
+        metadata: { annotations: { 'stonegate.dev/published-source': 'secrets/shared/registry' } },
+      });
+  });
+
+  t.test(`${mode}: a second run changes nothing`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    site.publish('configmaps', 'settings', { data: { a: 'b' } });
+    await publish(site);
+    const { plan } = await publish(site);
+    t.same(plan.changes, []);
+    t.equal(plan.unchanged, 4);
+  });
+
+  t.test(`${mode}: only the tenants that are named receive a copy`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA, 'globex');
+    await publish(site);
+    t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
+    t.ok(site.copy('secrets', 'registry', 'globex'));
+  });
+
+  t.test(
+    `D239 an object of that name that is no copy is not overwritten, and is reported: ${mode}`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.publish('secrets', 'registry', DATA);
+      const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
+      if (mode === 'arktos')
+        site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
+      site.objects.put(kindOf('secrets'), place, { metadata: { name: 'registry' }, data: { own: 'eA==' } });
+      const { plan } = await publish(site);
+      const where = mode === 'arktos' ? 'acme/shared' : 'acme';
+      t.match(plan.refusals, [{ subject: `Thing registry in ${where}`, reason: /not overwritten/ }]);
+      t.match(site.copy('secrets', 'registry', 'acme'), { data: { own: 'eA==' } });
+      t.ok(site.copy('secrets', 'registry', 'globex'), 'the other tenant has its copy');
+    },
+  );
+
+  t.test(`D239 a copy that was edited is restored: ${mode}`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('configmaps', 'settings', { data: { a: 'b' } });
+    await publish(site);
+    const copy = site.copy('configmaps', 'settings', 'acme');
+    const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
+    const edited = {
+      ...copy?.metadata,
+      labels: { ...copy?.metadata.labels, extra: 'x' },
+      finalizers: ['own/x'],
+    };
+    site.objects.put(kindOf('configmaps'), place, { ...copy, data: { a: 'c' }, metadata: edited });
+    await publish(site);
+    t.match(site.copy('configmaps', 'settings', 'acme'), { data: { a: 'b' } });
+    const { metadata } = site.copy('configmaps', 'settings', 'acme') ?? {};
+    t.notOk(metadata?.labels?.extra);
+    t.equal(metadata?.finalizers, undefined);
+  });
+
+  t.test(
+    `D239 without its source a copy is deleted, and nothing that only looks like one: ${mode}`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.publish('secrets', 'registry', DATA);
+      site.publish('secrets', 'other', DATA);
+      await publish(site);
+      const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
+      const copy = site.copy('secrets', 'registry', 'acme');
+      site.objects.put(kindOf('secrets'), place, {
+        ...copy,
+        metadata: { ...copy?.metadata, name: 'renamed' },
+      });
+      site.objects.drop(kindOf('secrets'), site.home, 'registry');
+      await publish(site);
+      t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
+      t.equal(site.copy('secrets', 'registry', 'globex'), undefined);
+      t.ok(site.copy('secrets', 'renamed', 'acme'), 'labels under another name make no copy');
+      t.ok(site.copy('secrets', 'other', 'acme'), 'the copies of other sources stay');
+    },
+  );
+
+  t.test(`${mode}: without the annotation there is no copy`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    await publish(site);
+    site.objects.put(kindOf('secrets'), site.home, { ...DATA, metadata: { name: 'registry' } });
+    await publish(site);
+    t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
+  });
+
+  t.test(`D240 a new tenant has its copies after the next run: ${mode}`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    await publish(site);
+    site.tenant('initech');
+    await publish(site);
+    t.ok(site.copy('secrets', 'registry', 'initech'));
+  });
+
+  t.test(`${mode}: a tenant that is being deleted is left alone`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    const [kind, name] = mode === 'arktos' ? [TENANTS, 'acme'] : [NAMESPACE, 'acme'];
+    const { metadata } = site.objects.find(kind, {}, name) ?? {};
+    site.objects.put(kind, {}, { metadata, status: { phase: 'Terminating' } });
+    await publish(site);
+    t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
+    t.ok(site.copy('secrets', 'registry', 'globex'));
+  });
+
+  t.test(`${mode}: if the sources of a kind cannot be read, none of their copies is deleted`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    await publish(site);
+    site.objects.drop(kindOf('secrets'), site.home, 'registry');
+    site.publish('configmaps', 'settings', { data: { a: 'b' } });
+    site.objects.before = (verb, { resource }, { namespace }) => {
+      if (verb === 'list' && resource === 'secrets' && namespace === 'shared')
+        throw new StatusError('ProvisioningForbidden', 'not allowed');
+    };
+    const { unread } = (await publish(site)).plan;
+    t.match(unread, [{ subject: 'secrets in shared', reason: /not allowed/ }]);
+    t.ok(site.copy('secrets', 'registry', 'acme'));
+    t.ok(site.copy('configmaps', 'settings', 'acme'), 'other kinds are published');
+  });
+
+  t.test(`${mode}: if the namespace of the sources is gone, its copies stay`, async (t) => {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA);
+    await publish(site);
+    const { namespace, ...system } = site.home;
+    site.objects.drop(NAMESPACE, system, namespace ?? '');
+    site.objects.drop(kindOf('secrets'), site.home, 'registry');
+    const { unread } = (await publish(site)).plan;
+    t.match(unread[0]?.reason, /is not there/);
+    t.ok(site.copy('secrets', 'registry', 'acme'));
+  });
+
+  t.test(
+    `${mode}: a namespace with too many sources is left as it is, and stops no other kind`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.publish('configmaps', 'first', { data: {} });
+      await publish(site);
+      for (let number = 0; number < 200; number += 1)
+        site.publish('configmaps', `more-${number}`, { data: {} });
+      site.publish('secrets', 'registry', DATA);
+      await publish(site);
+      t.ok(site.copy('configmaps', 'first', 'acme'));
+      t.notOk(site.copy('configmaps', 'more-1', 'acme'));
+      t.ok(site.copy('secrets', 'registry', 'acme'));
+    },
+  );
+
+  t.test(
+    `D238 what cannot be written into one tenant is an error there, and stops no other: ${mode}`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.publish('secrets', 'registry', DATA);
+      site.objects.before = (verb, _kind, { tenant, namespace }) => {
+        if (verb === 'create' && (tenant ?? namespace) === 'acme')
+          throw new StatusError('ProvisioningRefused', 'quota');
+      };
+      const { applied } = await publish(site);
+      t.match(applied.failures.map(({ reason }) => reason)[0], /quota/);
+      t.ok(site.copy('secrets', 'registry', 'globex'));
+    },
+  );
+}
+
+t.test('if the tenants cannot be read, nothing is changed', async (t) => {
+  const site = publishingSite();
+  site.publish('secrets', 'registry', DATA);
+  await publish(site);
+  site.objects.drop(kindOf('secrets'), site.home, 'registry');
+  site.objects.before = (verb, { resource }) => {
+    if (verb === 'list' && resource === 'tenants') throw new StatusError('ProvisioningForbidden', 'no');
+  };
+  await t.rejects(publish(site), /no/);
+  t.ok(site.copy('secrets', 'registry', 'acme'));
+});
+
+t.test('an API server that stops responding is not asked for every tenant', async (t) => {
+  const site = publishingSite();
+  for (let number = 0; number < 50; number += 1) site.tenant(`t${number}`);
+  site.publish('secrets', 'registry', DATA);
+  let attempts = 0;
+  site.objects.before = (verb) => {
+    if (verb !== 'create') return;
+    attempts += 1;
+    throw new StatusError('UpstreamUnavailable', 'no connection');
+  };
+  const { applied } = await publish(site);
+  t.equal(applied.done.length, 0);
+  t.ok(attempts < 20, `${attempts} attempts`);
+});
+
+t.test('SystemFirst replaces what a tenant has under that name', async (t) => {
+  const site = publishingSite();
+  site.publish('secrets', 'registry', DATA, 'all', { annotations: { [POLICY]: 'SystemFirst' } });
+  site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.put(kindOf('secrets'), place, { metadata: { name: 'registry' }, type: 'own', data: {} });
+  const { plan } = await publish(site);
+  t.match(
+    plan.changes.map(({ action }) => action),
+    ['create', 'update', 'create'],
+    'a type cannot be changed',
+  );
+  t.match(site.copy('secrets', 'registry', 'acme'), DATA);
+});
+
+t.test('SystemFirst never takes what Stonegate itself manages', async (t) => {
+  const site = publishingSite();
+  site.publish('configmaps', 'settings', { data: {} }, 'all', { annotations: { [POLICY]: 'SystemFirst' } });
+  site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
+  const labels = { 'stonegate.dev/managed-by': 'stonegate' };
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.put(kindOf('configmaps'), place, {
+    metadata: { name: 'settings', labels },
+    data: { own: 'x' },
+  });
+  const { plan } = await publish(site);
+  t.match(plan.refusals, [{ reason: /belongs to Stonegate/ }]);
+  t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
+});
+
+t.test('an object that another client makes during the run is not overwritten', async (t) => {
+  const site = publishingSite();
+  site.publish('configmaps', 'settings', { data: { a: 'b' } });
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.before = (verb, { resource }, { tenant }) => {
+    if (verb === 'create' && resource === 'configmaps' && tenant === 'acme')
+      site.objects.put(kindOf('configmaps'), place, { metadata: { name: 'settings' }, data: { own: 'x' } });
+  };
+  const { applied } = await publish(site);
+  t.match(applied.failures, [{ reason: /not overwritten/ }]);
+  t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
+});
+
+t.test('a copy that another client changes all the time is given up for this run', async (t) => {
+  const site = publishingSite();
+  site.publish('configmaps', 'settings', { data: { a: 'b' } });
+  await publish(site);
+  const place = { tenant: 'acme', namespace: 'shared' };
+  const edit = () => {
+    const copy = site.copy('configmaps', 'settings', 'acme');
+    site.objects.put(kindOf('configmaps'), place, { ...copy, data: { a: String(Math.random()) } });
+  };
+  edit();
+  site.objects.before = (verb, _kind, { tenant }) => {
+    if (verb === 'update' && tenant === 'acme') edit();
+  };
+  const { applied } = await publish(site);
+  t.match(applied.failures, [{ reason: /another client/ }]);
+});
+
+t.test('an immutable copy is replaced if its source has another content', async (t) => {
+  const site = publishingSite();
+  site.publish('configmaps', 'settings', { data: { a: 'b' }, immutable: true }, 'acme');
+  await publish(site);
+  site.publish('configmaps', 'settings', { data: { a: 'c' }, immutable: true }, 'acme');
+  await publish(site);
+  t.match(site.copy('configmaps', 'settings', 'acme'), { data: { a: 'c' } });
+});
+
+t.test('the tokens that a controller adds to a published ServiceAccount stay', async (t) => {
+  const site = publishingSite();
+  site.publish(
+    'serviceaccounts',
+    'robot',
+    { secrets: [{ name: 'robot-token' }], imagePullSecrets: [] },
+    'acme',
+  );
+  await publish(site);
+  const copy = site.copy('serviceaccounts', 'robot', 'acme');
+  t.equal(copy?.secrets, undefined, 'tokens of the source are not copied');
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.put(kindOf('serviceaccounts'), place, { ...copy, secrets: [{ name: 'of-acme' }] });
+  t.same((await publish(site)).plan.changes, []);
+  site.publish('serviceaccounts', 'robot', { imagePullSecrets: [{ name: 'registry' }] }, 'acme');
+  await publish(site);
+  t.match(site.copy('serviceaccounts', 'robot', 'acme'), {
+    secrets: [{ name: 'of-acme' }],
+    imagePullSecrets: [{ name: 'registry' }],
+  });
+});
+
+t.test('a selected tenant that is not there is reported in the terms of the mode', async (t) => {
+  for (const [mode, reason] of [
+    ['arktos', 'no tenant is called nosuch'],
+    ['shared', 'no namespace belongs to a Keystone domain with the id nosuch'],
+  ] as const) {
+    const site = publishingSite({ mode });
+    site.publish('secrets', 'registry', DATA, 'nosuch');
+    const { plan } = await publish(site);
+    t.match(plan.refusals, [{ subject: 'secrets/shared/registry', reason }]);
+  }
+});
+
+t.test('shared: if two namespaces publish the same name, the first one configured counts', async (t) => {
+  const site = publishingSite({ mode: 'shared', configuration: { namespaces: ['shared', 'later'] } });
+  const annotations = { [PUBLISHED]: 'all' };
+  site.objects.put(NAMESPACE, {}, { metadata: { name: 'later' } });
+  site.objects.put(
+    kindOf('secrets'),
+    { namespace: 'later' },
+    { ...DATA, data: {}, metadata: { name: 'registry', annotations } },
+  );
+  site.publish('secrets', 'registry', DATA);
+  const { plan } = await publish(site);
+  t.match(plan.refusals, [{ subject: 'secrets/later/registry', reason: /shared\/registry comes first/ }, {}]);
+  t.match(site.copy('secrets', 'registry', 'acme'), DATA);
+  site.objects.before = (verb, _kind, { namespace }) => {
+    if (verb === 'list' && namespace === 'shared') throw new StatusError('UpstreamUnavailable', 'gone');
+  };
+  await publish(site);
+  t.match(site.copy('secrets', 'registry', 'acme'), DATA, 'the other one takes over nothing meanwhile');
+});
+
+t.test('shared: a namespace receives copies only by the labels of provisioning', async (t) => {
+  const site = publishingSite({ mode: 'shared' });
+  site.publish('secrets', 'registry', DATA, 'acme');
+  site.objects.put(
+    NAMESPACE,
+    {},
+    { metadata: { name: 'mine', labels: { 'stonegate.dev/domain-id': 'acme' } } },
+  );
+  site.objects.put(
+    NAMESPACE,
+    {},
+    { metadata: { name: 'other', annotations: { 'stonegate.dev/domain-id': 'acme' } } },
+  );
+  await publish(site);
+  t.notOk(site.copy('secrets', 'registry', 'mine'));
+  t.notOk(site.copy('secrets', 'registry', 'other'));
+});
+
+t.test('a binding is not copied to where its role is the tenant’s own', async (t) => {
+  const site = publishingSite();
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
+  site.publish('roles', 'readers', { rules });
+  site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
+  site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
+  const place = { tenant: 'acme', namespace: 'shared' };
+  site.objects.put(kindOf('roles'), place, { metadata: { name: 'readers' }, rules: [] });
+  const { plan } = await publish(site);
+  t.match(plan.refusals, [{ reason: /not overwritten/ }, { reason: /it needs Thing readers in acme/ }]);
+  t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
+  t.ok(site.copy('rolebindings', 'readers', 'globex'));
+});
+
+t.test('a binding whose role could not be written is not written either', async (t) => {
+  const site = publishingSite();
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
+  site.publish('roles', 'readers', { rules: [] });
+  site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
+  site.objects.before = (verb, { resource }, { tenant }) => {
+    if (verb === 'create' && resource === 'roles' && tenant === 'acme')
+      throw new StatusError('ProvisioningRefused', 'quota');
+  };
+  const { applied } = await publish(site);
+  t.match(applied.failures, [
+    { reason: /quota/ },
+    { reason: /it needs Thing readers in .*, which could not be written/ },
+  ]);
+  t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
+});

@@ -1,0 +1,232 @@
+/** A sample of the index's decisions is compared with the API server's own. */
+import t, { type Test } from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createVerifier } from '../../../../src/features/rbac-index/verification.ts';
+import type { VerificationResult } from '../../../../src/lib/telemetry.ts';
+import type { ReviewedAccess } from '../../../../src/rbac/access-index.ts';
+import { type Question, type RBACUser, uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { visibleNamespaces } from '../../../../src/rbac/enumerate.ts';
+import type { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  indexOf,
+  namespace,
+  question,
+  rbacUser,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const alice = rbacUser('alice', ['staff']);
+const READER = [
+  clusterRole('reader', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]),
+  clusterRoleBinding('readers', 'ClusterRole/reader', [user('alice')]),
+];
+const PODS = question('get', 'pods', 'a');
+const AGAIN = 30_000;
+
+/** An API server that answers `answer`. */
+function site(
+  t: Test,
+  {
+    oneIn = 1,
+    fractions = [0],
+    index = indexOf(namespace('a'), namespace('b')),
+    isRBACAlone = true,
+  }: {
+    oneIn?: number;
+    fractions?: readonly number[];
+    index?: RBACIndex;
+    isRBACAlone?: boolean;
+  } = {},
+) {
+  const clock = createFakeClock();
+  const results: VerificationResult[] = [];
+  const lines: { fields: object; message: string }[] = [];
+  const asked: { user: RBACUser; question: Question }[] = [];
+  const server = {
+    answer: (): Promise<ReviewedAccess> => Promise.resolve('notAllowed'),
+  };
+  let drawn = 0;
+  const log = (fields: object, message: string) => lines.push({ fields, message });
+  const verifier = createVerifier({
+    index,
+    oneIn,
+    isRBACAlone,
+    clock,
+    random: {
+      fraction: () => fractions[drawn++ % fractions.length] ?? 0,
+      uuid: () => '',
+      bytes: (size) => Buffer.alloc(size),
+    },
+    logger: { debug() {}, info: log, warn: log, error: log },
+    telemetry: { accessVerified: (result) => results.push(result) },
+    source: {
+      review(user, question) {
+        asked.push({ user, question });
+        return server.answer();
+      },
+    },
+  });
+  t.teardown(() => verifier.stop());
+  /** Lets pending responses arrive. */
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    verifier,
+    clock,
+    results,
+    lines,
+    asked,
+    server,
+    index,
+    settled,
+    async pass(...milliseconds: readonly number[]) {
+      await settled();
+      for (const time of milliseconds) {
+        clock.advance(time);
+        await settled();
+      }
+    },
+  };
+}
+
+t.test('a decision that the API server shares is counted', async (t) => {
+  const { verifier, results, asked, pass } = site(t);
+  verifier.sample(alice, PODS, false);
+  await pass();
+  t.strictSame(asked, [{ user: alice, question: PODS }]);
+  t.strictSame(results, ['agreed']);
+});
+
+t.test('one decision in N is compared, and none if N is 0', async (t) => {
+  const { verifier, asked } = site(t, { oneIn: 4, fractions: [0.3, 0.9, 0.24, 0.5] });
+  for (let at = 0; at < 4; at += 1) verifier.sample(alice, PODS, false);
+  t.equal(asked.length, 1);
+  const none = site(t, { oneIn: 0 });
+  none.verifier.sample(alice, PODS, false);
+  none.verifier.sampleNamespaces(uniformSubject(alice), visibleNamespaces(''), ['a']);
+  t.equal(none.asked.length, 0);
+});
+
+t.test('a difference that has settled after half a minute is none', async (t) => {
+  const { verifier, results, lines, pass, asked } = site(t);
+  // The response was made from an older state: the index itself says no by now.
+  verifier.sample(alice, PODS, true);
+  await pass();
+  t.strictSame(results, []);
+  await pass(AGAIN);
+  t.equal(asked.length, 2);
+  t.strictSame(results, ['settled']);
+  t.strictSame(lines, []);
+});
+
+t.test('a difference that lasts is logged and counted', async (t) => {
+  const { verifier, results, lines, pass, server, asked } = site(t);
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass(AGAIN - 1);
+  t.strictSame(results, []);
+  await pass(1);
+  t.equal(asked.length, 2);
+  t.strictSame(results, ['differed']);
+  t.match(lines, [{ fields: { user: 'alice', verb: 'get', resource: 'pods', index: 'noOpinion' } }]);
+});
+
+t.test('what another authorizer may have decided is no difference', async (t) => {
+  const { verifier, results, lines, asked, server, pass } = site(t, { isRBACAlone: false });
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'bob', 'carol']) {
+    verifier.sample(rbacUser(name), PODS, false);
+    await pass();
+  }
+  server.answer = async () => 'denied';
+  verifier.sample(rbacUser('dave'), PODS, true);
+  await pass(AGAIN);
+  t.equal(asked.length, 4, 'no review is repeated');
+  t.strictSame(results, Array(4).fill('otherAuthorizer'));
+  t.strictSame(lines, []);
+});
+
+t.test(
+  'what no authorizer allows or denies differs from a grant of the index, whatever they are',
+  async (t) => {
+    for (const isRBACAlone of [true, false]) {
+      const index = indexOf(namespace('a'), ...READER);
+      const { verifier, results, pass } = site(t, { isRBACAlone, index });
+      verifier.sample(alice, PODS, true);
+      await pass(AGAIN);
+      t.strictSame(results, ['differed']);
+    }
+  },
+);
+
+t.test('if RBAC alone decides, a denial is a difference', async (t) => {
+  const { verifier, results, server, pass } = site(t, { index: indexOf(namespace('a'), ...READER) });
+  server.answer = async () => 'denied';
+  verifier.sample(alice, PODS, true);
+  await pass(AGAIN);
+  t.strictSame(results, ['differed']);
+});
+
+t.test('at most sixteen decisions are compared at a time; further ones are dropped', async (t) => {
+  const { verifier, results, server, asked, pass } = site(t);
+  server.answer = async () => 'allowed';
+  for (let at = 0; at < 17; at += 1) verifier.sample(alice, PODS, false);
+  await pass();
+  t.equal(asked.length, 16);
+  t.strictSame(results, ['dropped']);
+  await pass(AGAIN);
+  verifier.sample(alice, PODS, false);
+  t.equal(asked.length, 33, 'there is room again');
+});
+
+t.test('an API server that does not answer is no difference', async (t) => {
+  const { verifier, results, server, pass, clock } = site(t);
+  const down = () => Promise.reject(new StatusError('UpstreamUnavailable', 'gone'));
+  server.answer = down;
+  verifier.sample(alice, PODS, false);
+  await pass();
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass();
+  server.answer = down;
+  await pass(AGAIN);
+  t.strictSame(results, ['failed', 'failed']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('D139: an answer that this release does not know is neither yes nor no', async (t) => {
+  const { verifier, results, server, pass, clock } = site(t);
+  server.answer = async () => 'unknown';
+  verifier.sample(alice, PODS, true);
+  await pass();
+  t.strictSame(results, ['unknown']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('of an enumeration one namespace is compared, as the user of that namespace', async (t) => {
+  const { verifier, asked, results, pass } = site(t, { fractions: [0, 0.9, 0.6] });
+  const member = rbacUser('alice', ['b-member']);
+  const subject = { cluster: alice, other: alice, namespaces: new Map([['b', member]]) };
+  verifier.sampleNamespaces(subject, visibleNamespaces(''), ['a']);
+  await pass();
+  t.strictSame(asked, [{ user: member, question: question('get', 'namespaces', 'b', { name: 'b' }) }]);
+  t.strictSame(results, ['agreed']);
+});
+
+t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
+  const { verifier, asked } = site(t);
+  verifier.sample(rbacUser('system:serviceaccount:a:b', [], 'acme'), PODS, false);
+  t.equal(asked.length, 0);
+});
+
+t.test('after the end nothing is asked', async (t) => {
+  const { verifier, server, clock, pass } = site(t);
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass();
+  t.equal(clock.pending, 1);
+  verifier.stop();
+  t.equal(clock.pending, 0);
+});

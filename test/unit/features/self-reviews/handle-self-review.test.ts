@@ -1,0 +1,436 @@
+import { Readable } from 'node:stream';
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createSelfReviewHandler } from '../../../../src/features/self-reviews/handle-self-review.ts';
+import type { SubjectAccessReviewStatus } from '../../../../src/kubernetes/authorization-v1.ts';
+import type { Clock } from '../../../../src/lib/clock.ts';
+import type { HeaderList } from '../../../../src/lib/header-list.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+import { encodeObject, type Message } from '../../../support/protobuf.ts';
+
+const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
+const ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const RULES = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+const WHOAMI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const FORBIDDEN = { status: 403, body: { kind: 'Status', code: 403 } };
+const listPods = { resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods' } };
+const standingClock: Clock = { now: () => 0, after: () => ({ cancel() {} }) };
+
+interface Options {
+  readonly target?: string;
+  readonly home?: string;
+  /** Alice of `home` without it. */
+  readonly identity?: Identity;
+  readonly mode?: TenancyMode;
+  readonly clock?: Clock;
+  readonly headers?: HeaderList;
+  readonly body?: string | Buffer | Readable;
+  readonly bodyBytes?: number;
+  readonly upstream?: Parameters<typeof fakeFetcher>[0];
+  readonly review?: SubjectAccessReviewStatus | Error;
+}
+
+/** Posts a review of oneself and tells what was answered and what the API server was asked. */
+async function post(spec: unknown, options: Options = {}) {
+  const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
+  const {
+    upstream = () => FORBIDDEN,
+    review = { allowed: false },
+    body = JSON.stringify({ spec }),
+    bodyBytes = 1024,
+    identity = keystoneIdentity('alice', { home }),
+  } = options;
+  const fetcher = fakeFetcher(upstream);
+  const reviewed: unknown[] = [];
+  const reviewer = {
+    async review(user: { username: string }, attributes: object) {
+      reviewed.push({ user: user.username, ...attributes });
+      if (review instanceof Error) throw review;
+      return review;
+    },
+    async reviewSelf(): Promise<never> {
+      throw new Error('a self review asks its own question');
+    },
+  };
+  const limits = { bodyBytes, bodyTimeout: 1000 };
+  const handler = createSelfReviewHandler({ fetcher, reviewer, mode, clock, limits });
+  const exchange = {
+    ...fakeExchange({ method: 'POST', target, headers }),
+    body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
+  };
+  const answer = await handler(outgoingOf(mode, identity, exchange));
+  const sent = fetcher.asked.map(({ body: text, ...rest }) => ({ ...rest, body: JSON.parse(String(text)) }));
+  return { status: answer?.status, json: JSON.parse(String(answer?.body)), answer, sent, reviewed };
+}
+
+t.test('the API server is asked as the user, with the tenant filled in', async (t) => {
+  const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+  const { sent, reviewed, status, json } = await post(listPods, { upstream });
+  t.match(sent, [
+    {
+      method: 'POST',
+      target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
+      body: {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { resourceAttributes: { ...listPods.resourceAttributes, tenant: 'acme' } },
+      },
+    },
+  ]);
+  t.ok(sent[0]?.headers.some(([name, value]) => name === 'Impersonate-User' && value === 'acme:alice'));
+  t.strictSame(
+    { status, json, reviewed },
+    { status: 201, json: { status: { allowed: true } }, reviewed: [] },
+  );
+});
+
+t.test('the client’s words about its body are replaced by ours', async (t) => {
+  const headers: HeaderList = [
+    ['Content-Type', 'Application/JSON; charset=utf-8'],
+    ['accept', 'application/x'],
+    ['X-Other', 'stays'],
+  ];
+  const { sent } = await post(listPods, { headers });
+  const fields = (sent[0]?.headers ?? []).filter(([name]) => /^(content-type|accept|x-other)$/i.test(name));
+  t.strictSame(fields, [
+    ['X-Other', 'stays'],
+    ['Content-Type', 'application/json'],
+    ['Accept', 'application/json'],
+  ]);
+});
+
+t.test('a user who may not ask gets the truth all the same, in the kind and version asked', async (t) => {
+  const review = { allowed: true, reason: 'RBAC: allowed by …' };
+  const target = ACCESS.replace('/v1/', '/v1beta1/');
+  const { status, json, reviewed } = await post(listPods, { review, target });
+  const resourceAttributes = { ...listPods.resourceAttributes, tenant: 'acme' };
+  t.strictSame(reviewed, [{ user: 'acme:alice', resourceAttributes }]);
+  t.equal(status, 201);
+  t.strictSame(json, {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1beta1',
+    metadata: {},
+    spec: { resourceAttributes },
+    status: review,
+  });
+});
+
+t.test('C132 what the user may not is not granted', async (t) => {
+  t.match((await post({ resourceAttributes: { verb: 'list', resource: 'pods' } })).json, {
+    status: { allowed: false },
+  });
+});
+
+t.test('C214 a question about another tenant is denied, as Arktos does, and not asked', async (t) => {
+  for (const tenant of ['globex', 'system', 'all']) {
+    const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+    const { sent, reviewed, status, json } = await post(spec, { review: { allowed: true } });
+    t.strictSame([sent, reviewed, status], [[], [], 201]);
+    t.match(json, { spec, status: { allowed: false, denied: true } });
+  }
+});
+
+t.test('a question that names the own tenant is asked', async (t) => {
+  const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'acme' } };
+  t.match((await post(spec)).sent, [{ body: { spec } }]);
+});
+
+t.test('C214 nothing of the body passes but the fields that are looked at', async (t) => {
+  const spec = {
+    user: 'system:admin',
+    groups: ['system:masters'],
+    resourceAttributes: { verb: 'get', resource: 'pods', target: 'x', user_id: 'y' },
+  };
+  const { sent, json } = await post(spec);
+  const only = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'acme' } };
+  t.strictSame(sent[0]?.body.spec, only);
+  t.strictSame(json.spec, only);
+});
+
+t.test('a user of the system tenant may ask about any tenant, and else about their own', async (t) => {
+  const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' } };
+  t.match((await post(named, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'globex' } }]);
+  t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+});
+
+for (const tenant of [
+  'globex/subjectaccessreviews?x=',
+  'x/../../api/v1/namespaces',
+  'a b',
+  'a\r\nX: y',
+  'globex#',
+  '*',
+]) {
+  t.test(`${JSON.stringify(tenant)} can be no tenant’s name: 400, and nothing is asked`, async (t) => {
+    for (const home of ['ops', 'acme']) {
+      const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+      await t.rejects(post(named, { home }), { code: 'BodyMalformed', http: 400 });
+    }
+  });
+}
+
+t.test('the right to what no tenant has is asked without a tenant, so that the answer is no', async (t) => {
+  const nodes = { resourceAttributes: { verb: 'list', resource: 'nodes' } };
+  t.strictSame((await post(nodes)).sent[0]?.body.spec, nodes);
+  t.strictSame((await post(nodes)).reviewed, [{ user: 'acme:alice', ...nodes }]);
+  t.match((await post(nodes, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+});
+
+t.test('a resource of the same name in another group is the tenant’s own', async (t) => {
+  const own = { resourceAttributes: { verb: 'list', group: 'example.com', resource: 'nodes' } };
+  t.match((await post(own)).reviewed, [{ resourceAttributes: { tenant: 'acme' } }]);
+});
+
+t.test('the right to a path is asked without a tenant', async (t) => {
+  const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
+  const { reviewed, json } = await post(spec);
+  t.strictSame(reviewed, [{ user: 'acme:alice', ...spec }]);
+  t.strictSame(json.spec, spec);
+});
+
+for (const spec of [
+  { nonResourceAttributes: { path: '/apis/apps/v1', verb: 'get' } },
+  {
+    resourceAttributes: {
+      verb: 'create',
+      group: 'authorization.k8s.io',
+      resource: 'selfsubjectaccessreviews',
+    },
+  },
+  { resourceAttributes: { verb: 'create', group: 'authentication.k8s.io', resource: 'selfsubjectreviews' } },
+]) {
+  t.test(`what Stonegate does for everybody is allowed: ${JSON.stringify(spec)}`, async (t) => {
+    const { json, sent } = await post(spec);
+    t.equal(json.status.allowed, true);
+    t.strictSame(sent, []);
+  });
+}
+
+for (const spec of [
+  { nonResourceAttributes: { path: '/apis/*', verb: 'get' } },
+  { nonResourceAttributes: { path: '/version', verb: 'post' } },
+  {
+    resourceAttributes: {
+      verb: 'delete',
+      group: 'authorization.k8s.io',
+      resource: 'selfsubjectaccessreviews',
+    },
+  },
+  { resourceAttributes: { verb: 'create', resource: 'selfsubjectaccessreviews' } },
+]) {
+  t.test(`only that is granted, not ${JSON.stringify(spec)}`, async (t) => {
+    t.equal((await post(spec)).json.status.allowed, false);
+  });
+}
+
+t.test('to a user of the system tenant Stonegate grants nothing of its own', async (t) => {
+  const spec = { nonResourceAttributes: { path: '/version', verb: 'get' } };
+  t.equal((await post(spec, { home: 'ops' })).json.status.allowed, false);
+});
+
+t.test('C073 any other answer of the API server is passed on', async (t) => {
+  const { status, json, answer } = await post(listPods, {
+    upstream: () => ({ status: 422, body: { kind: 'Status' } }),
+  });
+  t.strictSame({ status, json }, { status: 422, json: { kind: 'Status' } });
+  t.strictSame(answer?.headers, [['Content-Type', 'application/json']]);
+});
+
+t.test('C027 where Stonegate cannot ask in the user’s stead either, the request fails', async (t) => {
+  const review = new StatusError('UpstreamUnavailable', 'down');
+  await t.rejects(post(listPods, { review }), { code: 'UpstreamUnavailable' });
+});
+
+t.test('C131 the API server’s rules are unchanged, and Stonegate’s own follow them', async (t) => {
+  const theirs = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+  const status = { resourceRules: [theirs], nonResourceRules: [], incomplete: false };
+  const { sent, json } = await post(
+    { namespace: 'ns' },
+    {
+      target: RULES,
+      upstream: () => ({ status: 201, body: { kind: 'SelfSubjectRulesReview', spec: {}, status } }),
+    },
+  );
+  t.match(sent, [{ body: { kind: 'SelfSubjectRulesReview', spec: { namespace: 'ns' } } }]);
+  t.strictSame(json.status.resourceRules[0], theirs);
+  t.match(json.status.resourceRules.slice(1), [
+    { verbs: ['create'], apiGroups: ['authorization.k8s.io'] },
+    { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+  ]);
+  t.match(json.status, { nonResourceRules: [{ nonResourceURLs: ['/api', '/api/v1'] }], incomplete: false });
+});
+
+t.test('C131 a user who may not ask for rules is told so, and what Stonegate grants', async (t) => {
+  const { status, json } = await post({ namespace: 'ns' }, { target: RULES });
+  t.equal(status, 201);
+  t.match(json, {
+    kind: 'SelfSubjectRulesReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
+  });
+  t.equal(json.status.resourceRules.length, 3);
+});
+
+t.test('a refusal other than 403 of a rules review is passed on', async (t) => {
+  t.equal((await post({}, { target: RULES, upstream: () => ({ status: 500, body: {} }) })).status, 500);
+});
+
+for (const body of ['no json', 'null', '{}', '{"status":{"resourceRules":[]}}']) {
+  t.test(`rules that cannot be read (${body}) are a 503`, async (t) => {
+    await t.rejects(post({}, { target: RULES, upstream: () => ({ status: 201, body }) }), {
+      code: 'UpstreamUnavailable',
+    });
+  });
+}
+
+t.test('whoami says exactly what would be sent', async (t) => {
+  const clock = createFakeClock(Date.parse('2026-11-22T13:15:07.321Z'));
+  const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/'), clock });
+  t.equal(status, 201);
+  t.strictSame(json, {
+    kind: 'SelfSubjectReview',
+    apiVersion: 'authentication.k8s.io/v1beta1',
+    metadata: { creationTimestamp: '2026-11-22T13:15:07Z' },
+    status: { userInfo: { username: 'acme:alice', uid: 'uid-of-alice', groups: ['system:authenticated'] } },
+  });
+  t.strictSame(sent, []);
+});
+
+t.test('whoami names the tenant in shared mode too', async (t) => {
+  const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+  const { json } = await post({}, { target: WHOAMI, mode });
+  t.match(json.status.userInfo, {
+    username: 'acme:alice',
+    groups: ['stonegate:tenant:acme', 'system:authenticated'],
+    extra: { 'stonegate.dev/tenant': ['acme'] },
+  });
+});
+
+for (const [why, body] of [
+  ['no JSON', '{"spec"'],
+  ['no UTF-8', Readable.from([Buffer.from([0x22, 0xff, 0x22])])],
+  ['no object', '[]'],
+  ['null', 'null'],
+  ['a spec that is no object', '{"spec":"x"}'],
+  ['no attributes', '{"spec":{}}'],
+  ['both attributes', '{"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}}'],
+  ['attributes that are a list', '{"spec":{"resourceAttributes":[]}}'],
+  ['a verb that is no string', '{"spec":{"resourceAttributes":{"verb":["get"]}}}'],
+  ['nothing', ''],
+] as const) {
+  t.test(`C243 a review with ${why} is a 400`, async (t) => {
+    await t.rejects(post(undefined, { body }), { code: 'BodyMalformed', http: 400 });
+  });
+}
+
+for (const headers of [[['Content-Type', 'application/cbor']], [['Content-Encoding', 'gzip']]] as const) {
+  t.test(`a review with ${headers[0].join(': ')} is a 415`, async (t) => {
+    await t.rejects(post(listPods, { headers }), { code: 'MediaTypeUnsupported', http: 415 });
+  });
+}
+
+const PROTOBUF = [['Content-Type', 'application/vnd.kubernetes.protobuf']] as const;
+const AUTHORIZATION = 'authorization.k8s.io/v1';
+const access = (spec: Message): Buffer =>
+  encodeObject(AUTHORIZATION, 'SelfSubjectAccessReview', [
+    [1, []],
+    [2, spec],
+    [3, [[1, 0]]],
+  ]);
+
+t.test(
+  'a question in protobuf, as kubectl asks since 1.32, is understood and answered in JSON',
+  async (t) => {
+    const attributes: Message = [
+      [1, 'ns'],
+      [2, 'list'],
+      [3, ''],
+      [5, 'pods'],
+      [99, 'new'],
+    ];
+    const { sent, json } = await post(undefined, { headers: PROTOBUF, body: access([[1, attributes]]) });
+    t.same(sent[0]?.body.spec, {
+      resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods', tenant: 'acme' },
+    });
+    t.equal(json.kind, 'SelfSubjectAccessReview');
+  },
+);
+
+t.test('a question about a path, and one about a namespace, are understood in protobuf too', async (t) => {
+  const path: Message = [
+    [1, '/metrics'],
+    [2, 'get'],
+  ];
+  const asked = await post(undefined, { headers: PROTOBUF, body: access([[2, path]]) });
+  t.same(asked.sent[0]?.body.spec, { nonResourceAttributes: { path: '/metrics', verb: 'get' } });
+  const body = encodeObject(AUTHORIZATION, 'SelfSubjectRulesReview', [[2, [[1, 'ns']]]]);
+  const rules = await post(undefined, { target: RULES, headers: PROTOBUF, body });
+  t.same(rules.sent[0]?.body.spec, { namespace: 'ns' });
+});
+
+t.test('a question in bytes that are no protobuf is a 400', async (t) => {
+  await t.rejects(post(undefined, { headers: PROTOBUF, body: 'k8s\0\xff' }), { code: 'BodyMalformed' });
+});
+
+t.test('whoami needs no body: it is answered whatever stands in it', async (t) => {
+  const { json } = await post(undefined, { target: WHOAMI, headers: PROTOBUF, body: 'anything' });
+  t.match(json, { kind: 'SelfSubjectReview', status: { userInfo: { username: 'acme:alice' } } });
+});
+
+t.test('a review larger than the limit is a 413, and its connection is left alive to say so', async (t) => {
+  const body = Readable.from([Buffer.alloc(1000), Buffer.alloc(1000)]);
+  await t.rejects(post(undefined, { body }), { code: 'BodyTooLarge', http: 413 });
+  t.equal(body.destroyed, false);
+});
+
+t.test('a review may have 64 KiB, however long the bodies of other requests may be', async (t) => {
+  const bodyBytes = 256 * 1024;
+  const body = Buffer.from(`${JSON.stringify(listPods)}${' '.repeat(64 * 1024)}`);
+  await t.rejects(post(undefined, { body: Readable.from([body]), bodyBytes }), { code: 'BodyTooLarge' });
+});
+
+t.test('a review that does not arrive in time is a 408', async (t) => {
+  const clock: Clock = {
+    now: () => 0,
+    after(milliseconds, action) {
+      t.equal(milliseconds, 1000);
+      setImmediate(action);
+      return { cancel() {} };
+    },
+  };
+  const body = new Readable({ read() {} });
+  await t.rejects(post(undefined, { body, clock }), { code: 'BodyTimeout', http: 408 });
+  body.destroy();
+});
+
+t.test('a pass-through user', async (t) => {
+  const identity = upstreamIdentity('system:serviceaccount:default:robot');
+  t.test('asks with it, with the tenant filled in', async (t) => {
+    const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+    const { sent, status } = await post(listPods, { identity, upstream });
+    t.equal(status, 201);
+    t.match(sent, [
+      {
+        sender: { kind: 'client', token: 'client-token' },
+        target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
+        body: { spec: { resourceAttributes: { tenant: 'acme', verb: 'list' } } },
+      },
+    ]);
+  });
+  t.test('is never asked about by name, which another may have', async (t) => {
+    const { status, reviewed } = await post(listPods, { identity, review: { allowed: true } });
+    t.equal(status, 403);
+    t.same(reviewed, []);
+  });
+  t.test('hears the API server’s own 401', async (t) => {
+    const upstream = () => ({ status: 401, body: { kind: 'Status', code: 401 } });
+    t.equal((await post(listPods, { identity, upstream })).status, 401);
+  });
+});

@@ -1,0 +1,187 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createConnectCreate } from '../../../../src/features/tenant-boundary/connect-create.ts';
+import type { SubjectAccessReviewStatus } from '../../../../src/kubernetes/authorization-v1.ts';
+import type { Sender } from '../../../../src/kubernetes/upstream-request.ts';
+import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import type { TenantName } from '../../../../src/tenancy/identity.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../../support/fake-exchange.ts';
+
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
+
+const EXEC = '/api/v1/namespaces/ns/pods/p/exec?command=sh';
+
+interface Options {
+  readonly method?: string;
+  readonly upgrade?: string | undefined;
+  readonly answer?: SubjectAccessReviewStatus | Error;
+  readonly reviewTenant?: TenantName | undefined;
+  readonly sender?: Sender;
+}
+
+/** Asks the authorizer, and tells what it asked the API server. */
+async function ask(target: string, options: Options = {}) {
+  const { method = 'GET', answer = { allowed: false }, sender = { kind: 'stonegate' } } = options;
+  const asked: unknown[] = [];
+  const authorizer = createConnectCreate({
+    reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : toTenantName('acme')),
+    reviewer: {
+      async review(user, attributes) {
+        asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    },
+  });
+  const refusal: unknown = await decide([authorizer], {
+    exchange: askedExchange(method, 'upgrade' in options ? options.upgrade : 'websocket'),
+    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName('acme'),
+    sender,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return { asked, refusal };
+}
+
+t.test('a WebSocket into a pod asks for the right to create the connection', async (t) => {
+  const { asked, refusal } = await ask(EXEC, { answer: { allowed: true } });
+  t.equal(refusal, undefined);
+  t.strictSame(asked, [
+    {
+      user: 'acme:alice',
+      resourceAttributes: {
+        tenant: 'acme',
+        namespace: 'ns',
+        verb: 'create',
+        group: '',
+        version: 'v1',
+        resource: 'pods',
+        subresource: 'exec',
+        name: 'p',
+      },
+    },
+  ]);
+});
+
+for (const subresource of ['exec', 'attach', 'portforward']) {
+  t.test(
+    `without the right to create, a WebSocket to ${subresource} is refused in the API server’s words`,
+    async (t) => {
+      const { refusal } = await ask(`/api/v1/namespaces/ns/pods/p/${subresource}`);
+      t.match(refusal, {
+        code: 'AccessDenied',
+        message: `pods "p" is forbidden: User "acme:alice" cannot create resource "pods/${subresource}" in API group "" in the namespace "ns"`,
+        details: { name: 'p', kind: 'pods' },
+      });
+    },
+  );
+}
+
+t.test('C027 an answer that both allows and denies is a denial', async (t) => {
+  t.match((await ask(EXEC, { answer: { allowed: true, denied: true } })).refusal, { code: 'AccessDenied' });
+});
+
+t.test('C027 C128 where the API server cannot be asked, nothing is opened', async (t) => {
+  const down = new StatusError('UpstreamUnavailable', 'down');
+  t.equal((await ask(EXEC, { answer: down })).refusal, down);
+});
+
+t.test('the tenant of a full path is the one asked about', async (t) => {
+  const { asked } = await ask('/api/v1/tenants/globex/namespaces/ns/pods/p/exec');
+  t.match(asked, [{ resourceAttributes: { tenant: 'globex' } }]);
+});
+
+t.test('where the cluster knows no tenants, none is named', async (t) => {
+  const { asked } = await ask(EXEC, { reviewTenant: undefined });
+  t.notMatch(asked, [{ resourceAttributes: { tenant: /.*/ } }]);
+});
+
+t.test('a GET that upgrades to SPDY is asked about too', async (t) => {
+  t.equal((await ask(EXEC, { upgrade: 'spdy/3.1' })).asked.length, 1);
+});
+
+for (const [method, target, upgrade] of [
+  ['POST', EXEC, 'spdy/3.1'],
+  ['GET', EXEC, undefined],
+  ['GET', '/api/v1/namespaces/ns/pods?watch=1', 'websocket'],
+  ['GET', '/api/v1/namespaces/ns/services/s/proxy/ws', 'websocket'],
+  ['GET', '/apis/example.com/v1/namespaces/ns/pods/p/exec', 'websocket'],
+  ['GET', '/version', 'websocket'],
+] as const) {
+  t.test(`${method} ${target} with upgrade ${upgrade} is the API server’s own decision`, async (t) => {
+    const { asked, refusal } = await ask(target, { method, upgrade });
+    t.strictSame({ asked, refusal }, { asked: [], refusal: undefined });
+  });
+}
+
+t.test('a pass-through user is reviewed with the own token, in the own tenant', async (t) => {
+  const sender = { kind: 'client', token: 'theirs' } as const;
+  const allowed = await ask(EXEC, { sender, answer: { allowed: true } });
+  t.equal(allowed.refusal, undefined);
+  t.match(allowed.asked, [
+    { token: 'theirs', home: 'acme', resourceAttributes: { tenant: 'acme', verb: 'create' } },
+  ]);
+  const refused = await ask(EXEC, { sender, answer: { allowed: false } });
+  t.match(refused.refusal, { code: 'AccessDenied' });
+  const failed = await ask(EXEC, { sender, answer: new StatusError('UpstreamUnavailable', 'down') });
+  t.match(failed.refusal, { code: 'UpstreamUnavailable' });
+});
+
+const NODE = {
+  tenant: 'acme',
+  namespace: '',
+  verb: 'create',
+  group: '',
+  version: 'v1',
+  resource: 'nodes',
+  subresource: 'proxy',
+  name: 'n1',
+};
+
+for (const target of [
+  '/api/v1/nodes/n1/proxy/exec/ns/p/c?command=sh',
+  '/api/v1/nodes/n1/proxy/attach/ns/p/c',
+  '/api/v1/nodes/n1/proxy/run/ns/p/c',
+  '/api/v1/nodes/n1/proxy/portForward/ns/p',
+  '/api/v1/nodes/n1/proxy',
+  '/api/v1/nodes/n1/proxy/metrics',
+  '/api/v1/proxy/nodes/n1/exec/ns/p/c',
+])
+  for (const [method, protocol] of [
+    ['GET', 'websocket'],
+    ['GET', 'spdy/3.1'],
+    ['PUT', 'spdy/3.1'],
+  ] as const)
+    t.test(`the right to read a node opens no shell: ${method} ${target} to ${protocol}`, async (t) => {
+      const { asked, refusal } = await ask(target, { method, upgrade: protocol });
+      t.strictSame(asked, [{ user: 'acme:alice', resourceAttributes: NODE }]);
+      t.match(refusal, {
+        code: 'AccessDenied',
+        message:
+          'nodes "n1" is forbidden: User "acme:alice" cannot create resource "nodes/proxy" in API group "" in the tenant "acme"',
+      });
+      const allowed = await ask(target, { method, upgrade: protocol, answer: { allowed: true } });
+      t.equal(allowed.refusal, undefined);
+    });
+
+t.test('a node is read without that right, and so are pods and services by WebSocket', async (t) => {
+  for (const [target, upgrade] of [
+    ['/api/v1/nodes/n1/proxy/exec/ns/p/c', undefined],
+    ['/api/v1/namespaces/ns/pods/p/proxy/ws', 'websocket'],
+    ['/api/v1/namespaces/ns/services/s/proxy/ws', 'websocket'],
+  ] as const) {
+    const { asked, refusal } = await ask(target, { upgrade });
+    t.equal(refusal, undefined);
+    t.same(asked, [], target);
+  }
+});

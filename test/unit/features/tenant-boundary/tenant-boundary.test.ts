@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { toStatus } from '../../../../src/errors/to-status.ts';
+import { createTenantBoundary } from '../../../../src/features/tenant-boundary/tenant-boundary.ts';
+import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../../support/fake-exchange.ts';
+
+const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
+
+async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
+  await runAuthorizers([boundary], {
+    exchange: askedExchange(),
+    info: readRequestInfo('GET', target, { readsTenantFromPath: true }),
+    user: { username, uid: '', groups: [], extra: {} },
+    tenant: toTenantName(tenant),
+    sender: { kind: 'stonegate' },
+  });
+}
+
+/** The Status a refusal becomes, without what Stonegate adds to it. */
+async function refusalOf(target: string) {
+  const error: unknown = await ask(target).then(
+    () => undefined,
+    (refusal: unknown) => refusal,
+  );
+  const { status } = toStatus(error, 'audit-1');
+  const { causes, ...details } = status.details ?? {};
+  return { ...status, details };
+}
+
+for (const file of ['cross-tenant-forbidden', 'cross-tenant-namespaced-forbidden']) {
+  t.test(`${file}: the refusal is the API server's, word for word`, async (t) => {
+    const url = new URL(`../../conformance/arktos/recorded/${file}.json`, import.meta.url);
+    const { request, response } = JSON.parse(readFileSync(url, 'utf8'));
+    t.strictSame(await refusalOf(request.path), response.body);
+  });
+}
+
+for (const target of [
+  '/api/v1/tenants/tenant1/pods',
+  '/api/v1/pods',
+  '/api/v1/tenants/tenant2',
+  '/version',
+]) {
+  t.test(`${target} reaches into no other tenant`, async (t) => {
+    await t.resolves(ask(target));
+  });
+}
+
+for (const target of [
+  '/api/v1/tenants/tenant2/pods',
+  '/api/v1/tenants/all/pods',
+  '/api/v1/tenants/system/pods',
+  '/api/v1/watch/tenants/tenant2/pods',
+  '/apis/apps/v1/tenants/tenant2/namespaces/ns/deployments/d/scale',
+]) {
+  t.test(`${target} is another tenant's and refused`, async (t) => {
+    await t.rejects(ask(target), { code: 'TenantForbidden', http: 403 });
+  });
+}
+
+t.test(
+  'C160 C161 a tenant that exists, one that does not and that of them all are refused alike',
+  async (t) => {
+    const refusals = await Promise.all(
+      ['tenant2', 'ghost', 'all'].map((name) => refusalOf(`/api/v1/tenants/${name}/pods`)),
+    );
+    const [first] = refusals.map(({ message, ...rest }) => ({
+      ...rest,
+      message: message.replace(/"[^"]*"$/, ''),
+    }));
+    for (const { message, ...rest } of refusals)
+      t.strictSame({ ...rest, message: message.replace(/"[^"]*"$/, '') }, first);
+  },
+);
+
+t.test('a user of the system tenant acts in every tenant', async (t) => {
+  await t.resolves(ask('/api/v1/tenants/tenant2/pods', 'system', 'system:stonegate:root'));
+});

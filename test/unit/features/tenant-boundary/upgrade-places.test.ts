@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { createUpgradePlaces } from '../../../../src/features/tenant-boundary/upgrade-places.ts';
+import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../../support/fake-exchange.ts';
+
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
+
+/** The refusal of a request to upgrade; undefined where it is let through. */
+function refusalOf(
+  method: string,
+  target: string,
+  upgrade: string | undefined,
+  watchEvents: TenancyMode['watchEvents'] = 'asTheyAre',
+): Promise<unknown> {
+  return decide([createUpgradePlaces({ watchEvents })], {
+    exchange: askedExchange(method, upgrade),
+    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName('acme'),
+    sender: { kind: 'stonegate' },
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+const POD = '/api/v1/namespaces/ns/pods/p';
+
+for (const target of [
+  `${POD}/exec?command=sh`,
+  `${POD}/attach`,
+  `${POD}/portforward`,
+  `${POD}/proxy/ws`,
+  '/api/v1/tenants/acme/namespaces/ns/services/s/proxy',
+  '/api/v1/nodes/n1/proxy/x',
+]) {
+  t.test(`${target} may be upgraded to WebSocket and SPDY`, async (t) => {
+    t.equal(await refusalOf('GET', target, 'websocket'), undefined);
+    t.equal(await refusalOf('POST', target, 'spdy/3.1'), undefined);
+    t.match(await refusalOf('POST', target, 'websocket'), { code: 'RequestMalformed' });
+  });
+}
+
+for (const target of [
+  '/api/v1/namespaces/ns/pods?watch=1',
+  '/apis/apps/v1/watch/namespaces/ns/deployments',
+  `${POD}/log?follow=true`,
+]) {
+  t.test(`${target} comes over WebSocket too, but not over SPDY`, async (t) => {
+    t.equal(await refusalOf('GET', target, 'websocket'), undefined);
+    t.match(await refusalOf('GET', target, 'spdy/3.1'), { code: 'RequestMalformed', http: 400 });
+  });
+}
+
+for (const target of [
+  '/version',
+  '/openapi/v2',
+  '/api',
+  '/metrics',
+  '/api/v1/namespaces/ns/pods',
+  POD,
+  '/api/v1/namespaces/ns/pods/exec',
+  '/api/v1/namespaces/ns/configmaps/exec',
+  '/api/v1/namespaces/ns/configmaps/c/proxy',
+  '/apis/example.com/v1/namespaces/ns/pods/p/exec',
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+]) {
+  t.test(`an upgrade of ${target} is refused`, async (t) => {
+    for (const method of ['GET', 'POST']) {
+      t.match(await refusalOf(method, target, 'websocket'), { code: 'RequestMalformed' });
+      t.match(await refusalOf(method, target, 'spdy/3.1'), { code: 'RequestMalformed' });
+    }
+  });
+}
+
+t.test('no other protocol is tunnelled anywhere', async () => {
+  const protocol = fc
+    .oneof(
+      fc.string(),
+      fc.constantFrom('h2c', 'HTTP/2.0', 'tls/1.0', 'constructor', '__proto__', 'toString', 'spdy/3', ''),
+    )
+    .filter((name) => name !== 'websocket' && name !== 'spdy/3.1');
+  const target = fc.constantFrom(`${POD}/exec`, `${POD}/proxy`, '/api/v1/pods?watch=1', '/version');
+  await fc.assert(
+    fc.asyncProperty(protocol, target, fc.constantFrom('GET', 'POST'), async (name, path, method) => {
+      return (await refusalOf(method, path, name)) !== undefined;
+    }),
+  );
+});
+
+t.test('a request that does not ask to upgrade is not concerned', async (t) => {
+  t.equal(await refusalOf('GET', '/version', undefined), undefined);
+});
+
+t.test('where watches are filtered, none leaves HTTP', async (t) => {
+  for (const target of [
+    '/api/v1/namespaces/ns/pods?watch=1',
+    '/api/v1/watch/namespaces/ns/secrets/mine',
+    '/api/v1/watch/namespaces/ns/pods/p/log',
+    '/api/v1/watch/namespaces/ns/pods/p/exec',
+  ])
+    t.match(await refusalOf('GET', target, 'websocket', 'filtered'), { code: 'RequestMalformed' }, target);
+  t.equal(await refusalOf('GET', `${POD}/log?follow=true`, 'websocket', 'filtered'), undefined);
+  t.equal(await refusalOf('GET', `${POD}/exec`, 'websocket', 'filtered'), undefined);
+});
+
+t.test('with the legacy prefix nothing is upgraded', async (t) => {
+  for (const protocol of ['websocket', 'spdy/3.1'])
+    t.match(await refusalOf('GET', '/api/v1/proxy/nodes/n1/exec/ns/p/c', protocol), {
+      code: 'RequestMalformed',
+    });
+});

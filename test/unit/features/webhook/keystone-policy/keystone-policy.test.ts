@@ -1,0 +1,178 @@
+import t from 'tap';
+import { readPolicy } from '../../../../../src/config/keystone-auth/policy-file.ts';
+import { createKeystonePolicy } from '../../../../../src/features/webhook/keystone-policy/keystone-policy.ts';
+import type { SubjectAccessReviewSpec } from '../../../../../src/kubernetes/authorization-v1.ts';
+
+const IDENTITY = 'alpha.kubernetes.io/identity';
+
+interface PolicyUser {
+  readonly user?: string;
+  readonly groups?: readonly string[];
+  readonly roles?: readonly string[];
+  readonly projects?: readonly string[];
+}
+
+function asks({ user = 'user1', groups = [], roles = [], projects = ['demo'] }: PolicyUser) {
+  return {
+    user,
+    uid: `${user}-id`,
+    groups,
+    extra: {
+      [`${IDENTITY}/roles`]: roles,
+      [`${IDENTITY}/project/name`]: projects,
+      [`${IDENTITY}/user/domain/id`]: ['default'],
+    },
+  };
+}
+
+/** @param what `verb namespace resource[/subresource]`; a path in place of the last two */
+function allows(policy: readonly object[], user: PolicyUser, what: string): boolean {
+  const read = readPolicy(JSON.stringify(policy));
+  if (!read.ok) throw new Error(read.problems.join('\n'));
+  return createKeystonePolicy(read.value).allows({ ...asks(user), ...questionOf(what) });
+}
+
+function questionOf(
+  what: string,
+): Pick<SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'> {
+  const [verb = '', place = '', object = ''] = what.split(' ');
+  if (place.startsWith('/')) return { nonResourceAttributes: { verb, path: place } };
+  const [resource = '', subresource = ''] = object.split('/');
+  const namespace = place === '-' ? '' : place;
+  return { resourceAttributes: { verb, namespace, resource, subresource, group: '', version: 'v1' } };
+}
+
+const v1 = (resource: object, ...match: object[]) => [
+  { resource: { verbs: ['get'], resources: ['pods'], version: '*', namespace: '*', ...resource }, match },
+];
+const v2 = (permissions: object, users?: object) => [
+  { resource_permissions: permissions, ...(users && { users }) },
+];
+
+t.test('an empty policy allows nothing', async (t) => {
+  t.notOk(allows([], {}, 'get default pods'));
+});
+
+t.test('version 1', async (t) => {
+  t.test('C221 match entries are ANDed, values within one are ORed', async (t) => {
+    const policy = v1({}, { type: 'user', values: ['user1', 'user2'] }, { type: 'role', values: ['role1'] });
+    t.ok(allows(policy, { user: 'user1', roles: ['role1'] }, 'get default pods'));
+    t.ok(allows(policy, { user: 'user2', roles: ['role0', 'role1'] }, 'get default pods'));
+    t.notOk(allows(policy, { user: 'user1' }, 'get default pods'));
+    t.notOk(allows(policy, { user: 'user3', roles: ['role1'] }, 'get default pods'));
+  });
+
+  t.test('C222 an unknown match type allows no user, * or not', async (t) => {
+    t.notOk(allows(v1({}, { type: 'shoe size', values: ['*'] }), {}, 'get default pods'));
+  });
+
+  t.test('users match by name and id, groups, projects and roles by name, * every user', async (t) => {
+    const user = { user: 'u', groups: ['g'], roles: ['r'], projects: ['p'] };
+    for (const [type, value] of Object.entries({ user: 'u', group: 'g', role: 'r', project: 'p' })) {
+      t.ok(allows(v1({}, { type, values: [value] }), user, 'get default pods'), type);
+      t.ok(allows(v1({}, { type, values: ['*'] }), user, 'get default pods'), type);
+      t.notOk(allows(v1({}, { type, values: ['other'] }), user, 'get default pods'), type);
+    }
+    t.ok(allows(v1({}, { type: 'user', values: ['u-id'] }), user, 'get default pods'));
+  });
+
+  t.test('verb, resource, group and namespace must all fit', async (t) => {
+    const policy = v1({ namespace: 'default', version: '' });
+    t.ok(allows(policy, {}, 'get default pods'));
+    for (const what of ['list default pods', 'get default secrets', 'get other pods', 'get - pods'])
+      t.notOk(allows(policy, {}, what), what);
+    t.notOk(allows(v1({ version: 'apps' }), {}, 'get default pods'));
+  });
+
+  t.test('pods are not their subresources, pods/* is all of them, * is everything', async (t) => {
+    const exec = 'get default pods/exec';
+    t.notOk(allows(v1({}), {}, exec));
+    t.ok(allows(v1({ resources: ['pods/exec'] }), {}, exec));
+    t.ok(allows(v1({ resources: ['pods/*'] }), {}, exec));
+    t.notOk(allows(v1({ resources: ['pods/*'] }), {}, 'get default pods'));
+    t.ok(allows(v1({ resources: ['*'] }), {}, exec));
+  });
+
+  t.test('C225 a path with a final * covers what is below it', async (t) => {
+    const policy = [{ nonresource: { verbs: ['get'], path: '/api/*' }, match: [] }];
+    t.ok(allows(policy, {}, 'get /api/x/y'));
+    t.notOk(allows(policy, {}, 'get /imaginary'));
+    t.notOk(allows(policy, {}, 'post /api/x'));
+    t.notOk(allows([{ nonresource: { verbs: ['get'] } }], {}, 'get /api'), 'without a path');
+  });
+});
+
+t.test('version 2', async (t) => {
+  t.test('C228 what has no namespace is covered by */… alone', async (t) => {
+    const policy = v2({ "*/['clusterroles']": ['get'] });
+    t.ok(allows(policy, {}, 'get - clusterroles'));
+    t.notOk(allows(policy, {}, 'create - clusterrolebindings'));
+  });
+
+  t.test('C230 all of the roles and any of the projects', async (t) => {
+    const policy = v2({ '*/*': ['*'] }, { roles: ['a', 'b'], projects: ['demo', 'other'] });
+    t.ok(allows(policy, { roles: ['a', 'b', 'c'] }, 'get default pods'));
+    t.notOk(allows(policy, { roles: ['a'] }, 'get default pods'));
+    t.notOk(allows(policy, { roles: ['a', 'b'], projects: ['third'] }, 'get default pods'));
+    t.notOk(allows(v2({ '*/*': ['*'] }, { roles: ['a'] }), { roles: ['a'] }, 'get default pods'));
+  });
+
+  t.test('C231 a cluster-scoped request is no namespace’s, nor that of all but one', async (t) => {
+    for (const key of ['default/*', '!kube-system/*', "['default','*']/*", "!['kube-system']/*"])
+      t.notOk(allows(v2({ [key]: ['*'] }), {}, 'get - nodes'), key);
+  });
+
+  t.test('C232 whom Keystone has not vouched for gets nothing, attributes or not', async (t) => {
+    const read = readPolicy(JSON.stringify(v2({ '*/*': ['*'] })));
+    if (!read.ok) throw new Error('the policy is no good');
+    const policy = createKeystonePolicy(read.value);
+    const others = [{}, { 'authentication.kubernetes.io/pod-name': ['p'] }, { [`${IDENTITY}/roles`]: [] }];
+    for (const extra of others)
+      t.notOk(policy.allows({ user: 'u', extra, ...questionOf('get default pods') }), JSON.stringify(extra));
+    t.ok(policy.allows({ ...asks({}), ...questionOf('get default pods') }));
+  });
+
+  t.test('C233 to create pods is none to exec into them, unless that is written down', async (t) => {
+    const exec = 'create default pods/exec';
+    t.notOk(allows(v2({ 'default/pods': ['create'] }), {}, exec));
+    t.ok(allows(v2({ 'default/pods/exec': ['create'] }), {}, exec));
+    t.ok(allows(v2({ "default/['pods', 'pods/exec']": ['create'] }), {}, exec));
+    t.ok(allows(v2({ 'default/pods/*': ['create'] }), {}, exec));
+    t.ok(allows(v2({ 'default/*': ['create'] }), {}, exec));
+  });
+
+  t.test('what is left out takes its subresources with it', async (t) => {
+    const policy = v2({ "default/!['secrets','pods']": ['*'] });
+    t.ok(allows(policy, {}, 'get default configmaps'));
+    t.notOk(allows(policy, {}, 'get default pods'));
+    t.notOk(allows(policy, {}, 'create default pods/exec'));
+    t.ok(allows(v2({ 'default/!pods/exec': ['*'] }), {}, 'get default pods'));
+    t.notOk(allows(v2({ 'default/!pods/exec': ['*'] }), {}, 'create default pods/exec'));
+  });
+
+  t.test('keys and verbs in any case', async (t) => {
+    t.ok(allows(v2({ 'Default/Pods': ['GET'] }), {}, 'get default pods'));
+  });
+
+  t.test('its permissions win over version 1 in the same entry, each kind for itself', async (t) => {
+    const [resource] = v1({});
+    const entry = { ...resource, nonresource: { verbs: ['get'], path: '/version' }, match: [] };
+    t.notOk(allows([{ ...entry, resource_permissions: {} }], {}, 'get default pods'));
+    t.ok(allows([{ ...entry, resource_permissions: {} }], {}, 'get /version'));
+    t.notOk(allows([{ ...entry, nonresource_permissions: {} }], {}, 'get /version'));
+    t.ok(allows([entry, ...v2({})], {}, 'get default pods'), 'another entry is another matter');
+  });
+
+  t.test('paths are exact', async (t) => {
+    const policy = [{ nonresource_permissions: { '/healthz': ['get'], '/api/*': ['get'] } }];
+    t.ok(allows(policy, {}, 'get /healthz'));
+    t.notOk(allows(policy, {}, 'get /healthz/etcd'));
+    t.notOk(allows(policy, {}, 'get /api/v1'));
+  });
+
+  t.test('domains that an entry names are not ignored', async (t) => {
+    const users = { projects: ['demo'], domains: ['default'] };
+    t.ok(allows(v2({ '*/*': ['*'] }, users), {}, 'get default pods'));
+    t.notOk(allows(v2({ '*/*': ['*'] }, { ...users, domains: ['acme'] }), {}, 'get default pods'));
+  });
+});

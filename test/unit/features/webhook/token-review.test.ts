@@ -1,0 +1,148 @@
+import t from 'tap';
+import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
+import type { KeystoneSync, ProjectMember } from '../../../../src/features/webhook/keystone-auth.ts';
+import {
+  createKeystoneGroups,
+  createTokenReviewHandler,
+  type TokenReviewHandlerOptions,
+} from '../../../../src/features/webhook/token-review.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+
+const PROJECT = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+const ALICE: Identity = { ...keystoneIdentity('alice'), scope: PROJECT };
+const RULES: KeystoneSync = {
+  projects: false,
+  roleAssignments: false,
+  namespaceFormat: '%i',
+  ignoredProjects: new Set(),
+  ignoredProjectNames: new Set(),
+  roleMappings: [],
+};
+
+function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewHandlerOptions> = {}) {
+  const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+  const requested: ProjectMember[] = [];
+  const { review } = createTokenReviewHandler({
+    identities: {
+      async authenticate() {
+        if (identity instanceof StatusError) throw identity;
+        return identity;
+      },
+      describe(each) {
+        const tenant = mode.tenantOf(each);
+        return { tenant, user: mode.userOf(each, tenant) };
+      },
+    },
+    legacy: undefined,
+    rules: undefined,
+    sync: { request: (member) => void requested.push(member) },
+    ...changes,
+  });
+  return { requested, review: () => review('gAAAAA', '192.0.2.1') };
+}
+
+t.test('the user has the same name as at the API, and the project ID among the groups', async (t) => {
+  t.match(await reviewer(ALICE).review(), {
+    authenticated: true,
+    user: { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated', 'p1'] },
+  });
+});
+
+t.test(
+  'an invalid token is not authenticated, without an error: the API server may cache that',
+  async (t) => {
+    t.same(await reviewer(unauthorized('expired')).review(), { authenticated: false });
+  },
+);
+
+t.test('an identity without a tenant is not authenticated, with the reason as the error', async (t) => {
+  const refused = new StatusError('TenantUnknown', 'no tenant');
+  t.same(await reviewer(refused).review(), { authenticated: false, error: 'no tenant' });
+});
+
+t.test('a failure that is not about the token is an error, not a review status', async (t) => {
+  for (const code of ['KeystoneUnavailable', 'CredentialRateExceeded'] as const)
+    await t.rejects(reviewer(new StatusError(code, 'later')).review(), { code });
+});
+
+for (const kind of ['domain', 'system', 'unscoped'] as const) {
+  t.test(`a token of the scope ${kind} is not authenticated`, async (t) => {
+    const { review } = reviewer({ ...ALICE, scope: { kind, roles: ['admin'] } });
+    t.match(await review(), { authenticated: false, error: /not scoped to a project/ });
+  });
+}
+
+t.test('with legacy names the Keystone groups count, and a failure to list them is an error', async (t) => {
+  const legacy = { namesOf: async () => ['developers'] };
+  t.match(await reviewer(ALICE, { legacy }).review(), {
+    user: { username: 'alice', groups: ['developers', 'p1'] },
+  });
+  const down = { namesOf: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'later')) };
+  await t.rejects(reviewer(ALICE, { legacy: down }).review(), { code: 'KeystoneUnavailable' });
+});
+
+t.test('with legacy names the domain need not be a tenant', async (t) => {
+  const identity = { ...keystoneIdentity('alice', { home: 'Default' }), scope: PROJECT };
+  t.match(await reviewer(identity).review(), { authenticated: false, error: /Default/ });
+  t.match(await reviewer(identity, { legacy: { namesOf: async () => [] } }).review(), {
+    authenticated: true,
+  });
+});
+
+t.test('C240 mappings apply in order, and objects are created for the mapped user name', async (t) => {
+  const roleMappings = [
+    { role: 'member', username: 'first', groups: ['a'] },
+    { role: 'other', username: 'bob', groups: ['b'] },
+    { role: 'member', username: 'myuser', groups: ['mygroup'] },
+    { role: 'member', groups: ['c'] },
+  ];
+  const { review, requested } = reviewer(ALICE, { rules: { current: { ...RULES, roleMappings } } });
+  const { user } = await review();
+  t.equal(user?.username, 'myuser');
+  t.same(user?.groups.slice(-3), ['a', 'mygroup', 'c']);
+  t.match(requested, [{ username: 'myuser', userID: ALICE.uid, project: { id: 'p1', name: 'web' } }]);
+});
+
+t.test(
+  'a delegated token shows only a part of the user’s roles, so nothing is created or removed',
+  async (t) => {
+    const delegated = keystoneIdentity('alice', {}, { kind: 'application-credential', id: 'c1' });
+    const { review, requested } = reviewer({ ...delegated, scope: PROJECT }, { rules: { current: RULES } });
+    t.match(await review(), { authenticated: true });
+    t.same(requested, []);
+  },
+);
+
+t.test('no token is reviewed before the mapping rules are read', async (t) => {
+  const { review } = reviewer(ALICE, { rules: { current: undefined } });
+  await t.rejects(review(), { code: 'WebhookRulesUnavailable', http: 503 });
+});
+
+t.test('group names are requested once for each validated token', async (t) => {
+  const asked: string[] = [];
+  const groups = createKeystoneGroups(async (userID) => {
+    asked.push(userID);
+    return ['developers'];
+  });
+  const alice = keystoneIdentity('alice');
+  t.same(await Promise.all([groups.namesOf(alice, 't'), groups.namesOf(alice, 't')]), [
+    ['developers'],
+    ['developers'],
+  ]);
+  await groups.namesOf(keystoneIdentity('alice'), 't');
+  t.equal(asked.length, 2);
+});
+
+t.test('a failed request for group names is not cached', async (t) => {
+  let down = true;
+  const groups = createKeystoneGroups(async () => {
+    if (down) throw new Error('down');
+    return [];
+  });
+  const alice = keystoneIdentity('alice');
+  await t.rejects(groups.namesOf(alice, 't'));
+  down = false;
+  t.same(await groups.namesOf(alice, 't'), []);
+});

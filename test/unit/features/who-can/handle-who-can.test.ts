@@ -1,0 +1,576 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createWhoCanHandler } from '../../../../src/features/who-can/handle-who-can.ts';
+import type { WhoCanStatus } from '../../../../src/features/who-can/who-can-v1alpha1.ts';
+import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
+import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
+import { serveRequest } from '../../../../src/proxy/serve-request.ts';
+import type { KeystoneNames } from '../../../../src/rbac/access-index.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  role,
+  roleBinding,
+  serviceAccount,
+  user,
+} from '../../../support/rbac-objects.ts';
+
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const SECRETS = { verb: 'get', resource: 'secrets' };
+const ADMIN = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+const MASTERS = 'system:masters';
+
+interface Given {
+  readonly objects?: readonly StoredObject[];
+  readonly site?: ReturnType<typeof accessIndexOf>;
+  readonly keystone?: KeystoneNames;
+  readonly ownUserName?: string;
+  /** Local if it is given. */
+  readonly place?: string;
+  readonly identity?: Identity;
+  readonly headers?: readonly (readonly [string, string])[];
+  /** With tenants at the API server: `system` is the tenant of operators. */
+  readonly arktos?: string;
+  /** In front of an API server without tenants. */
+  readonly mode?: typeof openMode;
+}
+
+async function post(body: string, given: Given = {}) {
+  const { objects = [], place, identity = alice, arktos } = given;
+  const { access } = given.site ?? accessIndexOf(...objects);
+  const mode =
+    arktos === undefined
+      ? (given.mode ?? openMode)
+      : {
+          ...openMode,
+          tenantOf: () => toTenantName(arktos),
+          reviewTenant: () => toTenantName(arktos),
+          isSystem: () => arktos === 'system',
+        };
+  const handler = createWhoCanHandler(
+    place === undefined ? 'ResourceAccessReview' : 'LocalResourceAccessReview',
+    {
+      responseMemory: new ResponseMemory(),
+      access,
+      mode,
+      ownUserName: given.ownUserName,
+      ...(given.keystone && { keystone: given.keystone }),
+      limits: { bodyBytes: 4_096, bodyTimeout: 1_000 },
+      clock: createFakeClock(),
+    },
+  );
+  const exchange = fakeExchange({
+    method: 'POST',
+    target:
+      place === undefined
+        ? `${V1}/resourceaccessreviews`
+        : `${V1}/namespaces/${place}/localresourceaccessreviews`,
+    headers: [['Authorization', 'Bearer secret-token'], ...(given.headers ?? [])],
+    body,
+  });
+  const pipeline = fakePipeline({
+    mode,
+    handlers: { [place === undefined ? 'resourceaccessreviews' : 'localresourceaccessreviews']: handler },
+    authenticators: [{ name: 'fake', authenticate: async () => identity }],
+  });
+  await serveRequest(exchange, pipeline);
+  return exchange.response;
+}
+
+async function review(spec: object, given: Given = {}): Promise<WhoCanStatus> {
+  const kind = given.place === undefined ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+  const response = await post(JSON.stringify({ kind, apiVersion: 'stonegate.dev/v1alpha1', spec }), given);
+  if (response.status !== 201) throw new Error(`${response.status} ${response.text}`);
+  const { status }: { status: WhoCanStatus } = JSON.parse(response.text);
+  return status;
+}
+
+const OBJECTS = [
+  namespace('web'),
+  clusterRole('admin', ADMIN),
+  clusterRoleBinding('ops', 'ClusterRole/admin', [user('acme:root'), group('system:operators')]),
+  roleBinding('web', 'team', 'ClusterRole/admin', [
+    user('acme:alice'),
+    serviceAccount('ci'),
+    group('keystone:project:p1:role:member'),
+  ]),
+];
+
+t.test(
+  'a review names users, groups and service accounts, with the binding and the role of each',
+  async (t) => {
+    const status = await review(SECRETS, { objects: OBJECTS, place: 'web' });
+    t.same(status.users, ['acme:root', 'acme:alice']);
+    t.same(status.groups, [MASTERS, 'system:operators', 'keystone:project:p1:role:member']);
+    t.same(status.namespace, 'web');
+    t.match(status.revision, /^\d+$/);
+    t.strictSame(status.grants.at(-1), {
+      subject: { kind: 'Group', namespace: '', name: 'keystone:project:p1:role:member' },
+      by: 'binding',
+      everywhere: false,
+      namespace: 'web',
+      binding: { kind: 'RoleBinding', namespace: 'web', name: 'team' },
+      role: { kind: 'ClusterRole', namespace: '', name: 'admin' },
+    });
+  },
+);
+
+t.test(
+  'D123, D131: system:masters is first and marked as built in, also if no other subject can do it',
+  async (t) => {
+    const status = await review(SECRETS);
+    t.strictSame(status, {
+      namespace: '',
+      users: [],
+      groups: [MASTERS],
+      serviceAccounts: [],
+      grants: [
+        {
+          subject: { kind: 'Group', namespace: '', name: MASTERS },
+          by: 'builtIn',
+          everywhere: true,
+          namespace: '',
+        },
+      ],
+      otherTenants: 0,
+      evaluationError: '',
+      incomplete: false,
+      revision: status.revision,
+      warnings: [],
+    });
+  },
+);
+
+t.test('Stonegate’s own credential is named, since it may act as any user', async (t) => {
+  const { grants } = await review(SECRETS, { ownUserName: 'system:serviceaccount:stonegate:proxy' });
+  t.match(grants[1], {
+    subject: { kind: 'ServiceAccount', namespace: 'stonegate', name: 'proxy' },
+    by: 'impersonation',
+    everywhere: true,
+  });
+});
+
+t.test('D124: over all namespaces, cluster role bindings are marked as everywhere', async (t) => {
+  const { grants } = await review(SECRETS, { objects: OBJECTS });
+  t.same(
+    grants.map(({ subject, everywhere, namespace }) => [subject.name, everywhere, namespace]),
+    [
+      [MASTERS, true, ''],
+      ['acme:root', true, ''],
+      ['system:operators', true, ''],
+      ['acme:alice', false, 'web'],
+      ['ci', false, 'web'],
+      ['keystone:project:p1:role:member', false, 'web'],
+    ],
+  );
+});
+
+t.test('D125: a path is asked about in the whole cluster', async (t) => {
+  const rules = [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }];
+  const objects = [clusterRole('h', rules), clusterRoleBinding('h', 'ClusterRole/h', [user('acme:probe')])];
+  t.same((await review({ verb: 'get', path: '/healthz' }, { objects })).users, ['acme:probe']);
+  t.same((await review({ verb: 'get', path: '/livez' }, { objects })).users, []);
+});
+
+t.test('D128: an unknown verb is answered', async (t) => {
+  const { users, warnings } = await review({ verb: 'view', resource: 'projects' }, { objects: OBJECTS });
+  t.same(users, ['acme:root', 'acme:alice']);
+  t.same(warnings, [], 'whether a rule of another user names a verb is not told');
+});
+
+t.test('of bindings that a user may not list the subjects alone are told, each once', async (t) => {
+  const plans = roleBinding('secret-plans', 'buyers', 'ClusterRole/admin', [user('acme:bob')]);
+  const more = roleBinding('secret-lab', 'buyers', 'ClusterRole/admin', [user('acme:bob')]);
+  for (const arktos of [undefined, 'acme']) {
+    const tenant = arktos ?? '';
+    const objects = [...OBJECTS, plans, more].map((object) => ({ ...object, tenant }));
+    const { grants } = await review(SECRETS, { objects, ...(arktos !== undefined && { arktos }) });
+    const ofBob = grants.filter(({ subject }) => subject.name === 'acme:bob');
+    t.strictSame(ofBob, [
+      {
+        subject: { kind: 'User', namespace: '', name: 'acme:bob' },
+        ...{ by: 'binding', everywhere: false, namespace: '' },
+      },
+    ]);
+    t.notMatch(JSON.stringify(grants), /secret-|"ops"|buyers/);
+    t.match(
+      grants.find(({ subject }) => subject.name === 'ci'),
+      { binding: { name: 'team' }, role: { name: 'admin' }, namespace: 'web' },
+      'alice may list those of web',
+    );
+  }
+});
+
+t.test('a right to list RoleBindings everywhere is none to list ClusterRoleBindings', async (t) => {
+  const rules = [{ verbs: ['list'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'] }];
+  const lister = [
+    clusterRole('lister', rules),
+    clusterRoleBinding('x', 'ClusterRole/lister', [user('acme:alice')]),
+  ];
+  const other = roleBinding('lab', 'buyers', 'ClusterRole/admin', [user('acme:bob')]);
+  const { grants } = await review(SECRETS, { objects: [...OBJECTS, ...lister, other] });
+  t.match(
+    grants.find(({ subject }) => subject.name === 'acme:bob'),
+    { namespace: 'lab', binding: { name: 'buyers' } },
+  );
+  t.notMatch(JSON.stringify(grants), '"ops"');
+});
+
+t.test('a stale index does not decide which bindings are named', async (t) => {
+  const site = accessIndexOf(...OBJECTS);
+  site.becomeStale();
+  const { grants } = await review(SECRETS, { site, place: 'web' });
+  t.ok(grants.every(({ binding, role: granted }) => binding === undefined && granted === undefined));
+  t.same(
+    grants.find(({ subject }) => subject.name === 'acme:alice')?.namespace,
+    'web',
+    'the namespace is the one that was asked about',
+  );
+});
+
+t.test('D129: who can create namespaces is not decided by role bindings, which a warning says', async (t) => {
+  for (const question of [
+    { verb: 'create', resource: 'namespaces' },
+    { verb: 'get', resource: 'nodes' },
+  ]) {
+    const { users, warnings } = await review({ ...question, namespace: 'web' }, { objects: OBJECTS });
+    t.same(users, ['acme:root']);
+    t.match(warnings, [/RoleBindings do not count/]);
+  }
+  const { users, warnings } = await review(
+    { verb: 'get', resource: 'namespaces', name: 'web' },
+    { objects: OBJECTS },
+  );
+  t.same(users, ['acme:root', 'acme:alice'], 'the namespace itself is in itself');
+  t.same(warnings, []);
+});
+
+t.test('D132: a missing role is told, and the subjects found are listed', async (t) => {
+  const objects = [...OBJECTS, roleBinding('web', 'broken', 'Role/gone', [user('eve')])];
+  const status = await review(SECRETS, { objects, place: 'web' });
+  t.same(status.users, ['acme:root', 'acme:alice']);
+  t.equal(status.evaluationError, 'role.rbac.authorization.k8s.io "gone" not found');
+});
+
+t.test('a missing role is not named to a user who may not list the binding that names it', async (t) => {
+  const broken = roleBinding('web', 'broken', 'Role/secret-plan', [user('eve')]);
+  for (const place of ['web', undefined]) {
+    const given = { objects: [namespace('web'), broken], ...(place !== undefined && { place }) };
+    t.equal((await review(SECRETS, given)).evaluationError, '');
+  }
+});
+
+const FOREIGN = [
+  namespace('web'),
+  clusterRole('admin', ADMIN),
+  clusterRoleBinding('everybody', 'ClusterRole/admin', [
+    user('globex:gina'),
+    group('stonegate:tenant:globex'),
+    group('stonegate:tenant:acme'),
+    group('keystone:project:p9:role:admin'),
+    group('keystone:project:p2:role:admin'),
+    group('keystone:domain:d1:role:admin'),
+    group('keystone:domain:d9:role:admin'),
+    group('keystone:group:abc'),
+    serviceAccount('robot', 'globex-web'),
+    serviceAccount('controller', 'kube-system'),
+    user('acme:bob'),
+    user('system:kube-scheduler'),
+  ]),
+];
+const KEYSTONE: KeystoneNames = {
+  scopes: async () => ({
+    projects: new Map([
+      ['p1', { name: 'web', domainID: 'd1' }],
+      ['p2', { name: 'shop', domainID: 'd1' }],
+      ['p9', { name: 'secret-plans', domainID: 'd9' }],
+    ]),
+    domains: new Map([['d1', { name: 'acme', domainID: 'd1' }]]),
+  }),
+  holders: async (_kind, id) => [
+    { user: `ann-${id}@acme`, role: 'admin' },
+    { user: `max-${id}@acme`, role: 'member' },
+  ],
+};
+
+t.test(
+  'D133: a tenant’s user is told the subjects of the own tenant, and how many others there are',
+  async (t) => {
+    const response = await post(
+      JSON.stringify({
+        kind: 'LocalResourceAccessReview',
+        apiVersion: 'stonegate.dev/v1alpha1',
+        spec: SECRETS,
+      }),
+      { objects: FOREIGN, place: 'web', keystone: KEYSTONE },
+    );
+    const { status }: { status: WhoCanStatus } = JSON.parse(response.text);
+    t.same(status.users, ['acme:bob', 'system:kube-scheduler']);
+    t.same(status.serviceAccounts, ['system:serviceaccount:kube-system:controller']);
+    t.same(status.groups, [
+      MASTERS,
+      'stonegate:tenant:acme',
+      'keystone:project:p2:role:admin',
+      'keystone:domain:d1:role:admin',
+    ]);
+    t.equal(status.otherTenants, 6);
+    t.notMatch(response.text, /globex|gina|p9|d9|secret-plans|abc/);
+  },
+);
+
+t.test('D133: a name without the prefix of the tenant is another tenant’s', async (t) => {
+  const foreign = [
+    user('gina@globex.com'),
+    user('globex-gina'),
+    user('acme'),
+    group('globex-finance'),
+    group('oidc:globex:ops'),
+    group('acme:finance'),
+    group('system:serviceaccounts:globex-web'),
+  ];
+  const own = [user('acme:alice'), user('acme:bob'), group('keystone:project:p1'), group('system:nodes')];
+  const objects = [
+    namespace('web'),
+    clusterRole('admin', [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'] }]),
+    roleBinding('web', 'team', 'ClusterRole/admin', [...foreign, ...own]),
+  ];
+  const status = await review(SECRETS, { objects, keystone: KEYSTONE });
+  t.same(status.users, ['acme:alice', 'acme:bob']);
+  t.same(status.groups, [MASTERS, 'keystone:project:p1', 'system:nodes']);
+  t.equal(status.otherTenants, foreign.length);
+});
+
+t.test('D133: users of an issuer without a prefix are told their own name and groups only', async (t) => {
+  const groups = ['finance', 'system:authenticated'];
+  const mode = { ...openMode, userOf: () => ({ username: 'ann@acme.com', uid: '', groups, extra: {} }) };
+  const identity: Identity = { ...alice, subject: { kind: 'claim', name: 'ann@acme.com' } };
+  const names = [user('gina@globex.com'), user('ann@acme.com'), group('finance'), group('globex-finance')];
+  const reviewIn = (rules: typeof ADMIN) =>
+    review(SECRETS, {
+      objects: [
+        namespace('web'),
+        clusterRole('bound', rules),
+        roleBinding('web', 'team', 'ClusterRole/bound', names),
+      ],
+      mode,
+      identity,
+    });
+  const status = await reviewIn([{ verbs: ['get'], apiGroups: [''], resources: ['secrets'] }]);
+  t.same(status.users, ['ann@acme.com']);
+  t.same(status.groups, [MASTERS, 'finance']);
+  t.equal(status.otherTenants, 2);
+  const administrator = await reviewIn(ADMIN);
+  t.same(administrator.users, ['gina@globex.com', 'ann@acme.com'], 'she may list the binding');
+  t.equal(administrator.otherTenants, 0);
+});
+
+t.test('D133: without Keystone a project of unknown domain counts as another tenant’s', async (t) => {
+  const status = await review(SECRETS, { objects: FOREIGN, place: 'web' });
+  t.notOk(status.groups.includes('keystone:project:p2:role:admin'));
+  t.equal(status.otherTenants, 7);
+});
+
+t.test('a user who may list the binding, or every binding, is told all its subjects', async (t) => {
+  const may = (verb: string, resources: string[]) =>
+    clusterRole('reader', [{ verbs: [verb], apiGroups: ['rbac.authorization.k8s.io'], resources }]);
+  const bound = clusterRoleBinding('readers', 'ClusterRole/reader', [user('acme:alice')]);
+  const reader = await review(SECRETS, {
+    objects: [...FOREIGN, may('list', ['clusterrolebindings']), bound],
+  });
+  t.ok(reader.users.includes('globex:gina'));
+  t.equal(reader.otherTenants, 0);
+  const operator = [...FOREIGN, may('list', ['clusterrolebindings', 'rolebindings']), bound];
+  const status = await review(SECRETS, { objects: operator, keystone: KEYSTONE });
+  t.equal(status.otherTenants, 0);
+  t.ok(status.grants.some(({ subject }) => subject.displayName === 'role admin on project secret-plans'));
+  const site = accessIndexOf(...operator);
+  site.becomeStale();
+  t.equal(
+    (await review(SECRETS, { site })).otherTenants,
+    7,
+    'a stale index does not decide what may be read',
+  );
+});
+
+t.test(
+  'D133: arktos: operators of the system tenant count as others, users of other tenants not at all',
+  async (t) => {
+    const objects = [
+      clusterRole('admin', ADMIN, { tenant: 'acme' }),
+      clusterRole('root', ADMIN, { tenant: 'system' }),
+      roleBinding(
+        'web',
+        'team',
+        'ClusterRole/admin',
+        [user('acme:alice'), user('globex:gina'), user('system:x')],
+        'acme',
+      ),
+      clusterRoleBinding('ops', 'ClusterRole/root', [user('system:dora'), group(MASTERS)], 'system'),
+      roleBinding('web', 'leak', 'ClusterRole/root', [user('system:max')], 'system'),
+      clusterRole('admin', ADMIN, { tenant: 'globex' }),
+      clusterRoleBinding('own', 'ClusterRole/admin', [user('globex:gina')], 'globex'),
+    ];
+    const status = await review(SECRETS, { objects, place: 'web', arktos: 'acme' });
+    t.same(status.users, ['acme:alice']);
+    t.equal(status.otherTenants, 2);
+    const system = await review(SECRETS, { objects, arktos: 'system' });
+    t.same(system.users, ['system:dora', 'system:max']);
+    t.equal(system.otherTenants, 0);
+  },
+);
+
+t.test('Keystone groups are shown with the names of project and role', async (t) => {
+  const { grants } = await review(SECRETS, { objects: OBJECTS, place: 'web', keystone: KEYSTONE });
+  t.equal(grants.at(-1)?.subject.displayName, 'role member on project web');
+});
+
+t.test('the people of a role are those who hold it now', async (t) => {
+  const { grants } = await review(
+    { ...SECRETS, people: true },
+    { objects: OBJECTS, place: 'web', keystone: KEYSTONE },
+  );
+  t.same(grants.at(-1)?.subject.people, ['max-p1@acme']);
+  const without = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web' });
+  t.match(without.warnings, [/no service credential/]);
+});
+
+t.test('a Keystone that is down is a warning: groups are shown by their ids', async (t) => {
+  const down = async () => {
+    throw new StatusError('KeystoneUnavailable', 'down');
+  };
+  const keystone: KeystoneNames = { scopes: down, holders: down };
+  const status = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web', keystone });
+  t.match(status.warnings, [/Keystone cannot be asked/]);
+  t.ok(status.groups.includes('keystone:project:p1:role:member'), 'the own project is known');
+  const half: KeystoneNames = { ...KEYSTONE, holders: down };
+  t.match(
+    (await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web', keystone: half })).warnings,
+    [/people of each role/],
+  );
+});
+
+t.test('a stale index answers as incomplete; one that has never been synced is a 503', async (t) => {
+  const site = accessIndexOf(...OBJECTS);
+  site.becomeStale();
+  t.match((await review(SECRETS, { site, place: 'web' })).incompleteReason, /no news/);
+  const response = await post(
+    JSON.stringify({ kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', spec: SECRETS }),
+    { site: unsyncedAccessIndex() },
+  );
+  t.match(response.json(), {
+    code: 503,
+    reason: 'ServiceUnavailable',
+    details: { causes: [{ message: 'AccessIndexUnavailable' }] },
+  });
+});
+
+t.test('a list that is too long is cut, and says so', async (t) => {
+  const subjects = Array.from({ length: 10_001 }, (_, at) => user(`acme:u${at}`));
+  const objects = [clusterRole('admin', ADMIN), clusterRoleBinding('many', 'ClusterRole/admin', subjects)];
+  const { grants, incomplete, incompleteReason, users } = await review(SECRETS, { objects });
+  t.same([grants.length, users.length], [10_001, 10_000], 'grants with that of system:masters');
+  t.equal(incomplete, true);
+  t.match(incompleteReason, /more than 10000 grants/);
+});
+
+const local = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
+const cluster = { kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
+for (const [body, place] of [
+  [{ ...cluster, spec: { resource: 'secrets' } }],
+  [{ ...cluster, spec: { verb: 'get' } }],
+  [{ ...cluster, spec: { verb: 'get', resource: 'secrets', path: '/x' } }],
+  [{ ...cluster, spec: { verb: 'get', path: 'secrets' } }],
+  [{ ...cluster, spec: { ...SECRETS, secretField: 1 } }],
+  [{ ...cluster, spec: { ...SECRETS, name: ['secret'] } }],
+  [{ ...cluster, spec: { ...SECRETS, people: 'secret' } }],
+  [{ ...cluster, spec: { ...SECRETS, name: 'secret'.repeat(300) } }],
+  [{ ...cluster, spec: 'secret' }],
+  [{ ...local, spec: SECRETS }],
+  [{ ...local, spec: { verb: 'get', path: '/secret' } }, 'web'],
+  [{ ...cluster, spec: SECRETS }, 'web'],
+] as const)
+  t.test(`${JSON.stringify(body).slice(0, 150)} is refused`, async (t) => {
+    const response = await post(JSON.stringify(body), { ...(place !== undefined && { place }) });
+    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
+    t.notMatch(response.text, /secretField|secretsecret/);
+  });
+
+t.test('a local review is about the namespace of its path', async (t) => {
+  const inWeb = (changes: object, spec: object = {}) =>
+    post(JSON.stringify({ ...local, ...changes, spec: { ...SECRETS, ...spec } }), { place: 'web' });
+  for (const metadata of [{ namespace: 'web' }, {}])
+    t.equal((await inWeb({ metadata }, { namespace: 'web' })).status, 201);
+  const message = 'the namespace of the provided object does not match the namespace sent on the request';
+  t.match((await inWeb({ metadata: { namespace: 'other' } })).json(), { code: 400, message });
+  const invalid = { code: 422, reason: 'Invalid', details: { causes: [{ field: 'spec.namespace' }] } };
+  t.match((await inWeb({}, { namespace: 'other' })).json(), invalid);
+});
+
+t.test('a body of another kind is refused', async (t) => {
+  const headers = [['Content-Type', 'application/yaml']] as const;
+  t.equal((await post('verb: get', { headers })).status, 415);
+  t.equal((await post('{"verb":')).status, 400);
+  t.equal((await post(`"${'x'.repeat(5_000)}"`)).status, 413);
+});
+
+t.test('a role that grants by name is found only for the name', async (t) => {
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], resourceNames: ['tls'] }];
+  const objects = [role('web', 'tls', rules), roleBinding('web', 'tls', 'Role/tls', [user('acme:bob')])];
+  t.same((await review({ ...SECRETS, name: 'tls' }, { objects, place: 'web' })).users, ['acme:bob']);
+  t.same((await review(SECRETS, { objects, place: 'web' })).users, []);
+});
+
+t.test('a tenant beyond the bound makes its own reviews incomplete, and no others', async (t) => {
+  const site = boundedAccessIndexOf(4_000, role('a', 'x', ADMIN, 'acme'), role('a', 'y', ADMIN, 'acme'));
+  const own = await review(SECRETS, { site, arktos: 'acme' });
+  t.match(own, { incomplete: true, incompleteReason: /more than it holds/ });
+  t.notOk((await review(SECRETS, { site, arktos: 'globex' })).incomplete);
+});
+
+t.test('a binding that is left out makes reviews incomplete in which it counts', async (t) => {
+  const large = { ...roleBinding('web', 'x', 'Role/y', []), isTooLarge: true as const };
+  const of = (more: object) => review(SECRETS, { objects: [large], ...more });
+  t.match(await of({ place: 'web' }), { incomplete: true, incompleteReason: /over 64 kB/ });
+  t.ok((await of({})).incomplete, 'in all namespaces');
+  t.notOk((await of({ place: 'other' })).incomplete);
+  const nodes = await review({ verb: 'get', resource: 'nodes' }, { objects: [large] });
+  t.notOk(nodes.incomplete, 'outside of namespaces');
+});
+
+t.test('a review lists at most ten thousand subjects and people, and says so', async (t) => {
+  const users = Array.from({ length: 6_000 }, (_, at) => user(`u${at}`));
+  const others = Array.from({ length: 6_000 }, (_, at) => group(`g${at}`));
+  const many = [
+    clusterRole('admin', ADMIN),
+    clusterRoleBinding('all', 'ClusterRole/admin', [group('system:authenticated')]),
+    clusterRoleBinding('users', 'ClusterRole/admin', users),
+    clusterRoleBinding('groups', 'ClusterRole/admin', others),
+  ];
+  const status = await review(SECRETS, { objects: many });
+  const listed = status.users.length + status.groups.length + status.serviceAccounts.length;
+  t.equal(listed, 10_001, 'and system:masters');
+  t.match(status, { incomplete: true, incompleteReason: /more than 10000 grants/ });
+  const ids = Array.from({ length: 3 }, (_, at) => `p${at}`);
+  const roles = ids.map((id) =>
+    clusterRoleBinding(id, 'ClusterRole/admin', [group(`keystone:project:${id}`)]),
+  );
+  const keystone: KeystoneNames = {
+    scopes: async () => ({
+      projects: new Map(ids.map((id) => [id, { name: id, domainID: 'd' }])),
+      domains: new Map(),
+    }),
+    holders: async () => Array.from({ length: 4_000 }, (_, at) => ({ user: `h${at}`, role: 'member' })),
+  };
+  const objects = [...many.slice(0, 2), ...roles];
+  const people = await review({ ...SECRETS, people: true }, { objects, keystone });
+  t.equal(people.grants.flatMap(({ subject }) => subject.people ?? []).length, 10_000);
+  t.match(people, { incomplete: true, incompleteReason: /people who hold the roles, the first 10000/ });
+});

@@ -1,0 +1,181 @@
+import t from 'tap';
+import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { identityOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
+
+function map(
+  claims: Record<string, unknown>,
+  mappings: Partial<JWTConfiguration['claimMappings']>,
+  changes: Partial<JWTConfiguration> = {},
+): Identity {
+  const claimMappings = { username: { expression: 'claims.sub' }, extra: [], ...mappings };
+  return identityOfClaims(
+    { claims, expiresAt: 1, elsewhere: {} },
+    jwtConfiguration({ claimMappings, ...changes }),
+  );
+}
+
+const bySub = { username: { expression: 'claims.sub' } };
+
+t.test('name, uid, groups and extra come from their expressions', async (t) => {
+  const identity = map(
+    { sub: 'Carol', oid: 'o-1', roles: 'dev,ops,', department: ['r', '', 'd'], nothing: '' },
+    {
+      username: { expression: 'claims.sub.lowerAscii() + ":external"' },
+      uid: { expression: 'claims.oid' },
+      groups: { expression: 'claims.roles.split(",")' },
+      extra: [
+        { key: 'example.com/department', valueExpression: 'claims.department' },
+        { key: 'example.com/none', valueExpression: 'claims.nothing' },
+        { key: 'example.com/claim', claim: 'sub' },
+      ],
+    },
+  );
+  t.match(identity, {
+    subject: { kind: 'claim', name: 'carol:external' },
+    uid: 'o-1',
+    groups: ['dev', 'ops'],
+  });
+  t.same(identity.extra, { 'example.com/department': ['r', 'd'], 'example.com/claim': ['Carol'] });
+});
+
+t.test('groups may be one string, null or nothing at all', async (t) => {
+  const groups = { groups: { expression: 'claims.?g.orValue(null)' } };
+  t.same(map({ sub: 'a', g: 'dev' }, groups).groups, ['dev']);
+  t.same(map({ sub: 'a', g: ['dev', 'dev'] }, groups).groups, ['dev']);
+  for (const claims of [{ sub: 'a' }, { sub: 'a', g: null }, { sub: 'a', g: '' }, { sub: 'a', g: [] }])
+    t.same(map(claims, groups).groups, []);
+});
+
+t.test('what an expression gives is never converted', async (t) => {
+  for (const sub of [7, true, null, ['a'], { a: 1 }]) {
+    t.throws(() => map({ sub }, bySub), { code: 'IdentityUnusable' });
+    t.throws(() => map({ sub: 'a', sub2: sub }, { uid: { expression: 'claims.sub2' } }), {
+      code: 'IdentityUnusable',
+    });
+  }
+  for (const value of [7, true, { a: 1 }, ['a', 7], [['a']], ['a', null]]) {
+    t.throws(() => map({ sub: 'a', value }, { groups: { expression: 'claims.value' } }), {
+      code: 'IdentityUnusable',
+    });
+    const extra = [{ key: 'example.com/x', valueExpression: 'claims.value' }];
+    t.throws(() => map({ sub: 'a', value }, { extra }), { code: 'IdentityUnusable' });
+  }
+  t.throws(() => map({ sub: 'a' }, { groups: { expression: 'claims.?g' } }), { code: 'IdentityUnusable' });
+});
+
+t.test('a name that is empty, blank at an end or has control characters is refused', async (t) => {
+  for (const sub of ['', ' a', 'a\n']) {
+    t.throws(() => map({ sub }, bySub), { code: 'IdentityUnusable' });
+  }
+});
+
+t.test('C163 no expression makes a name or a group that is not the issuer’s to give', async (t) => {
+  for (const sub of ['system:masters', 'keystone:x', 'stonegate:x', 'system:authenticated']) {
+    t.throws(() => map({ sub }, bySub), { code: 'IdentityReserved', http: 403 });
+  }
+  for (const g of ['system:masters', 'keystone:project:1', 'stonegate:tenant:acme']) {
+    t.throws(() => map({ sub: 'a', g: ['dev', g] }, { groups: { expression: 'claims.g' } }), {
+      code: 'IdentityReserved',
+    });
+  }
+});
+
+t.test('C044 an expression may give the group system:authenticated, whatever the prefix', async (t) => {
+  const groups = { groups: { expression: '["system:authenticated", "g:dev"]' } };
+  t.same(map({ sub: 'a' }, groups, { groupsPrefix: 'g:' }).groups, ['system:authenticated', 'g:dev']);
+});
+
+t.test('names and groups begin with the prefix that is declared for their issuer', async (t) => {
+  const groups = { groups: { expression: 'claims.g' } };
+  const prefixes = { usernamePrefix: 'a:', groupsPrefix: 'ag:' };
+  t.match(map({ sub: 'a:carol', g: 'ag:dev' }, groups, prefixes), {
+    subject: { name: 'a:carol' },
+    groups: ['ag:dev'],
+  });
+  for (const claims of [
+    { sub: 'carol', g: 'ag:dev' },
+    { sub: 'a:', g: 'ag:dev' },
+    { sub: 'b:a:carol', g: 'ag:dev' },
+    { sub: 'a:carol', g: 'dev' },
+  ]) {
+    t.throws(() => map(claims, groups, prefixes), { code: 'IdentityReserved', http: 403 });
+  }
+});
+
+t.test('half a character is refused in an expression too', async (t) => {
+  t.throws(() => map({ sub: 'a\ud800' }, bySub), { code: 'IdentityUnusable' });
+});
+
+t.test('groups that overflowed the token are refused by expression too', async (t) => {
+  const groups = { groups: { expression: 'claims.?groups.orValue([])' } };
+  t.throws(() => map({ sub: 'a', hasgroups: true }, groups), { code: 'GroupsOverflow' });
+  t.throws(() => map({ sub: 'a', _claim_names: { groups: 'src1' } }, groups), { code: 'GroupsOverflow' });
+});
+
+function causeOf(attempt: () => unknown): unknown {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof StatusError) return { code: error.code, message: error.message, cause: error.cause };
+    throw error;
+  }
+  return 'accepted';
+}
+
+t.test('C037 a rule on claims must be exactly true, else 401 with its message in the log', async (t) => {
+  const rules = {
+    claimValidationRules: [{ expression: 'claims.hd == "acme"', message: 'of acme alone' }],
+  };
+  t.equal(map({ sub: 'a', hd: 'acme' }, {}, rules).subject.kind, 'claim');
+  const refused = { code: 'CredentialInvalid', message: 'Unauthorized' };
+  t.match(
+    causeOf(() => map({ sub: 'a', hd: 'other' }, {}, rules)),
+    { ...refused, cause: /of acme alone/ },
+  );
+  t.match(
+    causeOf(() => map({ sub: 'a' }, {}, rules)),
+    { ...refused, cause: /no such key at "claims.hd"/ },
+  );
+  const truthy = { claimValidationRules: [{ expression: 'claims.hd' }] };
+  for (const hd of [1, 'true', [], null])
+    t.match(
+      causeOf(() => map({ sub: 'a', hd }, {}, truthy)),
+      refused,
+    );
+});
+
+t.test('a rule on the user sees what the mapping made of the claims', async (t) => {
+  const rules = (expression: string) => ({ userValidationRules: [{ expression }] });
+  const claims = { sub: 'carol', g: ['dev'], oid: 'o', d: 'r' };
+  const mappings = {
+    username: { claim: 'sub', prefix: 'p:' },
+    groups: { claim: 'g', prefix: 'q:' },
+    uid: { expression: 'claims.oid' },
+    extra: [{ key: 'example.com/d', claim: 'd' }],
+  };
+  const whole =
+    'user.username == "p:carol" && user.groups == ["q:dev"] && user.uid == "o" && user.extra["example.com/d"] == ["r"]';
+  t.equal(map(claims, mappings, rules(whole)).uid, 'o');
+  t.match(
+    causeOf(() => map(claims, mappings, rules('user.groups.size() > 1'))),
+    {
+      code: 'CredentialInvalid',
+      cause: /user\.groups\.size\(\) > 1 is not true/,
+    },
+  );
+});
+
+t.test('the message for the client never repeats the token’s content', async (t) => {
+  for (const expression of [
+    'claims[claims.sub]',
+    'claims.sub + 1',
+    'claims.sub.substring(99)',
+    '[claims.sub]',
+  ])
+    t.throws(() => map({ sub: 'a secret name' }, { username: { expression } }), {
+      message: /^((?!secret).)*$/,
+    });
+});

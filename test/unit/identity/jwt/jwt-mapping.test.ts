@@ -1,0 +1,301 @@
+import t from 'tap';
+import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
+import { identityOfClaims, tenantOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
+
+const EXPIRES = 1_800_000_000_000;
+
+function map(claims: Record<string, unknown>, changes: Partial<JWTConfiguration> = {}): Identity {
+  return identityOfClaims({ claims, expiresAt: EXPIRES, elsewhere: {} }, jwtConfiguration(changes));
+}
+
+function named(prefix: string, claim = 'sub'): Partial<JWTConfiguration> {
+  return {
+    claimMappings: { username: { claim, prefix }, groups: { claim: 'groups', prefix }, extra: [] },
+  };
+}
+
+function withExtra(key: string, claim: string): Partial<JWTConfiguration> {
+  return { claimMappings: { username: { claim: 'sub', prefix: '' }, extra: [{ key, claim }] } };
+}
+
+t.test('a token becomes a user with the issuer’s prefix, groups and tenant', async (t) => {
+  const identity = map({ sub: 'carol', groups: ['dev', 'ops'], jti: 'token-1' });
+  t.same(identity, {
+    authenticator: 'jwt',
+    subject: { kind: 'claim', name: 'oidc:carol' },
+    tenantOrigin: { from: 'issuer', tenant: 'acme' },
+    uid: '',
+    groups: ['oidc:dev', 'oidc:ops'],
+    extra: { 'authentication.kubernetes.io/credential-id': ['JTI=token-1'] },
+    expiresAt: EXPIRES,
+    auditAnnotations: {
+      'stonegate.dev/issuer': 'https://login.example.com',
+      'stonegate.dev/token-id': 'token-1',
+    },
+  });
+});
+
+t.test('C022 a token whose username claim is empty is refused with 403', async (t) => {
+  t.throws(() => map({ sub: '' }), { code: 'IdentityUnusable', message: /^username claim not available/ });
+});
+
+t.test('a token whose username claim is missing, null or a number is refused', async (t) => {
+  for (const claims of [
+    {},
+    { sub: null },
+    { sub: 42 },
+    { sub: ['carol'] },
+    JSON.parse('{"__proto__":{"sub":"x"}}'),
+  ]) {
+    t.throws(() => map(claims), { code: 'IdentityUnusable', message: /^username claim not available/ });
+  }
+});
+
+t.test(
+  'a username claim called like a member of every object is not found where the token has none',
+  async (t) => {
+    t.throws(() => map({ sub: 'carol' }, named('', 'constructor')), { code: 'IdentityUnusable' });
+  },
+);
+
+t.test('C037 a required claim that is missing, other or no string is refused with 401', async (t) => {
+  const rules = { claimValidationRules: [{ claim: 'hd', requiredValue: 'example.com' }] };
+  t.equal(map({ sub: 'carol', hd: 'example.com' }, rules).subject.kind, 'claim');
+  for (const claims of [{}, { hd: 'other.com' }, { hd: ['example.com'] }, { hd: null }]) {
+    t.throws(() => map({ sub: 'carol', ...claims }, rules), {
+      code: 'CredentialInvalid',
+      message: 'Unauthorized',
+    });
+  }
+});
+
+t.test('an e-mail address names a user only if the issuer has verified it', async (t) => {
+  const byEmail = named('oidc:', 'email');
+  t.match(map({ email: 'carol@example.com', email_verified: true }, byEmail).subject, {
+    name: 'oidc:carol@example.com',
+  });
+  for (const email_verified of [false, 'true', 1, undefined]) {
+    t.throws(() => map({ email: 'carol@example.com', email_verified }, byEmail), {
+      code: 'IdentityUnusable',
+    });
+  }
+});
+
+t.test(
+  'an unverified e-mail address is worth nothing for a group, the tenant or a required claim',
+  async (t) => {
+    const claims = { sub: 'carol', email: 'carol@example.com' };
+    const groups = {
+      claimMappings: { ...jwtConfiguration().claimMappings, groups: { claim: 'email', prefix: '' } },
+    };
+    t.throws(() => map(claims, groups), { code: 'IdentityUnusable' });
+    t.throws(() => map(claims, { tenant: { claim: 'email', map: { 'carol@example.com': 'acme' } } }), {
+      code: 'IdentityUnusable',
+    });
+    const rules = [{ claim: 'email', requiredValue: 'carol@example.com' }];
+    t.throws(() => map(claims, { claimValidationRules: rules }), { code: 'IdentityUnusable' });
+  },
+);
+
+t.test('C182 an e-mail address with two domains is refused', async (t) => {
+  const claims = { sub: 'a', email: 'a@evil.com@corp.com', email_verified: true };
+  t.throws(() => map(claims, named('oidc:', 'email')), { code: 'IdentityUnusable' });
+  t.throws(() => map(claims, { tenant: { claim: 'email', map: { 'corp.com': 'corp' } } }), {
+    code: 'TenantUnknown',
+  });
+});
+
+t.test('C044 the group system:authenticated is accepted', async (t) => {
+  t.same(map({ sub: 'carol', groups: ['system:authenticated'] }, named('')).groups, ['system:authenticated']);
+});
+
+t.test('C045 the group system:unauthenticated is refused with 403', async (t) => {
+  t.throws(() => map({ sub: 'carol', groups: ['dev', 'system:unauthenticated'] }, named('')), {
+    code: 'IdentityReserved',
+    http: 403,
+  });
+});
+
+t.test('C046 a username of the cluster’s own is refused with 403', async (t) => {
+  for (const sub of ['system:authenticated', 'system:masters', 'system:serviceaccount:kube-system:default']) {
+    t.throws(() => map({ sub }, named('')), { code: 'IdentityReserved', http: 403 });
+  }
+});
+
+t.test('C047 names that merely resemble reserved ones are accepted', async (t) => {
+  const identity = map({ sub: 'system-admin', groups: ['systemd:ops'] }, named(''));
+  t.match(identity, { subject: { name: 'system-admin' }, groups: ['systemd:ops'] });
+});
+
+t.test('C048 no reserved group or username gets in beside system:authenticated', async (t) => {
+  t.throws(() => map({ sub: 'carol', groups: ['system:masters'] }, named('')), { code: 'IdentityReserved' });
+  t.throws(() => map({ sub: 'system:monitoring' }, named('')), { code: 'IdentityReserved' });
+});
+
+t.test('C163 an issuer cannot produce a reserved name, group or extra key', async (t) => {
+  t.throws(() => map({ sub: 'tem:masters' }, named('sys')), { code: 'IdentityReserved' });
+  t.throws(() => map({ sub: 'carol', groups: 'keystone:project:1' }, named('')), {
+    code: 'IdentityReserved',
+  });
+  t.throws(() => map({ sub: 'carol', groups: 'stonegate:tenant:acme' }, named('')), {
+    code: 'IdentityReserved',
+  });
+  for (const key of [
+    'stonegate.dev/tenant',
+    'x.stonegate.dev/y',
+    'alpha.kubernetes.io/identity/roles',
+    'authentication.k8s.io/node',
+    'Upper',
+  ]) {
+    t.throws(() => map({ sub: 'carol', d: 'x' }, withExtra(key, 'd')), { code: 'IdentityReserved' });
+  }
+});
+
+t.test('an extra key of a domain of one’s own may mention another behind it', async (t) => {
+  for (const key of ['example.com/stonegate.dev', 'example.com/roles.k8s.io', 'mystonegate.dev/d'])
+    t.strictSame(map({ sub: 'carol', d: 'x' }, withExtra(key, 'd')).extra, { [key]: ['x'] });
+});
+
+t.test('names with control characters, or blanks at an end are refused', async (t) => {
+  for (const bad of ['a\nb', 'a\u0000', ' a', 'a ', '\u00a0a', 'a\u2028b', '\u0085']) {
+    t.throws(() => map({ sub: bad }), { code: 'IdentityUnusable' });
+    t.throws(() => map({ sub: 'carol', groups: [bad] }), { code: 'IdentityUnusable' });
+    t.throws(() => map({ sub: 'carol', d: bad }, withExtra('example.org/d', 'd')), {
+      code: 'IdentityUnusable',
+    });
+  }
+});
+
+t.test('a token with an unpaired surrogate is refused: two names would become one', async (t) => {
+  for (const bad of ['a\ud800', '\udc00a', '\udc00\ud800']) {
+    for (const claims of [
+      { sub: bad },
+      { sub: 'carol', groups: ['dev', bad] },
+      { sub: 'carol', x: { [bad]: [1] } },
+    ])
+      t.throws(() => map(claims), { code: 'IdentityUnusable' });
+    const { strict } = jwtConfiguration();
+    const lenient = { strict: { ...strict, wholeCharacters: false } };
+    t.match(
+      map({ sub: bad }, lenient),
+      { subject: { name: `oidc:${bad.toWellFormed()}` } },
+      'unless it is off',
+    );
+  }
+  t.match(map({ sub: '😀' }), { subject: { name: 'oidc:😀' } }, 'two halves are one character');
+});
+
+t.test('a message never repeats what the token says', async (t) => {
+  t.throws(() => map({ sub: 'secret \u0007 name' }), { message: /^((?!secret).)*$/ });
+});
+
+t.test('groups are one string or a list of strings, and null is none', async (t) => {
+  t.same(map({ sub: 'carol', groups: 'dev' }).groups, ['oidc:dev']);
+  t.same(map({ sub: 'carol', groups: ['dev', 'dev'] }).groups, ['oidc:dev']);
+  t.same(map({ sub: 'carol', groups: null }).groups, []);
+  t.same(map({ sub: 'carol' }).groups, []);
+  for (const groups of [7, { dev: true }, ['dev', 7], [['dev']], true, ['']]) {
+    t.throws(() => map({ sub: 'carol', groups }), { code: 'IdentityUnusable' });
+  }
+});
+
+t.test('groups that are not mapped are not looked at', async (t) => {
+  const claimMappings = { username: { claim: 'sub', prefix: '' }, extra: [] };
+  t.same(map({ sub: 'carol', groups: 7, hasgroups: true }, { claimMappings }).groups, []);
+});
+
+t.test('Entra ID groups that overflowed are refused with a message that says so', async (t) => {
+  const overflow = {
+    _claim_names: { groups: 'src1' },
+    _claim_sources: { src1: { endpoint: 'https://graph' } },
+  };
+  t.throws(() => map({ sub: 'carol', ...overflow }), { code: 'GroupsOverflow', message: /do not fit/ });
+  t.throws(() => map({ sub: 'carol', hasgroups: true }), { code: 'GroupsOverflow' });
+});
+
+t.test('an issuer that maps application roles accepts tokens with overflowed groups', async (t) => {
+  const claimMappings = {
+    username: { claim: 'sub', prefix: '' },
+    groups: { claim: 'roles', prefix: '' },
+    extra: [],
+  };
+  const claims = { sub: 'carol', roles: ['admin'], _claim_names: { groups: 'src1' }, hasgroups: true };
+  t.same(map(claims, { claimMappings }).groups, ['admin']);
+});
+
+t.test('uid and extra come from their claims', async (t) => {
+  const claimMappings = {
+    username: { claim: 'sub', prefix: '' },
+    uid: { claim: 'oid' },
+    extra: [
+      { key: 'example.org/department', claim: 'department' },
+      { key: 'example.org/none', claim: 'none' },
+    ],
+  };
+  t.match(map({ sub: 'carol', oid: 'o-1', department: ['r', 'd'] }, { claimMappings }), {
+    uid: 'o-1',
+    extra: { 'example.org/department': ['r', 'd'] },
+  });
+  t.same(Object.keys(map({ sub: 'carol', oid: 'o-1', department: 'r' }, { claimMappings }).extra), [
+    'example.org/department',
+  ]);
+  t.throws(() => map({ sub: 'carol' }, { claimMappings }), { code: 'IdentityUnusable' });
+  t.throws(() => map({ sub: 'carol', oid: 7 }, { claimMappings }), { code: 'IdentityUnusable' });
+});
+
+t.test('claim names are literal: a dot leads nowhere', async (t) => {
+  const claimMappings = {
+    username: { claim: 'sub', prefix: '' },
+    groups: { claim: 'realm_access.roles', prefix: '' },
+    extra: [],
+  };
+  t.same(map({ sub: 'carol', realm_access: { roles: ['admin'] } }, { claimMappings }).groups, []);
+  t.same(map({ sub: 'carol', 'realm_access.roles': ['admin'] }, { claimMappings }).groups, ['admin']);
+});
+
+t.test('a fixed tenant needs no claim', async (t) => {
+  t.equal(tenantOfClaims({}, { value: 'acme' }), 'acme');
+});
+
+t.test('a claim chooses among the entries of the map', async (t) => {
+  t.equal(tenantOfClaims({ hd: 'acme.com' }, { claim: 'hd', map: { 'acme.com': 'acme' } }), 'acme');
+});
+
+t.test('a claim chooses among the allowed tenants, to the letter', async (t) => {
+  const tenant = { claim: 'org', allow: ['acme', 'globex'] };
+  t.equal(tenantOfClaims({ org: 'globex' }, tenant), 'globex');
+  for (const org of ['Globex', 'globex ', 'initech', '']) {
+    t.throws(() => tenantOfClaims({ org }, tenant), { code: 'TenantUnknown', http: 403 });
+  }
+});
+
+t.test('a missing claim and a value that is not listed are refused by the claim’s name', async (t) => {
+  const tenant = { claim: 'hd', map: { 'acme.com': 'acme' } };
+  t.throws(() => tenantOfClaims({}, tenant), { code: 'TenantUnknown', message: /"hd".* is missing/ });
+  t.throws(() => tenantOfClaims({ hd: 'evil.com' }, tenant), { code: 'TenantUnknown', message: /"hd"/ });
+  t.throws(() => tenantOfClaims({ hd: 'evil.com' }, tenant), { message: /^((?!evil).)*$/ });
+});
+
+t.test('a claim that is no string chooses nothing', async (t) => {
+  for (const hd of [['acme.com'], 7, { 'acme.com': true }]) {
+    t.throws(() => tenantOfClaims({ hd }, { claim: 'hd', map: { 'acme.com': 'acme' } }), {
+      code: 'IdentityUnusable',
+    });
+  }
+});
+
+t.test('members that every object has are no entries of the map', async (t) => {
+  for (const hd of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    t.throws(() => tenantOfClaims({ hd }, { claim: 'hd', map: {} }), { code: 'TenantUnknown' });
+  }
+});
+
+t.test('the cluster’s own tenants result only from a map', async (t) => {
+  for (const name of ['system', 'all']) {
+    t.throws(() => tenantOfClaims({}, { value: name }), { code: 'TenantUnknown' });
+    t.throws(() => tenantOfClaims({ org: name }, { claim: 'org', allow: [name] }), { code: 'TenantUnknown' });
+  }
+  t.equal(tenantOfClaims({ org: 'admins' }, { claim: 'org', map: { admins: 'system' } }), 'system');
+});

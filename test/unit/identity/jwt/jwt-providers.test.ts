@@ -1,0 +1,231 @@
+/**
+ * Tokens as providers really shape them, through the samples an operator would start from.
+ */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
+import { parseConfiguration } from '../../../../src/config/parse.ts';
+import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { directKeys } from '../../../support/oidc/jwt-configuration.ts';
+import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
+
+type Claims = Readonly<Record<string, unknown>> & { readonly iss: string };
+
+const CONTEXT = { source: '192.0.2.1' };
+
+function read(path: string): string {
+  return readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+}
+
+function sample(name: string): readonly JWTConfiguration[] {
+  const { configuration, problems } = parseConfiguration(
+    read(`config/samples/${name}.yaml`),
+    '/etc/stonegate',
+  );
+  if (configuration === undefined || problems.length > 0) throw new Error(JSON.stringify(problems));
+  return configuration.authentication.jwt;
+}
+
+/** Signs the claims as the issuer they name, and logs in with the sample. */
+async function login(name: string, algorithm: string, claims: Claims): Promise<Identity | undefined> {
+  const clock = createFakeClock();
+  const issuer = await startSigningIssuer({ url: claims.iss, algorithm });
+  await issuer.down();
+  const issuers = sample(name).map((configuration) => ({ configuration, keys: directKeys(issuer) }));
+  const token = await issuer.sign({ nbf: Math.floor(clock.now() / 1_000), ...claims });
+  return createJWTAuthenticator({ issuers, clock }).authenticate({ kind: 'bearer', token }, CONTEXT);
+}
+
+const ENTRA = {
+  aud: '5b1f8a52-0b7e-4f0c-b8d9-6f1d2a3e4c55',
+  iss: 'https://login.microsoftonline.com/8d5b2c0e-7d1c-4c1f-9a61-3f4f3c1c7a10/v2.0',
+  aio: 'AWQAm/8TAAAA',
+  groups: ['0f2a9a3e-7ad1-4c39-9f2e-2f4f1d1f0a11', 'b7d0f0a6-33b2-4f0d-8e50-7b3a3a0d5a22'],
+  name: 'Alice Liddell',
+  oid: 'e4c2a1de-5f0b-4a0c-9a7e-1b2c3d4e5f60',
+  preferred_username: 'alice@acme.com',
+  rh: '0.AXoA',
+  sub: 'kZ1W8b0Jx4s3',
+  tid: '8d5b2c0e-7d1c-4c1f-9a61-3f4f3c1c7a10',
+  uti: 'mXcCkQ',
+  ver: '2.0',
+};
+
+t.test('Entra ID: a user is named by their object id, with their groups', async (t) => {
+  t.match(await login('azure-ad', 'RS256', ENTRA), {
+    subject: { name: `entra-acme:${ENTRA.oid}` },
+    tenantOrigin: { from: 'issuer', tenant: 'acme' },
+    uid: ENTRA.oid,
+    groups: ENTRA.groups.map((group) => `entra-acme:${group}`),
+    extra: { 'acme.example.com/login': ['alice@acme.com'] },
+  });
+});
+
+t.test('Entra ID: a user of 200 groups has them all', async (t) => {
+  const groups = Array.from(
+    { length: 200 },
+    (_, index) => `0f2a9a3e-7ad1-4c39-9f2e-${String(index).padStart(12, '0')}`,
+  );
+  const identity = await login('azure-ad', 'RS256', { ...ENTRA, groups });
+  t.equal(identity?.groups.length, 200);
+});
+
+t.test('Entra ID: groups that overflowed are refused with a message that says so', async (t) => {
+  const { groups: _, ...rest } = ENTRA;
+  const overflow = {
+    ...rest,
+    _claim_names: { groups: 'src1' },
+    _claim_sources: {
+      src1: { endpoint: `https://graph.windows.net/${ENTRA.tid}/users/${ENTRA.oid}/getMemberObjects` },
+    },
+  };
+  await t.rejects(login('azure-ad', 'RS256', overflow), {
+    code: 'GroupsOverflow',
+    message: /application roles/,
+  });
+  await t.rejects(login('azure-ad', 'RS256', { ...rest, hasgroups: true }), { code: 'GroupsOverflow' });
+});
+
+t.test('Entra ID: application roles do not overflow', async (t) => {
+  const { groups: _, ...rest } = ENTRA;
+  const bob = {
+    ...rest,
+    aud: 'c2a9e0d4-94f5-4c43-8d8a-18f0a7f5b6e7',
+    iss: 'https://login.microsoftonline.com/f1c7b1de-42c8-4b39-8f7e-0a1d9a6f2b21/v2.0',
+    tid: 'f1c7b1de-42c8-4b39-8f7e-0a1d9a6f2b21',
+    roles: ['cluster.read'],
+    _claim_names: { groups: 'src1' },
+  };
+  t.match(await login('azure-ad', 'RS256', bob), {
+    tenantOrigin: { tenant: 'globex' },
+    groups: ['entra-globex:cluster.read'],
+  });
+});
+
+t.test('Entra ID: users of another directory, and version 1 tokens, are refused', async (t) => {
+  for (const iss of [
+    'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+    `https://sts.windows.net/${ENTRA.tid}/`,
+    'https://login.microsoftonline.com/{tenantid}/v2.0',
+  ]) {
+    t.equal(await login('azure-ad', 'RS256', { ...ENTRA, iss }), undefined);
+  }
+});
+
+const GOOGLE = {
+  iss: 'https://accounts.google.com',
+  azp: '417982023811-stonegate.apps.googleusercontent.com',
+  aud: '417982023811-stonegate.apps.googleusercontent.com',
+  sub: '110169484474386276334',
+  hd: 'acme.com',
+  email: 'alice@acme.com',
+  email_verified: true,
+  at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q',
+};
+
+t.test('Google: a user of a Workspace domain is named by their address', async (t) => {
+  t.match(await login('google', 'RS256', GOOGLE), {
+    subject: { name: 'google:alice@acme.com' },
+    tenantOrigin: { tenant: 'acme' },
+    uid: GOOGLE.sub,
+    groups: [],
+  });
+});
+
+t.test('Google: a private account has no tenant, whatever its address', async (t) => {
+  const { hd: _, ...rest } = GOOGLE;
+  await t.rejects(login('google', 'RS256', rest), { code: 'TenantUnknown', message: /"hd"/ });
+  await t.rejects(login('google', 'RS256', { ...GOOGLE, hd: 'evil.com' }), { code: 'TenantUnknown' });
+});
+
+t.test('Google: an address that is not verified is refused', async (t) => {
+  await t.rejects(login('google', 'RS256', { ...GOOGLE, email_verified: false }), {
+    code: 'IdentityUnusable',
+  });
+});
+
+t.test('Google: the issuer may lack its scheme', async (t) => {
+  t.ok(await login('google', 'RS256', { ...GOOGLE, iss: 'accounts.google.com' }));
+});
+
+const KEYCLOAK = {
+  iss: 'https://keycloak.example.com/realms/staff',
+  aud: ['kubernetes', 'account'],
+  azp: 'kubernetes',
+  sub: '9b1d7f0c-2a5e-4a3b-8f65-0c7e3a9d1b42',
+  typ: 'Bearer',
+  realm_access: { roles: ['offline_access', 'admin'] },
+  resource_access: { account: { roles: ['manage-account'] } },
+  scope: 'openid profile',
+  preferred_username: 'carol',
+  groups: ['/developers', '/developers/backend'],
+  tenant: 'globex',
+};
+
+t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) => {
+  t.match(await login('generic-oidc', 'RS256', KEYCLOAK), {
+    subject: { name: 'staff:carol' },
+    tenantOrigin: { tenant: 'globex' },
+    groups: ['staff:/developers', 'staff:/developers/backend'],
+  });
+});
+
+t.test('Keycloak: a token of another client, or for the account console alone, is refused', async (t) => {
+  await t.rejects(login('generic-oidc', 'RS256', { ...KEYCLOAK, azp: 'grafana' }), {
+    code: 'CredentialInvalid',
+  });
+  await t.rejects(login('generic-oidc', 'RS256', { ...KEYCLOAK, aud: 'account' }), {
+    code: 'CredentialInvalid',
+  });
+});
+
+t.test('Keycloak: a tenant that is not on the list is refused', async (t) => {
+  await t.rejects(login('generic-oidc', 'RS256', { ...KEYCLOAK, tenant: 'initech' }), {
+    code: 'TenantUnknown',
+  });
+});
+
+const GITLAB = {
+  iss: 'https://gitlab.example.com',
+  aud: 'https://kubernetes.example.com',
+  sub: 'project_path:acme-group/app:ref_type:branch:ref:main',
+  namespace_path: 'acme-group',
+  project_path: 'acme-group/app',
+  job_id: '302',
+  ref: 'main',
+  ref_protected: 'true',
+  jti: '235b3a54-b797-45c7-ae9a-f72d7bc6ef5b',
+};
+
+t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) => {
+  t.match(await login('generic-oidc', 'RS256', GITLAB), {
+    subject: { name: `gitlab:${GITLAB.sub}` },
+    tenantOrigin: { tenant: 'acme' },
+  });
+});
+
+t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
+  await t.rejects(login('generic-oidc', 'RS256', { ...GITLAB, ref_protected: 'false' }), {
+    code: 'CredentialInvalid',
+  });
+  await t.rejects(login('generic-oidc', 'RS256', { ...GITLAB, namespace_path: 'mallory' }), {
+    code: 'TenantUnknown',
+  });
+});
+
+t.test('a sample of another provider has no issuer to offer', async (t) => {
+  t.same(sample('keystone'), []);
+});
+
+t.test('what the documentation shows is what the samples hold', async (t) => {
+  for (const [page, name] of [
+    ['azure-ad', 'azure-ad'],
+    ['google', 'google'],
+    ['generic', 'generic-oidc'],
+  ] as const) {
+    const [, shown] = /```yaml\n([\s\S]*?)```/.exec(read(`docs/providers/${page}.md`)) ?? [];
+    t.ok(shown !== undefined && read(`config/samples/${name}.yaml`).endsWith(shown), page);
+  }
+});

@@ -1,0 +1,282 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { AuthenticationContext } from '../../../../src/identity/authenticator.ts';
+import type { Credential } from '../../../../src/identity/credential.ts';
+import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
+import { createKeystoneAuthenticator } from '../../../../src/identity/keystone/keystone-authenticator.ts';
+import type { CredentialCache, UnknownCredentialGate, Validated } from '../../../../src/identity/ports.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import type { KeystoneToken } from '../../../../src/tenancy/keystone-v3.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
+
+const CONTEXT: AuthenticationContext = { source: '192.0.2.1' };
+
+/** Remembers for good; the real ones are `cache/`'s. */
+function createCache() {
+  const entries = new Map<string, Validated<KeystoneToken>>();
+  let reason: 'miss' | 'refresh' = 'miss';
+  const cache: CredentialCache<KeystoneToken> = {
+    async lookup(credential, load) {
+      const token = typeof credential === 'string' ? credential : credential.token;
+      if (!entries.has(token) || reason === 'refresh') entries.set(token, await load(reason));
+      return entries.get(token)?.value;
+    },
+  };
+  return {
+    cache,
+    entries,
+    refreshing() {
+      reason = 'refresh';
+    },
+  };
+}
+
+async function createScene(
+  t: { teardown(action: () => unknown): void },
+  tokenProvider: 'fernet' | 'jws' = 'fernet',
+) {
+  const clock = createFakeClock(Date.parse('2026-11-21T01:00:00Z'));
+  const keystone = await createKeystoneStandIn({ now: clock.now, tokenProvider });
+  const { directory } = keystone;
+  const web = { project: directory.project('acme', 'web') };
+  const alice = directory.user('acme', 'alice');
+  directory.assign(alice, 'member', web);
+  const client = createKeystoneClient({
+    url: keystone.url,
+    readSecret: () => '',
+    timeout: 2_000,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(async () => {
+    await client.close();
+    await keystone.close();
+  });
+  const entered: string[] = [];
+  const gate: UnknownCredentialGate = {
+    enter(source, work) {
+      entered.push(source);
+      return work();
+    },
+  };
+  const { cache, entries, refreshing } = createCache();
+  const authenticator = createKeystoneAuthenticator({
+    identity: client,
+    cache,
+    gate,
+    tokenProvider,
+    clock,
+    tagsOf: (token) => [`user:${token.user.name}`],
+  });
+  const bearer = async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, CONTEXT);
+  const xAuthToken = async (token: string) =>
+    authenticator.authenticate({ kind: 'x-auth-token', token }, CONTEXT);
+  const token = keystone.issue(alice, web);
+  return { clock, keystone, directory, web, alice, entered, entries, refreshing, bearer, xAuthToken, token };
+}
+
+function jwt(header: object, claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part(header)}.${part(claims)}.${Buffer.alloc(64, 1).toString('base64url')}`;
+}
+
+const refused = { code: 'CredentialInvalid', http: 401, message: 'Unauthorized' };
+const unavailable = { code: 'KeystoneUnavailable', http: 503 };
+const CLAIMS = { sub: 'u1', iat: 1, exp: 2, openstack_methods: ['password'], openstack_audit_ids: ['a1'] };
+const ES256 = { alg: 'ES256', typ: 'JWT' };
+
+t.test('a Keystone token is accepted as bearer token and as X-Auth-Token', async (t) => {
+  const { bearer, xAuthToken, token } = await createScene(t);
+  t.match(await bearer(token), { authenticator: 'keystone', subject: { userName: 'alice' } });
+  t.match(await xAuthToken(token), { subject: { userName: 'alice' } });
+});
+
+t.test('C003 a token that Keystone does not vouch for is a 401', async (t) => {
+  const { bearer, keystone, token } = await createScene(t);
+  keystone.revoke(token);
+  await t.rejects(bearer(token), refused);
+  await t.rejects(bearer('gAAAAABnobodys'), refused);
+});
+
+t.test('C210 the user’s identity comes from Keystone’s response alone', async (t) => {
+  const { keystone, directory, bearer, alice, web } = await createScene(t);
+  const applicationCredential = directory.applicationCredential(alice, web.project);
+  const response = await fetch(`${keystone.url}/auth/tokens`, {
+    method: 'POST',
+    body: JSON.stringify({
+      auth: {
+        identity: {
+          methods: ['application_credential'],
+          application_credential: {
+            id: applicationCredential.id,
+            secret: applicationCredential.secret,
+            user: { name: 'mallory', domain: { name: 'acme' } },
+          },
+        },
+      },
+    }),
+  });
+  t.match(await bearer(response.headers.get('x-subject-token') ?? ''), {
+    subject: { userName: 'alice', delegation: { kind: 'application-credential' } },
+  });
+});
+
+t.test('a credential of another authenticator is left to it, and no request goes to Keystone', async (t) => {
+  const { bearer, keystone } = await createScene(t);
+  const foreign = {
+    'an ID token': jwt({ alg: 'RS256' }, { iss: 'https://login.example.com', sub: 'carol' }),
+    'a JWS of Keystone, which this one does not issue': jwt(ES256, CLAIMS),
+    'an opaque token': 'c2VjcmV0',
+    'a bootstrap token': 'abcdef.0123456789abcdef',
+  };
+  for (const [what, token] of Object.entries(foreign)) t.equal(await bearer(token), undefined, what);
+  t.strictSame(keystone.calls, []);
+});
+
+t.test('C244 a service account’s JWT never goes to Keystone, whatever is configured', async (t) => {
+  const serviceAccount = jwt(
+    { alg: 'ES256', kid: 'k1' },
+    { ...CLAIMS, iss: 'kubernetes/serviceaccount', sub: 'system:serviceaccount:default:default' },
+  );
+  for (const provider of ['fernet', 'jws'] as const) {
+    const { bearer, xAuthToken, keystone } = await createScene(t, provider);
+    t.equal(await bearer(serviceAccount), undefined, `bearer, ${provider}`);
+    await t.rejects(xAuthToken(serviceAccount), refused, `X-Auth-Token, ${provider}`);
+    t.strictSame(keystone.calls, []);
+  }
+});
+
+t.test('if Keystone issues JWS tokens, tokens of that form are validated by Keystone', async (t) => {
+  const { bearer, xAuthToken, token, keystone } = await createScene(t, 'jws');
+  t.equal(token.split('.').length, 3);
+  t.match(await bearer(token), { subject: { userName: 'alice' } });
+  t.match(await xAuthToken(token), { subject: { userName: 'alice' } });
+  keystone.calls.length = 0;
+  const others = {
+    'another algorithm': jwt({ alg: 'RS256' }, CLAIMS),
+    'an issuer': jwt(ES256, { ...CLAIMS, iss: '' }),
+    'no methods': jwt(ES256, { ...CLAIMS, openstack_methods: undefined }),
+    'no audit ids': jwt(ES256, { ...CLAIMS, openstack_audit_ids: undefined }),
+    'no JSON': `${token.split('.')[0]}.bm9qc29u.c2ln`,
+  };
+  for (const [what, other] of Object.entries(others)) t.equal(await bearer(other), undefined, what);
+  t.strictSame(keystone.calls, []);
+});
+
+t.test('a token with invalid characters, or too long, is a 401 without a request to Keystone', async (t) => {
+  const { bearer, xAuthToken, token, keystone } = await createScene(t);
+  for (const spelling of [`${token}=`, `${token}!!!!`, `${token}+/`, `gAAAAA${'a'.repeat(16_384)}`]) {
+    await t.rejects(bearer(spelling), refused);
+    await t.rejects(xAuthToken(spelling), refused);
+  }
+  t.strictSame(keystone.calls, []);
+});
+
+t.test(
+  'an unknown token is counted against the rate of unknown credentials, a cached one is not',
+  async (t) => {
+    const { bearer, token, entered } = await createScene(t);
+    await bearer(token);
+    await bearer(token);
+    t.strictSame(entered, ['192.0.2.1']);
+  },
+);
+
+t.test('a refresh in the background passes no gate', async (t) => {
+  const { bearer, token, entered, refreshing, keystone } = await createScene(t);
+  await bearer(token);
+  refreshing();
+  await bearer(token);
+  t.equal(keystone.calls.length, 2);
+  t.equal(entered.length, 1);
+});
+
+t.test(
+  'if unknown credentials exceed their rate, the token is refused without a request to Keystone',
+  async (t) => {
+    const { clock, token } = await createScene(t);
+    const authenticator = createKeystoneAuthenticator({
+      identity: { validate: () => Promise.reject(new Error('asked')) },
+      cache: createCache().cache,
+      gate: { enter: () => Promise.reject(new StatusError('CredentialRateExceeded', 'too many')) },
+      tokenProvider: 'fernet',
+      clock,
+      tagsOf: () => [],
+    });
+    const credential: Credential = { kind: 'bearer', token };
+    await t.rejects(async () => authenticator.authenticate(credential, CONTEXT), {
+      code: 'CredentialRateExceeded',
+    });
+  },
+);
+
+t.test('what is cached is the token with its end and its tags', async (t) => {
+  const { bearer, token, entries, clock } = await createScene(t);
+  await bearer(token);
+  const [entry] = entries.values();
+  t.match(entry, {
+    value: { user: { name: 'alice' } },
+    expiresAt: clock.now() + 3_600_000,
+    tags: ['user:alice'],
+  });
+});
+
+t.test('C211 a cached token is refused at the very millisecond of its end', async (t) => {
+  const { bearer, keystone, alice, web, clock } = await createScene(t);
+  const brief = keystone.issue(alice, web, { life: 30_000 });
+  await bearer(brief);
+  clock.advance(29_999);
+  t.match(await bearer(brief), { subject: { userName: 'alice' } });
+  clock.advance(1);
+  await t.rejects(bearer(brief), refused);
+});
+
+t.test('C220 alice of one domain is not alice of another', async (t) => {
+  const { bearer, token, keystone, directory } = await createScene(t);
+  const store = { project: directory.project('globex', 'store') };
+  const other = directory.user('globex', 'alice');
+  directory.assign(other, 'member', store);
+  const [one, two] = [await bearer(token), await bearer(keystone.issue(other, store))];
+  t.match(one?.subject, { userName: 'alice', userDomain: { name: 'acme' } });
+  t.match(two?.subject, { userName: 'alice', userDomain: { name: 'globex' } });
+  t.not(one?.uid, two?.uid);
+});
+
+t.test('while Keystone is down, cached users are served and unknown tokens get 503, never 401', async (t) => {
+  const { bearer, keystone, token, alice, web } = await createScene(t);
+  const another = keystone.issue(alice, web);
+  await bearer(token);
+  await keystone.down();
+  t.match(await bearer(token), { subject: { userName: 'alice' } });
+  await t.rejects(bearer(another), unavailable);
+  await keystone.listen();
+  t.match(await bearer(another), { subject: { userName: 'alice' } }, 'and nothing of the failure was cached');
+});
+
+t.test(
+  'while Keystone’s responses are garbage, cached users are served and unknown tokens get 503',
+  async (t) => {
+    for (const fault of ['html', 'garbage', 'wrong-shape', 'error', 'reset', 'front-end-404'] as const) {
+      const { bearer, keystone, token, alice, web, entries } = await createScene(t);
+      const another = keystone.issue(alice, web);
+      await bearer(token);
+      keystone.fault = fault;
+      t.match(await bearer(token), { subject: { userName: 'alice' } }, fault);
+      await t.rejects(bearer(another), unavailable, fault);
+      t.equal(entries.size, 1, fault);
+    }
+  },
+);
+
+t.test('while Keystone hangs, unknown tokens get 503 at the deadline', async (t) => {
+  const { bearer, keystone, token, clock } = await createScene(t);
+  keystone.fault = 'hang';
+  const answer = bearer(token);
+  while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(2_000);
+  await t.rejects(answer, unavailable);
+  keystone.release();
+});

@@ -1,0 +1,130 @@
+import t from 'tap';
+import { instantSchema, readToken } from '../../../../src/identity/keystone/keystone-response.ts';
+
+const ACME = { id: 'd1', name: 'acme' };
+const BODY = {
+  methods: ['password'],
+  user: { id: 'u1', name: 'alice', domain: ACME, password_expires_at: null },
+  audit_ids: ['own', 'parent'],
+  issued_at: '2026-11-21T00:18:04.000000Z',
+  expires_at: '2026-11-21T01:18:04.000000Z',
+  project: { id: 'p1', name: 'web', domain: ACME },
+  is_domain: false,
+  roles: [{ id: 'r1', name: 'member' }],
+};
+const { project: _project, is_domain: _isDomain, roles: _roles, ...UNSCOPED } = BODY;
+const TRUST = {
+  id: 't1',
+  trustor_user: { id: 'u1' },
+  trustee_user: { id: 'u2' },
+  impersonation: true,
+};
+
+const read = (token: unknown) => readToken({ token });
+
+t.test('a project token is read whole', async (t) => {
+  t.strictSame(read(BODY), {
+    token: {
+      user: { id: 'u1', name: 'alice', domain: ACME },
+      scope: { kind: 'project', project: { id: 'p1', name: 'web', domain: ACME } },
+      roles: [{ id: 'r1', name: 'member' }],
+      federatedGroups: [],
+      methods: ['password'],
+      auditIDs: ['own', 'parent'],
+      issuedAt: Date.parse('2026-11-21T00:18:04Z'),
+      expiresAt: Date.parse('2026-11-21T01:18:04Z'),
+    },
+  });
+});
+
+t.test('each scope is distinguished from the others', async (t) => {
+  t.match(read({ ...UNSCOPED, domain: ACME, roles: BODY.roles }).token?.scope, {
+    kind: 'domain',
+    domain: ACME,
+  });
+  t.strictSame(read({ ...UNSCOPED, system: { all: true }, roles: BODY.roles }).token?.scope, {
+    kind: 'system',
+  });
+  t.match(read(UNSCOPED).token, { scope: { kind: 'unscoped' }, roles: [] });
+});
+
+t.test('federated groups are read', async (t) => {
+  const groups = [{ id: 'g1' }, { id: 'g2' }];
+  const user = { ...BODY.user, 'OS-FEDERATION': { groups, identity_provider: { id: 'idp' } } };
+  t.strictSame(read({ ...BODY, user }).token?.federatedGroups, ['g1', 'g2']);
+  t.strictSame(read({ ...BODY, user: { ...BODY.user, 'OS-FEDERATION': {} } }).token?.federatedGroups, []);
+});
+
+t.test('delegations are read', async (t) => {
+  t.strictSame(
+    read({ ...BODY, application_credential: { id: 'a1', name: 'ci', access_rules: [] } }).token?.delegation,
+    {
+      kind: 'application-credential',
+      id: 'a1',
+    },
+  );
+  t.strictSame(read({ ...BODY, 'OS-TRUST:trust': TRUST }).token?.delegation, {
+    kind: 'trust',
+    id: 't1',
+    trusteeUserID: 'u2',
+    impersonation: true,
+  });
+});
+
+t.test('tokens that prove less than a proxy can check are refused', async (t) => {
+  const kinds = {
+    'an EC2 signature': { methods: ['ec2credential'] },
+    'an EC2 signature of old': { methods: [] },
+    'OAuth1 by its method': { methods: ['oauth1'] },
+    'OAuth1 by its mark': { 'OS-OAUTH1': { consumer_id: 'c1' } },
+    'a certificate-bound token': { oauth2_credential: { 'x5t#S256': 'digest' } },
+    'access rules': { application_credential: { id: 'a1', access_rules: [{ path: '/' }] } },
+    'a project that acts as a domain': { is_domain: true },
+    'a scope without roles': { roles: [] },
+    'a scope whose roles are missing': { roles: undefined },
+  };
+  for (const [kind, fields] of Object.entries(kinds)) {
+    t.match(read({ ...BODY, ...fields }), { refused: String, token: undefined }, kind);
+  }
+});
+
+t.test('a response that Keystone would not send is refused', async (t) => {
+  const garbage: Record<string, unknown> = {
+    'no token': undefined,
+    'a token that is text': 'gAAAAA',
+    'a list': [],
+    'methods that are text': { ...BODY, methods: 'password' },
+    'a method that is a number': { ...BODY, methods: [1] },
+    'no user': { ...BODY, user: undefined },
+    'a user without id': { ...BODY, user: { ...BODY.user, id: undefined } },
+    'a user with an empty name': { ...BODY, user: { ...BODY.user, name: '' } },
+    'a user without domain': { ...BODY, user: { id: 'u1', name: 'alice' } },
+    'two scopes': { ...BODY, domain: ACME },
+    'a project without domain': { ...BODY, project: { id: 'p1', name: 'web' } },
+    'a system that is not all of it': { ...UNSCOPED, system: {}, roles: BODY.roles },
+    'roles without scope': { ...UNSCOPED, roles: BODY.roles },
+    'roles by name only': { ...BODY, roles: ['admin'] },
+    'no audit ids': { ...BODY, audit_ids: [] },
+    'no end of life': { ...BODY, expires_at: null },
+    'an end of life in seconds': { ...BODY, expires_at: 1795000000 },
+    'an end of life that is no date': { ...BODY, expires_at: '2026-13-21T01:18:04Z' },
+    'a trust without trustee': { ...BODY, 'OS-TRUST:trust': { ...TRUST, trustee_user: undefined } },
+    'a trust that does not say who acts': { ...BODY, 'OS-TRUST:trust': { ...TRUST, impersonation: 'no' } },
+    'two delegations': { ...BODY, 'OS-TRUST:trust': TRUST, application_credential: { id: 'a1' } },
+    'groups that are text': { ...BODY, user: { ...BODY.user, 'OS-FEDERATION': { groups: 'g1' } } },
+  };
+  for (const [kind, token] of Object.entries(garbage)) t.throws(() => read(token), kind);
+});
+
+t.test('instants are read as UTC, whatever is missing, and finer parts are cut off', async (t) => {
+  const expected = Date.parse('2026-11-21T01:18:04.000Z');
+  const readInstant = (text: string) => instantSchema.parse(text);
+  t.equal(readInstant('2026-11-21T01:18:04'), expected);
+  t.equal(readInstant('2026-11-21T01:18:04Z'), expected);
+  t.equal(readInstant('2026-11-21T02:18:04+01:00'), expected);
+  t.equal(readInstant('2026-11-21T01:18:04.123999Z'), expected + 123);
+  t.equal(readInstant('2026-11-21T01:18:04.5'), expected + 500);
+  for (const text of ['', 'tomorrow', '2026-11-21', '2026-11-21 01:18:04', '2026-11-21T01:18:04 UTC']) {
+    t.notOk(instantSchema.safeParse(text).success, JSON.stringify(text));
+  }
+});

@@ -1,0 +1,571 @@
+import { createServer, type RequestListener } from 'node:http';
+import t, { type Test } from 'tap';
+import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
+import { type Logger, silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import type { Fault } from '../../../support/keystone/faults.ts';
+import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
+
+const TIMEOUT = 2_000;
+const BRIDGE: KeystoneServiceCredential = {
+  password: {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromEnv: 'KEYSTONE_PASSWORD' },
+    scope: { projectName: 'service', projectDomainName: 'Default' },
+  },
+};
+
+interface SceneOptions {
+  readonly credential?: KeystoneServiceCredential;
+  readonly secret?: string;
+  /** As written into the configuration, in place of the stand-in's own. */
+  readonly url?: (url: string) => string;
+}
+
+/** A stand-in Keystone with alice, a service user, and a client of it. */
+async function createScene(t: Test, options: SceneOptions = {}) {
+  const clock = createFakeClock(Date.parse('2026-11-21T01:00:00Z'));
+  const keystone = await createKeystoneStandIn({ now: clock.now });
+  const { directory } = keystone;
+  const web = { project: directory.project('acme', 'web') };
+  const service = { project: directory.project('Default', 'service') };
+  const alice = directory.user('acme', 'alice');
+  const bridge = directory.user('Default', 'bridge');
+  directory.assign(alice, 'member', web);
+  directory.assign(bridge, 'service', service);
+  const logged: string[] = [];
+  const log = (level: string) => (fields: object, message: string) => {
+    const chain = 'error' in fields && fields.error instanceof Error ? chainOf(fields.error) : '';
+    logged.push(`${level}: ${message} ${JSON.stringify(fields)} ${chain}`);
+  };
+  const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+  const counted: string[] = [];
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    backendCall: (backend, result) => counted.push(`${backend} ${result}`),
+  };
+  const client = createKeystoneClient({
+    url: options.url?.(keystone.url) ?? keystone.url,
+    ...(options.credential && { credential: options.credential }),
+    readSecret: () => options.secret ?? 'bridge-pass',
+    timeout: TIMEOUT,
+    clock,
+    logger,
+    telemetry,
+  });
+  t.teardown(async () => {
+    await client.close();
+    await keystone.close();
+  });
+  const token = keystone.issue(alice, web);
+  const count = (method: string) => keystone.calls.filter((call) => call.startsWith(method)).length;
+  return { clock, keystone, directory, web, service, alice, bridge, logged, counted, client, token, count };
+}
+
+/** A client of a server that answers as the test says. */
+async function clientOf(t: Test, listener: RequestListener, credential?: KeystoneServiceCredential) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const client = createKeystoneClient({
+    url: `http://127.0.0.1:${port}/v3`,
+    ...(credential && { credential }),
+    readSecret: () => 'bridge-pass',
+    timeout: TIMEOUT,
+    clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(async () => {
+    await client.close();
+    server.close();
+  });
+  return client;
+}
+
+/** Everything an error would tell a log. */
+function chainOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return `${error.stack} ${error.message} ${'cause' in error ? chainOf(error.cause) : ''}`;
+}
+
+async function untilHanging(keystone: { readonly hanging: number }): Promise<void> {
+  while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Waits for background exchanges: each has a deadline set. */
+async function untilIdle(clock: { readonly pending: number }): Promise<void> {
+  while (clock.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const unavailable = { code: 'KeystoneUnavailable', http: 503 };
+
+t.test('a token validates itself if there is no service credential', async (t) => {
+  const { client, token, keystone } = await createScene(t);
+  t.match(await client.validate(token), { user: { name: 'alice' }, scope: { kind: 'project' } });
+  t.strictSame(keystone.calls, ['GET /v3/auth/tokens']);
+});
+
+t.test('a revoked token that validates itself is invalid, not a failure of Keystone', async (t) => {
+  const { client, token, keystone } = await createScene(t);
+  keystone.revoke(token);
+  t.equal(await client.validate(token), undefined);
+});
+
+t.test('a token of a disabled project is bad', async (t) => {
+  const { client, token, web } = await createScene(t);
+  web.project.enabled = false;
+  t.equal(await client.validate(token), undefined);
+});
+
+t.test('the URL may be given without /v3', async (t) => {
+  const { client, token } = await createScene(t, { url: (url) => url.replace(/\/v3$/, '/') });
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+});
+
+t.test('a service logs in once and validates with its own token', async (t) => {
+  const { client, token, keystone } = await createScene(t, { credential: BRIDGE });
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+  await client.validate(token);
+  t.strictSame(keystone.calls, ['POST /v3/auth/tokens', 'GET /v3/auth/tokens', 'GET /v3/auth/tokens']);
+});
+
+t.test('a thousand first requests cause one login', async (t) => {
+  const { client, token, count } = await createScene(t, { credential: BRIDGE });
+  await Promise.all(Array.from({ length: 1000 }, () => client.validate(token)));
+  t.equal(count('POST'), 1);
+});
+
+t.test('a service may log in with an application credential', async (t) => {
+  const { keystone, directory, bridge, service, token, clock } = await createScene(t);
+  const { id, secret } = directory.applicationCredential(bridge, service.project);
+  const client = createKeystoneClient({
+    url: keystone.url,
+    credential: { applicationCredential: { id, secret: { fromFile: '/run/secret' } } },
+    readSecret: (source) => ('fromFile' in source && source.fromFile === '/run/secret' ? secret : 'wrong'),
+    timeout: TIMEOUT,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(() => client.close());
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+});
+
+t.test('a service may log in to a domain or to the system', async (t) => {
+  const scopes = [{ domainName: 'Default' }, { system: true }] as const;
+  for (const scope of scopes) {
+    const credential = { password: { ...BRIDGE.password, scope } };
+    const { client, token, directory, bridge } = await createScene(t, { credential });
+    directory.assign(bridge, 'admin', { domain: directory.domain('Default') });
+    directory.assign(bridge, 'reader', { system: true });
+    t.match(await client.validate(token), { user: { name: 'alice' } }, JSON.stringify(scope));
+  }
+});
+
+t.test('the login is renewed before it expires, and no request waits for it', async (t) => {
+  const { client, keystone, alice, web, clock, count } = await createScene(t, { credential: BRIDGE });
+  const longLived = keystone.issue(alice, web, { life: 24 * 3_600_000 });
+  await client.validate(longLived);
+  clock.advance(56 * 60_000);
+  await client.validate(longLived);
+  await untilIdle(clock);
+  clock.advance(3 * 60_000);
+  await client.validate(longLived);
+  t.equal(count('POST'), 2);
+  clock.advance(20 * 60_000);
+  t.match(await client.validate(longLived), { user: { name: 'alice' } }, 'beyond the end of the first login');
+  t.equal(count('POST'), 2);
+});
+
+t.test('a login that cannot be renewed serves on to its end', async (t) => {
+  const { client, token, bridge, clock, count, logged } = await createScene(t, { credential: BRIDGE });
+  await client.validate(token);
+  bridge.password = 'changed';
+  clock.advance(56 * 60_000);
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+  await untilIdle(clock);
+  t.equal(count('POST'), 2, 'and is not tried again for each request');
+  t.match(logged.join('\n'), "error: Keystone refuses Stonegate's own credential");
+});
+
+t.test('after its expiry the login is renewed', async (t) => {
+  const { client, keystone, alice, web, clock, count } = await createScene(t, { credential: BRIDGE });
+  const longLived = keystone.issue(alice, web, { life: 24 * 3_600_000 });
+  await client.validate(longLived);
+  clock.advance(2 * 3_600_000);
+  t.match(await client.validate(longLived), { user: { name: 'alice' } });
+  t.equal(count('POST'), 2);
+});
+
+t.test('a 401 on Stonegate’s own token causes one new login and one more validation', async (t) => {
+  const { client, token, keystone, directory, bridge, service, count } = await createScene(t, {
+    credential: BRIDGE,
+  });
+  await client.validate(token);
+  directory.unassign(bridge, 'service', service);
+  await t.rejects(client.validate(token), unavailable);
+  directory.assign(bridge, 'service', service);
+  t.equal(count('POST'), 2, 'the second of them was refused');
+  keystone.calls.length = 0;
+  await t.rejects(client.validate(token), unavailable, 'a refused login is not repeated at once');
+  t.equal(count('POST'), 0);
+});
+
+t.test('a service whose token was revoked logs in again, and no user’s request fails', async (t) => {
+  const { client, token, keystone, bridge, count } = await createScene(t, { credential: BRIDGE });
+  await client.validate(token);
+  keystone.revokeAllOf(bridge);
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+  t.equal(count('POST'), 2);
+});
+
+t.test('a Keystone that takes no new login of ours either is a 503 and a loud log line', async (t) => {
+  const { client, token, keystone, bridge, logged } = await createScene(t, { credential: BRIDGE });
+  const issued = keystone.calls;
+  keystone.calls.push = (...calls) => {
+    keystone.revokeAllOf(bridge);
+    return Array.prototype.push.apply(issued, calls);
+  };
+  await t.rejects(client.validate(token), unavailable);
+  t.match(logged.join('\n'), "error: Keystone does not take Stonegate's own new login");
+  t.strictSame(keystone.calls.length, 4, 'two logins, two questions');
+});
+
+t.test('a login refused is tried again after a while', async (t) => {
+  const { client, token, bridge, clock } = await createScene(t, { credential: BRIDGE });
+  bridge.enabled = false;
+  await t.rejects(client.validate(token), unavailable);
+  bridge.enabled = true;
+  clock.advance(10_000);
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+});
+
+t.test('Keystone’s certificate is checked against the configured authority', async (t) => {
+  const authority = await createAuthority();
+  const keystone = await createKeystoneStandIn({ tls: await authority.server('127.0.0.1') });
+  t.teardown(() => keystone.close());
+  const options = {
+    url: keystone.url,
+    readSecret: () => '',
+    timeout: TIMEOUT,
+    clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  };
+  const trusting = createKeystoneClient({ ...options, ca: authority.cert });
+  const strange = createKeystoneClient({ ...options, ca: (await createAuthority('another CA')).cert });
+  t.teardown(() => Promise.all([trusting.close(), strange.close()]));
+  await t.resolves(trusting.probe());
+  await t.rejects(strange.probe(), unavailable);
+});
+
+t.test('a 404 counts after Stonegate’s own token has proved valid', async (t) => {
+  const { client, keystone } = await createScene(t, { credential: BRIDGE });
+  t.equal(await client.validate('gAAAAABnobodys'), undefined);
+  t.strictSame(keystone.calls, ['POST /v3/auth/tokens', 'GET /v3/auth/tokens', 'GET /v3/auth/tokens']);
+});
+
+t.test('a flood of invalid tokens does not cause a flood of checks of Stonegate’s own token', async (t) => {
+  const { client, count } = await createScene(t, { credential: BRIDGE });
+  const bad = Array.from({ length: 100 }, (_, index) => client.validate(`gAAAAAB${index}`));
+  t.same(new Set(await Promise.all(bad)), new Set([undefined]));
+  t.ok(count('GET') < 150, `${count('GET')} questions`);
+});
+
+t.test('a disabled service project makes no user’s token invalid: its 404 is a 503', async (t) => {
+  const { client, token, service } = await createScene(t, { credential: BRIDGE });
+  await client.validate(token);
+  service.project.enabled = false;
+  await t.rejects(client.validate(token), unavailable);
+});
+
+t.test('a deleted service user makes no user’s token invalid', async (t) => {
+  const { client, token, bridge } = await createScene(t, { credential: BRIDGE });
+  await client.validate(token);
+  bridge.deleted = true;
+  await t.rejects(client.validate(token), unavailable);
+});
+
+t.test('a service user that lost its role is a 503 and a loud log line', async (t) => {
+  const { client, token, directory, bridge, service, logged, counted } = await createScene(t, {
+    credential: BRIDGE,
+  });
+  directory.assign(bridge, 'reader', service);
+  directory.unassign(bridge, 'service', service);
+  await t.rejects(client.validate(token), unavailable);
+  t.match(logged.join('\n'), 'error: Keystone does not let Stonegate validate tokens');
+  t.equal(counted.at(-1), 'keystone refused');
+});
+
+t.test(
+  'a missing role of Stonegate’s user is logged once, and again if it was present meanwhile',
+  async (t) => {
+    const { client, token, directory, bridge, service, logged } = await createScene(t, {
+      credential: BRIDGE,
+    });
+    directory.assign(bridge, 'reader', service);
+    const told = () => logged.filter((line) => line.includes('does not let Stonegate')).length;
+    const refused = async () => {
+      directory.unassign(bridge, 'service', service);
+      for (const _ of [1, 2, 3]) await t.rejects(client.validate(token), unavailable);
+    };
+    await refused();
+    t.equal(told(), 1);
+    directory.assign(bridge, 'service', service);
+    await client.validate(token);
+    await refused();
+    t.equal(told(), 2);
+  },
+);
+
+t.test('a wrong password of Stonegate’s user is a 503 and an error in the log', async (t) => {
+  const { client, token, logged, counted } = await createScene(t, { credential: BRIDGE, secret: 'wrong' });
+  await t.rejects(client.validate(token), unavailable);
+  t.match(logged.join('\n'), "error: Keystone refuses Stonegate's own credential");
+  t.strictSame(counted, ['keystone refused']);
+});
+
+t.test('a secret that cannot be read is a 503', async (t) => {
+  const { keystone, token, clock } = await createScene(t);
+  const client = createKeystoneClient({
+    url: keystone.url,
+    credential: BRIDGE,
+    readSecret: () => Promise.reject(new Error('no such file')),
+    timeout: TIMEOUT,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(() => client.close());
+  await t.rejects(client.validate(token), unavailable);
+});
+
+const FAULTS: readonly Exclude<Fault, 'hang'>[] = [
+  'reset',
+  'half-body',
+  'html',
+  'garbage',
+  'wrong-shape',
+  'other-token',
+  'endless',
+  'redirect',
+  'error',
+  'front-end-404',
+];
+for (const fault of FAULTS) {
+  t.test(`Keystone's fault "${fault}" is a 503, and is over when it is over`, async (t) => {
+    for (const credential of [undefined, BRIDGE]) {
+      const { client, keystone, token, clock } = await createScene(t, credential ? { credential } : {});
+      if (credential) await client.validate(token);
+      keystone.fault = fault;
+      await t.rejects(client.validate(token), unavailable);
+      keystone.fault = undefined;
+      t.match(await client.validate(token), { user: { name: 'alice' } });
+      t.equal(clock.pending, 0, 'no timer is left');
+    }
+  });
+}
+
+t.test('half a login is no login', async (t) => {
+  const token = { 'X-Subject-Token': 'gAAAAABours' };
+  const later = { token: { expires_at: '2036-11-21T01:00:00Z' } };
+  const answers: Record<string, [status: number, headers: Record<string, string>, body: object]> = {
+    'of another status': [200, token, later],
+    'without a token': [201, {}, later],
+    'with a token that is none': [201, { 'X-Subject-Token': 'a token' }, later],
+    'without an end': [201, token, { token: {} }],
+    'without a body that matters': [201, token, {}],
+    'that has ended already': [201, token, { token: { expires_at: '2026-11-21T01:00:00Z' } }],
+  };
+  for (const [kind, [status, headers, body]] of Object.entries(answers)) {
+    let asked = 0;
+    const client = await clientOf(
+      t,
+      (_request, response) => {
+        asked += 1;
+        response.writeHead(status, headers).end(JSON.stringify(body));
+      },
+      BRIDGE,
+    );
+    await t.rejects(client.validate('gAAAAABsomebodys'), unavailable, kind);
+    t.equal(asked, 1, 'nothing is asked with it');
+  }
+});
+
+t.test('a 404 does not count while Stonegate’s own token gets an unexpected response', async (t) => {
+  const client = await clientOf(
+    t,
+    (request, response) => {
+      const { method, headers } = request;
+      const own = headers['x-subject-token'] === 'gAAAAABours';
+      const status = method === 'POST' ? 201 : own ? 400 : 404;
+      const body = { error: { code: status }, token: { expires_at: '2036-11-21T01:00:00Z' } };
+      response.writeHead(status, method === 'POST' ? { 'X-Subject-Token': 'gAAAAABours' } : {});
+      response.end(JSON.stringify(body));
+    },
+    BRIDGE,
+  );
+  await t.rejects(client.validate('gAAAAABsomebodys'), unavailable);
+});
+
+t.test('a garbage response to a login is a 503', async (t) => {
+  for (const fault of ['html', 'wrong-shape', 'error'] as const) {
+    const { client, keystone, token } = await createScene(t, { credential: BRIDGE });
+    keystone.fault = fault;
+    await t.rejects(client.validate(token), unavailable, fault);
+  }
+});
+
+t.test('a Keystone that takes too long is a 503 at the deadline', async (t) => {
+  const { client, keystone, token, clock, counted } = await createScene(t);
+  keystone.fault = 'hang';
+  const answer = client.validate(token);
+  await untilHanging(keystone);
+  clock.advance(TIMEOUT);
+  await t.rejects(answer, unavailable);
+  t.strictSame(counted, ['keystone timeout']);
+  keystone.release();
+});
+
+t.test('a Keystone that refuses connections is a 503, until it listens again', async (t) => {
+  const { client, keystone, token } = await createScene(t);
+  await client.validate(token);
+  await keystone.down();
+  await t.rejects(client.validate(token), unavailable);
+  await keystone.listen();
+  t.match(await client.validate(token), { user: { name: 'alice' } });
+});
+
+t.test('a client that disconnects ends the request to Keystone', async (t) => {
+  const { client, keystone, token, clock } = await createScene(t);
+  keystone.fault = 'hang';
+  const controller = new AbortController();
+  const answer = client.validate(token, controller.signal);
+  await untilHanging(keystone);
+  controller.abort();
+  await t.rejects(answer, unavailable);
+  t.equal(clock.pending, 0);
+  keystone.release();
+});
+
+t.test('a request on an idle connection that Keystone closes at that moment is sent again', async (t) => {
+  let asked = 0;
+  const client = await clientOf(t, (request, response) => {
+    asked += 1;
+    if (asked === 1) request.socket.destroy();
+    else response.setHeader('content-type', 'application/json').end('{"version":{"id":"v3.14"}}');
+  });
+  await t.resolves(client.probe());
+  t.equal(asked, 2);
+});
+
+t.test('C211 a token is dead at the very millisecond of its end, whatever Keystone says', async (t) => {
+  const { client, keystone, alice, web, clock } = await createScene(t);
+  // This Keystone's clock stands still.
+  const slow = await createKeystoneStandIn({ now: () => Date.parse('2026-11-21T01:00:00Z') });
+  t.teardown(() => slow.close());
+  const user = slow.directory.user('acme', 'alice');
+  const project = slow.directory.project('acme', 'web');
+  slow.directory.assign(user, 'member', { project });
+  const token = slow.issue(user, { project }, { life: 1_000 });
+  const other = createKeystoneClient({
+    url: slow.url,
+    readSecret: () => '',
+    timeout: TIMEOUT,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(() => other.close());
+  clock.advance(999);
+  t.match(await other.validate(token), { user: { name: 'alice' } });
+  clock.advance(1);
+  t.equal(await other.validate(token), undefined);
+  t.equal(await client.validate(keystone.issue(alice, web, { life: 0 })), undefined);
+});
+
+t.test('a malformed token is invalid without a request to Keystone', async (t) => {
+  const { client, keystone, token } = await createScene(t, { credential: BRIDGE });
+  for (const spelling of [
+    '',
+    ` ${token}`,
+    `${token}=`,
+    `${token}\n`,
+    'a'.repeat(16_385),
+    'gAAAAABé',
+    'a/b+c',
+  ]) {
+    t.equal(await client.validate(spelling), undefined, JSON.stringify(spelling.slice(-20)));
+  }
+  t.strictSame(keystone.calls, []);
+});
+
+t.test('a token of a kind that is not accepted is bad, and the log says why', async (t) => {
+  const { client, keystone, alice, web, logged } = await createScene(t, { credential: BRIDGE });
+  t.equal(await client.validate(keystone.issue(alice, web, { methods: ['ec2credential'] })), undefined);
+  t.match(logged.join('\n'), 'made by the method ec2credential');
+});
+
+t.test('a token of an application credential with access rules is bad', async (t) => {
+  const { client, keystone, directory, alice, web } = await createScene(t, { credential: BRIDGE });
+  const accessRules = [{ path: '/v2.1/servers', method: 'GET', service: 'compute' }];
+  const applicationCredential = directory.applicationCredential(alice, web.project, { accessRules });
+  t.equal(await client.validate(keystone.issue(alice, web, { applicationCredential })), undefined);
+});
+
+t.test('no secret and no text of Keystone reaches a log or an error', async (t) => {
+  const secrets: string[] = [];
+  const told: string[] = [];
+  for (const fault of [undefined, ...FAULTS]) {
+    const scene = await createScene(t, { credential: BRIDGE });
+    const { client, keystone, token, logged, bridge, directory, service } = scene;
+    await client.validate(token);
+    if (fault === undefined) {
+      directory.assign(bridge, 'reader', service);
+      directory.unassign(bridge, 'service', service);
+    }
+    keystone.fault = fault;
+    secrets.push(
+      token,
+      'bridge-pass',
+      'guest network',
+      'unexpected error',
+      'validate_token',
+      'somebodyelses',
+    );
+    await client.validate(token).then(
+      () => t.fail('it should have been refused'),
+      (error: unknown) => told.push(chainOf(error)),
+    );
+    told.push(...logged);
+  }
+  for (const secret of secrets) t.notOk(told.join('\n').includes(secret), secret.slice(0, 12));
+});
+
+t.test('the probe reports whether Keystone responds and accepts Stonegate’s login', async (t) => {
+  const { client, keystone } = await createScene(t, { credential: BRIDGE });
+  await t.resolves(client.probe());
+  keystone.fault = 'html';
+  await t.rejects(client.probe(), unavailable);
+  const refused = await createScene(t, { credential: BRIDGE, secret: 'wrong' });
+  await t.rejects(refused.client.probe(), unavailable);
+  const alone = await createScene(t);
+  await t.resolves(alone.client.probe());
+  t.strictSame(alone.keystone.calls, ['GET /v3']);
+});
+
+t.test('the refusal that clients see names no cause', async (t) => {
+  const { client, keystone, token } = await createScene(t);
+  keystone.fault = 'error';
+  const error = await client.validate(token).catch((thrown: unknown) => thrown);
+  t.ok(error instanceof StatusError);
+  t.match(error, { message: /^Service Unavailable: Keystone cannot be asked/ });
+});

@@ -1,0 +1,177 @@
+/** Looking up roles: how often Keystone is asked, for whom, and what is made of its answers. */
+import t, { type Test } from 'tap';
+import { userTag } from '../../../../src/cache/drop-tags.ts';
+import { createProcessCache } from '../../../../src/cache/process-cache.ts';
+import { createCredentialCache } from '../../../../src/cache/tiered.ts';
+import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
+import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
+import { identityOf } from '../../../../src/identity/keystone/keystone-mapping-authenticator.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+} from '../../../../src/identity/keystone/role-lookup.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import type { User } from '../../../support/keystone/directory.ts';
+import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
+
+const TTL = 60_000;
+const CREDENTIAL: KeystoneServiceCredential = {
+  password: {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromEnv: 'BRIDGE' },
+    scope: { system: true },
+  },
+};
+
+async function setUp(t: Test) {
+  const clock = createFakeClock();
+  const keystone = await createKeystoneStandIn({ now: clock.now });
+  t.teardown(() => keystone.close());
+  const { directory } = keystone;
+  directory.assign(directory.user('Default', 'bridge'), 'reader', { system: true });
+  const around = { clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
+  const client = createKeystoneClient({
+    ...around,
+    url: keystone.url,
+    credential: CREDENTIAL,
+    readSecret: () => 'bridge-pass',
+    timeout: 5_000,
+  });
+  t.teardown(() => client.close());
+  const source = client.directory;
+  if (source === undefined) throw new Error('there is no directory');
+  const shared = createProcessCache({ clock, longestLife: TTL });
+  const common = {
+    ...around,
+    ttl: TTL,
+    negativeTTL: 0,
+    staleIfUnavailable: 0,
+    maxEntries: 10_000,
+    configurationDigest: '',
+    shared,
+  };
+  const lookup = createRoleLookup({
+    source,
+    assignments: createCredentialCache({ ...common, codec: assignmentsCodec }),
+    disabled: createCredentialCache({ ...common, codec: disabledScopesCodec }),
+    namespaceOf: ({ name }) => name,
+    tagsOf: ({ uid }) => [userTag(uid)],
+    disabledTags: [],
+  });
+  const acme = directory.domain('acme');
+  const identity = ({ id, name, domain }: User) =>
+    identityOf({
+      user: { id, name, domain },
+      scope: { kind: 'unscoped' },
+      roles: [],
+      federatedGroups: [],
+      methods: ['password'],
+      auditIDs: ['a'],
+      issuedAt: 0,
+      expiresAt: Number.MAX_SAFE_INTEGER,
+    });
+  const inNamespace = (namespace: string) => ({ domainID: acme.id, namespace, cluster: false });
+  return { clock, keystone, directory, lookup, identity, inNamespace, shared };
+}
+
+t.test('a thousand users in twenty projects each cost one request per user, and a few in all', async (t) => {
+  const { keystone, directory, lookup, identity, inNamespace } = await setUp(t);
+  const projects = Array.from({ length: 20 }, (_, index) => directory.project('acme', `p${index}`));
+  const users = Array.from({ length: 1_000 }, (_, index) => directory.user('acme', `user${index}`));
+  for (const user of users) for (const project of projects) directory.assign(user, 'member', { project });
+  for (const user of users) {
+    const who = identity(user);
+    for (const project of projects) {
+      const { groups } = await lookup.inScope(who, inNamespace(project.name));
+      if (!groups.includes(`keystone:project:${project.id}:role:member`)) t.fail('a role is missing');
+    }
+  }
+  const asked = Object.groupBy(keystone.calls, (call) => call);
+  t.equal(asked['GET /v3/role_assignments']?.length, 1_001, 'one for each, one for the system');
+  t.ok(keystone.calls.length < 1_010, `${keystone.calls.length} calls for 20,000 requests`);
+});
+
+t.test('a user’s roles in one namespace are the same object until they are looked up again', async (t) => {
+  const { directory, lookup, identity, inNamespace, clock } = await setUp(t);
+  const erin = directory.user('acme', 'erin');
+  directory.assign(erin, 'member', { project: directory.project('acme', 'web') });
+  directory.assign(erin, 'member', { project: directory.project('acme', 'api') });
+  const who = identity(erin);
+  const made = await lookup.inScope(who, inNamespace('web'));
+  t.equal(await lookup.inScope(who, inNamespace('web')), made);
+  t.not(await lookup.inScope(who, inNamespace('api')), made);
+  t.equal(await lookup.inScope(who, inNamespace('elsewhere')), who);
+  clock.advance(TTL);
+  const later = await lookup.inScope(who, inNamespace('web'));
+  t.not(later, made);
+  t.same(later, made);
+});
+
+t.test('concurrent requests of one user share one lookup', async (t) => {
+  const { keystone, directory, lookup, identity, inNamespace } = await setUp(t);
+  const erin = directory.user('acme', 'erin');
+  await Promise.all(Array.from({ length: 50 }, () => lookup.inScope(identity(erin), inNamespace('web'))));
+  t.equal(keystone.calls.filter((call) => call.endsWith('role_assignments')).length, 2);
+});
+
+t.test('a drop of the user is seen at once', async (t) => {
+  const { directory, lookup, identity, inNamespace, shared } = await setUp(t);
+  const [erin, web] = [directory.user('acme', 'erin'), directory.project('acme', 'web')];
+  const who = identity(erin);
+  t.equal(await lookup.inScope(who, inNamespace('web')), who);
+  directory.assign(erin, 'member', { project: web });
+  t.equal(await lookup.inScope(who, inNamespace('web')), who);
+  await shared.drop([userTag(erin.id)]);
+  t.not(await lookup.inScope(who, inNamespace('web')), who);
+});
+
+t.test('a user who was deleted in Keystone has no role', async (t) => {
+  const { directory, lookup, identity, inNamespace } = await setUp(t);
+  const gone = directory.user('acme', 'gone');
+  directory.assign(gone, 'member', { project: directory.project('acme', 'web') });
+  gone.deleted = true;
+  const who = identity(gone);
+  t.equal(await lookup.inScope(who, inNamespace('web')), who);
+});
+
+t.test('what comes back from Redis in another shape counts as not found', async (t) => {
+  for (const text of ['{}', '[1]', '[{"user":{}}]', 'null', '{"projectIDs":[1],"domainIDs":[]}']) {
+    t.equal(assignmentsCodec.decode(text), undefined, text);
+    t.equal(disabledScopesCodec.decode(text), undefined, text);
+  }
+  const scopes = { projectIDs: new Set(['p']), domainIDs: new Set<string>() };
+  t.same(disabledScopesCodec.decode(disabledScopesCodec.encode(scopes)), scopes);
+  const domain = { id: 'd', name: 'D' };
+  const one = { user: { id: 'u', name: 'U', domain }, role: { id: 'r', name: 'R' } };
+  const all = [
+    { ...one, scope: { kind: 'project', project: { id: 'p', name: 'P', domain } } },
+    { ...one, scope: { kind: 'domain', domain } },
+    { ...one, scope: { kind: 'system' } },
+  ] as const;
+  t.same(assignmentsCodec.decode(assignmentsCodec.encode(all)), all);
+});
+
+t.test(
+  'the namespaces of a user’s projects, but of no other domain and of no disabled project',
+  async (t) => {
+    const { directory, lookup, identity } = await setUp(t);
+    const erin = directory.user('acme', 'erin');
+    const off = directory.project('acme', 'off');
+    off.enabled = false;
+    for (const project of [
+      directory.project('acme', 'web'),
+      directory.project('acme', 'api'),
+      directory.project('globex', 'other'),
+      off,
+    ])
+      for (const role of ['member', 'reader']) directory.assign(erin, role, { project });
+    const acme = directory.domain('acme');
+    t.same((await lookup.projectNamespaces(identity(erin), acme.id)).toSorted(), ['api', 'web']);
+    t.same(await lookup.projectNamespaces(identity(erin), undefined), []);
+  },
+);

@@ -1,0 +1,149 @@
+/** Which looked-up roles count for a request, and the identity they make. */
+import t from 'tap';
+import { identityOf } from '../../../../src/identity/keystone/keystone-mapping-authenticator.ts';
+import { withRoles } from '../../../../src/identity/keystone/role-lookup.ts';
+import { type RoleScope, rolesInScope } from '../../../../src/identity/keystone/roles-in-scope.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import type { AssignmentScope, RoleAssignment } from '../../../../src/tenancy/keystone-v3.ts';
+
+const ACME = { id: 'd1', name: 'acme' };
+const ERIN = { id: 'u1', name: 'erin', domain: ACME };
+const NOTHING_OFF = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
+const rules = { disabled: NOTHING_OFF, namespaceOf: ({ name }: { name: string }) => name };
+const inWeb: RoleScope = { domainID: 'd1', namespace: 'web', cluster: false };
+
+const project = (id: string, name = id, domain = ACME): AssignmentScope => ({
+  kind: 'project',
+  project: { id, name, domain },
+});
+const domain = (id: string): AssignmentScope => ({ kind: 'domain', domain: { id, name: id } });
+const system: AssignmentScope = { kind: 'system' };
+const held = (scope: AssignmentScope, role: string): RoleAssignment => ({
+  user: ERIN,
+  role: { id: `id-${role}`, name: role },
+  scope,
+});
+const UNSCOPED = {
+  user: ERIN,
+  scope: { kind: 'unscoped' },
+  roles: [],
+  federatedGroups: ['g1'],
+  methods: ['password'],
+  auditIDs: ['a1'],
+  issuedAt: 0,
+  expiresAt: 1,
+} as const;
+const erin: Identity = identityOf(UNSCOPED);
+
+const shown = (assignments: readonly RoleAssignment[], roleScope: RoleScope, given = rules) =>
+  rolesInScope(assignments, roleScope, given).map(({ scope, roles }) => [
+    scope.kind,
+    ...roles.map(({ name }) => name),
+  ]);
+
+t.test('in a namespace the roles on its project count, then those on the domain', async (t) => {
+  const all = [
+    held(domain('d1'), 'admin'),
+    held(project('p1', 'web'), 'member'),
+    held(project('p2', 'api'), 'member'),
+  ];
+  t.same(shown(all, inWeb), [
+    ['project', 'member'],
+    ['domain', 'admin'],
+  ]);
+});
+
+t.test('a role that a user has twice, directly and through a group, counts once', async (t) => {
+  t.same(shown([held(project('p1', 'web'), 'member'), held(project('p1', 'web'), 'member')], inWeb), [
+    ['project', 'member'],
+  ]);
+});
+
+t.test(
+  'what is about no namespace is about the domain, and what is about the cluster about the system',
+  async (t) => {
+    const all = [held(system, 'reader'), held(project('p1', ''), 'member'), held(domain('d1'), 'admin')];
+    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: false }), [['domain', 'admin']]);
+    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: true }), [
+      ['domain', 'admin'],
+      ['system', 'reader'],
+    ]);
+  },
+);
+
+t.test('in another tenant no role counts except a role on the system, for the cluster', async (t) => {
+  const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin'), held(system, 'reader')];
+  t.same(shown(all, { domainID: undefined, namespace: 'web', cluster: true }), [['system', 'reader']]);
+});
+
+t.test('what is switched off gives no role: a project, or the domain with all its projects', async (t) => {
+  const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin')];
+  const off = (disabled: Partial<typeof NOTHING_OFF>) => ({
+    ...rules,
+    disabled: { ...NOTHING_OFF, ...disabled },
+  });
+  t.same(shown(all, inWeb, off({ projectIDs: new Set(['p1']) })), [['domain', 'admin']]);
+  t.same(shown(all, inWeb, off({ domainIDs: new Set(['d1']) })), []);
+});
+
+t.test('the groups are those of a token scoped to the same place', async (t) => {
+  const scope = project('p1', 'web');
+  const roles = [{ id: 'r1', name: 'a role: %' }];
+  const scoped = identityOf({ ...UNSCOPED, scope, roles });
+  const made = withRoles(erin, [{ scope, roles }]);
+  t.same(new Set(made.groups), new Set(scoped.groups));
+  t.same(made.extra, scoped.extra);
+  t.same(made.scope, scoped.scope);
+  t.match(made.auditAnnotations, { 'keystone.stonegate.dev/roles': 'project p1: "a role: %"' });
+});
+
+t.test('what the audit log says of roles has one reading, whatever they are called', async (t) => {
+  const said = (...names: string[]) => {
+    const roles = names.map((name) => ({ id: name, name }));
+    return withRoles(erin, [{ scope: domain('d1'), roles }]).auditAnnotations['keystone.stonegate.dev/roles'];
+  };
+  t.equal(said('member', 'Größe_2.x'), 'domain d1: member, Größe_2.x');
+  t.equal(said('x; domain d: admin'), 'domain d1: "x; domain d: admin"');
+  t.equal(said('a, b'), 'domain d1: "a, b"');
+  t.equal(said('a", "b'), String.raw`domain d1: "a\", \"b"`);
+});
+
+t.test('extra and the scope that is shown are of the narrowest place, the groups of all', async (t) => {
+  const made = withRoles(
+    erin,
+    rolesInScope([held(domain('d1'), 'admin'), held(project('p1', 'web'), 'member')], inWeb, rules),
+  );
+  t.same(made.extra['alpha.kubernetes.io/identity/roles'], ['member']);
+  t.match(made.scope, { kind: 'project', id: 'p1', roles: ['member'] });
+  t.ok(made.groups.includes('keystone:domain:d1:role:admin'));
+  t.ok(made.groups.includes('keystone:group:g1'), 'what the token itself says stays');
+});
+
+t.test('without a role that counts the identity is the very same', async (t) => {
+  t.equal(withRoles(erin, []), erin);
+});
+
+t.test('names and ids that fit into no group are refused with 403', async (t) => {
+  for (const scope of [project('p 1', 'web'), project('p1', ' web'), domain('d:1')])
+    t.throws(() => withRoles(erin, [{ scope, roles: [{ id: 'r', name: 'member' }] }]), {
+      code: 'IdentityUnusable',
+    });
+  t.throws(() => withRoles(erin, [{ scope: system, roles: [{ id: 'r', name: '' }] }]), {
+    code: 'IdentityUnusable',
+  });
+});
+
+t.test('only the assignments of an unscoped token that is not delegated count', async (t) => {
+  t.equal(erin.assignmentsOf, 'u1');
+  const delegation = { kind: 'application-credential', id: 'c1' } as const;
+  const p1 = { id: 'p1', name: 'web', domain: ACME };
+  const scoped = {
+    ...UNSCOPED,
+    scope: { kind: 'project', project: p1 },
+    roles: [{ id: 'r', name: 'member' }],
+  } as const;
+  t.equal(identityOf(scoped).assignmentsOf, undefined);
+  t.equal(identityOf({ ...UNSCOPED, delegation }).assignmentsOf, undefined);
+  const rescoped = { ...UNSCOPED, methods: ['application_credential', 'token'] };
+  t.equal(identityOf(rescoped).assignmentsOf, undefined, 'nor one that has lost the mark of its delegation');
+});

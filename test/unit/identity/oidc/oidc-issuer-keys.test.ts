@@ -1,0 +1,457 @@
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import {
+  createIssuerKeys,
+  type DiscoveredIssuerKeys,
+  type IssuerKeysOptions,
+  parseKeySet,
+} from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
+import { type LogFields, type Logger, silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
+import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts';
+import { startLoopbackServer } from '../../../support/oidc/loopback-server.ts';
+import { type SigningIssuer, startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
+
+const MAX_AGE = 3_600_000;
+const INTERVAL = 10_000;
+
+interface Scene {
+  readonly issuer: SigningIssuer;
+  readonly keys: DiscoveredIssuerKeys;
+  readonly clock: FakeClock;
+  readonly results: string[];
+  readonly log: LogFields[];
+  /** Resolves when the next fetch has ended. */
+  fetched(): Promise<void>;
+}
+
+async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+  const issuer = await startSigningIssuer();
+  const clock = createFakeClock();
+  const results: string[] = [];
+  const log: LogFields[] = [];
+  const ends = new EventTarget();
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    backendCall(backend, result) {
+      results.push(`${backend} ${result}`);
+      ends.dispatchEvent(new Event('end'));
+    },
+  };
+  const record = (fields: LogFields): void => void log.push(fields);
+  const logger: Logger = { ...silentLogger, info: record, warn: record, error: record };
+  const keys = createIssuerKeys({
+    ownKeys: true,
+    url: issuer.url,
+    maxAge: MAX_AGE,
+    refreshInterval: INTERVAL,
+    timeout: 5_000,
+    clock,
+    random: { bytes: Buffer.alloc, uuid: () => '', fraction: () => 0 },
+    logger,
+    telemetry,
+    ...changes,
+  });
+  t.teardown(async () => {
+    await keys.close();
+    await issuer.down();
+  });
+  return {
+    issuer,
+    keys,
+    clock,
+    results,
+    log,
+    async fetched() {
+      await once(ends, 'end');
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+  const made = await scene(t, changes);
+  const fetched = made.fetched();
+  made.keys.start();
+  await fetched;
+  return made;
+}
+
+async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string): Promise<void> {
+  await t.rejects(keys.keys(kid), { code: 'IssuerUnavailable', http: 503 });
+}
+
+async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string): Promise<(string | undefined)[]> {
+  return (await keys.keys(kid)).keys.map((key) => key.kid);
+}
+
+t.test('an issuer is ready once its keys have been found', async (t) => {
+  const { keys, results } = await started(t);
+  t.equal(keys.initialized, true);
+  t.equal(keys.notReadyBecause(), undefined);
+  t.same(await kidsOf(keys, 'key-1'), ['key-1']);
+  t.same(results, ['issuer ok']);
+});
+
+t.test(
+  'C031 an issuer that cannot be reached at the start is not ready, and its tokens are a 503',
+  async (t) => {
+    const { issuer, keys } = await scene(t);
+    await issuer.down();
+    await unavailable(t, keys, 'key-1');
+    t.equal(keys.initialized, false);
+    t.match(keys.notReadyBecause(), /ECONNREFUSED/);
+  },
+);
+
+t.test('a request that arrives before the first keys waits for them', async (t) => {
+  const { keys } = await scene(t);
+  keys.start();
+  t.same(await kidsOf(keys, 'key-1'), ['key-1']);
+});
+
+t.test('an issuer that was down at the start is retried with growing pauses until it responds', async (t) => {
+  const made = await scene(t);
+  await made.issuer.down();
+  for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
+    const fetched = made.fetched();
+    if (made.results.length === 0) made.keys.start();
+    else made.clock.advance(made.clock.untilNext);
+    await fetched;
+    t.equal(made.clock.untilNext, wait);
+  }
+  await made.issuer.up();
+  const fetched = made.fetched();
+  made.clock.advance(60_000);
+  await fetched;
+  t.equal(made.keys.initialized, true);
+  t.equal(made.clock.untilNext, MAX_AGE);
+});
+
+t.test('C032 an issuer that goes down later stays ready, and its known keys stay valid', async (t) => {
+  const made = await started(t);
+  await made.issuer.down();
+  for (let round = 0; round < 3; round += 1) {
+    const fetched = made.fetched();
+    made.clock.advance(MAX_AGE);
+    await fetched;
+    t.same(await kidsOf(made.keys, 'key-1'), ['key-1']);
+  }
+  t.equal(made.keys.notReadyBecause(), undefined);
+});
+
+t.test('an unknown key is a 503 while the issuer is unavailable', async (t) => {
+  const { issuer, keys } = await started(t);
+  await issuer.down();
+  await unavailable(t, keys, 'key-2');
+  await unavailable(t, keys, 'key-2');
+  t.same(await kidsOf(keys, 'key-1'), ['key-1']);
+});
+
+t.test('keys are fetched again by age, in the background, and withdrawn ones are removed', async (t) => {
+  const made = await started(t);
+  await made.issuer.rotate();
+  t.same(await kidsOf(made.keys, 'key-1'), ['key-1'], 'not yet');
+  const fetched = made.fetched();
+  made.clock.advance(MAX_AGE);
+  await fetched;
+  t.same(await kidsOf(made.keys, 'key-2'), ['key-2']);
+});
+
+t.test(
+  'the background fetch starts up to a fifth early, so that replicas do not all fetch at once',
+  async (t) => {
+    const random = { bytes: Buffer.alloc, uuid: () => '', fraction: () => 0.5 };
+    const { clock } = await started(t, { random });
+    t.equal(clock.untilNext, MAX_AGE * 0.9);
+  },
+);
+
+t.test('a new key is accepted at once', async (t) => {
+  const { issuer, keys } = await started(t);
+  await issuer.rotate({ keepOld: true });
+  t.same(await kidsOf(keys, 'key-2'), ['key-1', 'key-2']);
+});
+
+t.test('a second new key right after the first is accepted at once, too', async (t) => {
+  const { issuer, keys } = await started(t);
+  await issuer.rotate();
+  t.same(await kidsOf(keys, 'key-2'), ['key-2']);
+  await issuer.rotate();
+  t.same(await kidsOf(keys, 'key-3'), ['key-3']);
+});
+
+t.test('a key published while an older response is still in flight is accepted at once', async (t) => {
+  const made = await started(t);
+  const stale = JSON.stringify({ keys: made.issuer.keys });
+  const asked = new Promise<() => void>((resolve) => {
+    made.issuer.faults.keys = (response) => resolve(() => response.end(stale));
+  });
+  made.clock.advance(MAX_AGE);
+  const answer = await asked;
+  await made.issuer.rotate();
+  delete made.issuer.faults.keys;
+  const found = Promise.all([kidsOf(made.keys, 'key-2'), kidsOf(made.keys, 'key-2')]);
+  answer();
+  t.same(await found, [['key-2'], ['key-2']]);
+  t.equal(made.issuer.requests.keys, 3);
+});
+
+t.test('a flood of unknown keys is one fetch per interval', async (t) => {
+  const { issuer, keys, clock } = await started(t);
+  await Promise.all(Array.from({ length: 50 }, (_, index) => keys.keys(`unknown-${index}`)));
+  for (let index = 0; index < 50; index += 1) await keys.keys(`later-${index}`);
+  t.equal(issuer.requests.keys, 2);
+  clock.advance(INTERVAL);
+  await keys.keys('unknown-again');
+  await keys.keys('unknown-again');
+  t.equal(issuer.requests.keys, 3);
+});
+
+t.test('unchanged keys are the same object, so that cached verifications stay valid', async (t) => {
+  const made = await started(t);
+  const before = await made.keys.keys('key-1');
+  const fetched = made.fetched();
+  made.clock.advance(MAX_AGE);
+  await fetched;
+  t.equal(await made.keys.keys('key-1'), before);
+});
+
+t.test('an issuer that withdraws all its keys has its tokens refused with 503', async (t) => {
+  const made = await started(t);
+  made.issuer.publish({ keys: [] });
+  const fetched = made.fetched();
+  made.clock.advance(MAX_AGE);
+  await fetched;
+  await unavailable(t, made.keys, 'key-1');
+  await unavailable(t, made.keys);
+});
+
+t.test('garbage in place of the keys leaves the last good ones', async (t) => {
+  const made = await started(t);
+  const garbage = ['<html>login</html>', '[]', '{"keys":7}', '{"keys":[', ''];
+  for (const body of garbage) {
+    made.issuer.faults.keys = (response) => void response.end(body);
+    const fetched = made.fetched();
+    made.clock.advance(MAX_AGE);
+    await fetched;
+    t.same(await kidsOf(made.keys, 'key-1'), ['key-1']);
+  }
+  t.same(made.results, ['issuer ok', ...garbage.map(() => 'issuer error')]);
+});
+
+t.test('an issuer that does not respond in time counts as down', async (t) => {
+  const made = await scene(t);
+  const asked = new Promise<void>((resolve) => {
+    made.issuer.faults.keys = () => resolve();
+  });
+  made.keys.start();
+  await asked;
+  const answer = unavailable(t, made.keys, 'key-1');
+  made.clock.advance(5_000);
+  await answer;
+  t.same(made.results, ['issuer timeout']);
+  t.match(made.keys.notReadyBecause(), /did not answer within 5000 ms/);
+});
+
+t.test('a slow issuer delays no token whose key is known', async (t) => {
+  const made = await started(t);
+  const asked = new Promise<void>((resolve) => {
+    made.issuer.faults.discovery = () => resolve();
+  });
+  made.clock.advance(MAX_AGE);
+  await asked;
+  t.same(await kidsOf(made.keys, 'key-1'), ['key-1']);
+});
+
+t.test('a response that never ends is cancelled', async (t) => {
+  const { issuer, keys } = await scene(t);
+  issuer.faults.keys = (response) => {
+    response.on('error', () => response.destroy());
+    const pour = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(65_536)));
+      response.once('drain', pour);
+    };
+    pour();
+  };
+  await unavailable(t, keys);
+  t.match(keys.notReadyBecause(), /larger than/);
+});
+
+t.test('a redirect is not followed', async (t) => {
+  const { issuer, keys } = await scene(t);
+  const redirect = { location: `${issuer.url}/keys` };
+  issuer.faults.discovery = (response) => void response.writeHead(302, redirect).end();
+  await unavailable(t, keys);
+  delete issuer.faults.discovery;
+  issuer.faults.keys = (response) => void response.writeHead(302, redirect).end();
+  const other = await scene(t, { url: issuer.url });
+  await unavailable(t, other.keys);
+  t.match(other.keys.notReadyBecause(), /status 302/);
+});
+
+t.test('a discovery document that names another issuer is refused, however similar', async (t) => {
+  for (const named of [`https://login.example.com`, 'upper', 'slash']) {
+    const { issuer, keys } = await scene(t);
+    const url = named === 'slash' ? `${issuer.url}/` : named === 'upper' ? issuer.url.toUpperCase() : named;
+    issuer.publish({ discovery: { issuer: url } });
+    await unavailable(t, keys);
+  }
+});
+
+t.test('a document found elsewhere must still name the issuer', async (t) => {
+  const azure = await startSigningIssuer({ url: 'https://login.microsoftonline.com/0000-1111/v2.0' });
+  t.teardown(() => azure.down());
+  const { discoveryURL } = azure;
+  const right = await started(t, { url: azure.url, discoveryURL });
+  t.same(await kidsOf(right.keys, 'key-1'), ['key-1']);
+  const wrong = await started(t, { url: 'https://login.microsoftonline.com/2222-3333/v2.0', discoveryURL });
+  await unavailable(t, wrong.keys);
+  t.match(wrong.keys.notReadyBecause(), /names the issuer "https:\/\/login.microsoftonline.com\/0000-1111/);
+});
+
+t.test('the multi-tenant document of Entra ID, whose issuer is a placeholder, is refused', async (t) => {
+  const common = await startSigningIssuer({ url: 'https://login.microsoftonline.com/{tenantid}/v2.0' });
+  t.teardown(() => common.down());
+  const { discoveryURL } = common;
+  const { keys } = await started(t, {
+    url: 'https://login.microsoftonline.com/0000-1111/v2.0',
+    discoveryURL,
+  });
+  await unavailable(t, keys);
+});
+
+t.test('keys are not fetched over plain HTTP from another machine, nor with a password', async (t) => {
+  for (const jwks_uri of [
+    'http://login.example.com/keys',
+    'https://user:pass@127.0.0.1/keys',
+    'file:///etc/keys',
+  ]) {
+    const { issuer, keys } = await scene(t);
+    issuer.publish({ discovery: { jwks_uri } });
+    await unavailable(t, keys);
+    t.match(keys.notReadyBecause(), /the address (must be https|holds a user)/);
+    t.equal(issuer.requests.keys, 0);
+  }
+});
+
+t.test('no issuer on another machine is fetched over plain HTTP', async (t) => {
+  const { keys } = await scene(t, { url: 'http://login.example.com' });
+  await unavailable(t, keys);
+  t.match(keys.notReadyBecause(), /HTTPS|https/);
+});
+
+t.test('a document without keys is an error', async (t) => {
+  const { issuer, keys } = await scene(t);
+  issuer.publish({ discovery: { jwks_uri: undefined } });
+  await unavailable(t, keys);
+});
+
+t.test('a failure is logged with its reason, and that the keys stay in use', async (t) => {
+  const made = await started(t);
+  await made.issuer.down();
+  const fetched = made.fetched();
+  made.clock.advance(MAX_AGE);
+  await fetched;
+  t.match(made.log.at(-1), { issuer: made.issuer.url, failure: /^connect ECONNREFUSED/, keysKept: true });
+});
+
+t.test('closing ends what is under way and leaves no timer', async (t) => {
+  const made = await scene(t);
+  const asked = new Promise<void>((resolve) => {
+    made.issuer.faults.keys = () => resolve();
+  });
+  made.keys.start();
+  await asked;
+  await made.keys.close();
+  t.equal(made.clock.pending, 0);
+  await unavailable(t, made.keys);
+  t.equal(made.clock.pending, 0);
+});
+
+t.test('cached keys are available after closing', async (t) => {
+  const { keys, clock } = await started(t);
+  await keys.close();
+  t.same(await kidsOf(keys, 'key-1'), ['key-1']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('one issuer that is down does not stop another', async (t) => {
+  const down = await scene(t);
+  await down.issuer.down();
+  const up = await started(t);
+  await unavailable(t, down.keys, 'key-1');
+  t.same(await kidsOf(up.keys, 'key-1'), ['key-1']);
+});
+
+t.test('a server that is no issuer at all is an error', async (t) => {
+  const server = await startLoopbackServer((_, response) => void response.writeHead(204).end());
+  t.teardown(() => server.down());
+  const { keys } = await scene(t, { url: server.origin });
+  await unavailable(t, keys);
+});
+
+t.test('an issuer with its own CA is trusted by that CA alone', async (t) => {
+  const authority = await createAuthority();
+  const secure = await startSigningIssuer({ tls: await authority.server('issuer') });
+  t.teardown(() => secure.down());
+  const right = await started(t, { url: secure.url, ca: authority.cert });
+  t.same(await kidsOf(right.keys, 'key-1'), ['key-1']);
+  const otherAuthority = await createAuthority('another CA');
+  for (const ca of [undefined, otherAuthority.cert]) {
+    const wrong = await started(t, { url: secure.url, ca });
+    await unavailable(t, wrong.keys, 'key-1');
+    t.match(wrong.keys.notReadyBecause(), /certificate|self.signed/);
+  }
+});
+
+const TENANT = 'https://login.microsoftonline.com/0000-1111/v2.0';
+const KEY = { kty: 'RSA', kid: 'a', n: 'AQAB', e: 'AQAB' };
+
+function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.com'): (string | undefined)[] {
+  return parseKeySet(JSON.stringify({ keys }), issuer).keys.map((key) => key.kid);
+}
+
+t.test('public keys of asymmetric algorithms are used', async (t) => {
+  t.same(parsedKids([KEY, { kty: 'EC', kid: 'b' }, { kty: 'OKP', kid: 'c' }]), ['a', 'b', 'c']);
+});
+
+t.test('secrets, private keys and members of other kinds are passed over', async (t) => {
+  const others = [
+    { kty: 'oct', k: 'AA' },
+    { ...KEY, d: 'AA' },
+    { kty: 'AKP' },
+    { kid: 'x' },
+    7,
+    null,
+    [KEY],
+    { ...KEY, kid: 7 },
+  ];
+  t.same(parsedKids(others), []);
+});
+
+t.test('what is no key set is refused', async (t) => {
+  for (const text of ['', '<html>', '[]', 'null', '{}', '{"keys":{}}', '{"keys":"a"}']) {
+    t.throws(() => parseKeySet(text, TENANT), Error);
+  }
+});
+
+t.test('of Entra ID’s keys only those for any tenant and for the issuer’s own tenant are used', async (t) => {
+  const keys = [
+    { ...KEY, kid: 'any', issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' },
+    { ...KEY, kid: 'own', issuer: TENANT },
+    { ...KEY, kid: 'other', issuer: 'https://login.microsoftonline.com/9188040d/v2.0' },
+    { ...KEY, kid: 'cloud', issuer: 'https://login.example.com/{tenantid}/v2.0' },
+    { ...KEY, kid: 'twice', issuer: 'https://login.microsoftonline.com/{tenantid}/{tenantid}' },
+    { ...KEY, kid: 'none' },
+  ];
+  t.same(parsedKids(keys, TENANT), ['any', 'own', 'none']);
+});
+
+t.test('the placeholder stands for one part of the path', async (t) => {
+  const keys = [{ ...KEY, issuer: 'https://login.example.com/{tenantid}/v2.0' }];
+  t.same(parsedKids(keys, 'https://login.example.com/a/b/v2.0'), []);
+  t.same(parsedKids(keys, 'https://login.example.com//v2.0'), []);
+  t.same(parsedKids(keys, 'https://login.example.com/v2.0'), []);
+});

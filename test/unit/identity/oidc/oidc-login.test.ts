@@ -1,0 +1,392 @@
+import { allowInsecureRequests, discovery } from 'openid-client';
+import t, { type Test } from 'tap';
+import {
+  beginDeviceLogin,
+  createOidcLogin,
+  type OidcLogin,
+} from '../../../../src/identity/oidc/oidc-login.ts';
+import type { OidcLoginOptions } from '../../../../src/identity/oidc/oidc-provider.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import {
+  type Said,
+  type ScriptedProvider,
+  startScriptedProvider,
+} from '../../../support/oidc/scripted-provider.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
+
+const REDIRECT = 'http://127.0.0.1:8000/';
+
+interface Scene {
+  readonly provider: ScriptedProvider;
+  login(changes?: Partial<OidcLoginOptions>): Promise<OidcLogin>;
+}
+
+async function scene(t: Test, metadata: Record<string, unknown> = {}): Promise<Scene> {
+  const provider = await startScriptedProvider();
+  t.teardown(() => provider.close());
+  Object.assign(provider.metadata, metadata);
+  return {
+    provider,
+    async login(changes = {}) {
+      const login = await createOidcLogin({
+        issuer: provider.issuer,
+        clientID: 'kubernetes',
+        scopes: [],
+        extraParameters: {},
+        clock: systemClock,
+        signal: new AbortController().signal,
+        ...changes,
+      });
+      t.teardown(() => login.close());
+      return login;
+    },
+  };
+}
+
+/** A login whose browser has returned with a valid code, which the provider exchanges for `said`. */
+async function redeemed(t: Test, said: (nonce: string, provider: ScriptedProvider) => Said) {
+  const { provider, login } = await scene(t);
+  const begun = await (await login()).beginCode(REDIRECT);
+  const nonce = new URL(begun.url).searchParams.get('nonce') ?? '';
+  provider.tokenAnswers = [said(nonce, provider)];
+  return begun.redeem(new URL(`${REDIRECT}?code=c&state=${begun.state}`));
+}
+
+const ok = (idToken: string | undefined): Said => ({
+  body: { access_token: 'a', token_type: 'Bearer', ...(idToken && { id_token: idToken }) },
+});
+
+t.test('a code is exchanged for the ID token, its expiry and the refresh token', async (t) => {
+  const exp = Math.floor(Date.now() / 1_000) + 60;
+  const tokens = await redeemed(t, (nonce, { idToken }) => ({
+    body: { ...Object(ok(idToken({ nonce, exp })).body), refresh_token: 'r' },
+  }));
+  t.match(tokens, { idToken: /^ey/, expiresAt: exp * 1_000, refreshToken: 'r' });
+});
+
+t.test('refused: what the provider said is not of this login, or not for this client', async (t) => {
+  const now = Math.floor(Date.now() / 1_000);
+  const wrong: Record<string, [Record<string, unknown>, RegExp]> = {
+    'another nonce': [{ nonce: 'another' }, /nonce/],
+    'no nonce': [{ nonce: undefined }, /nonce/],
+    'another audience': [{ aud: 'another' }, /aud/],
+    'another issuer': [{ iss: 'https://another.example' }, /iss/],
+    'two audiences for another client': [{ aud: ['kubernetes', 'another'], azp: 'another' }, /azp/],
+    'an ID token that is over': [
+      { iat: now - 7_200, exp: now - 3_600 },
+      /is the clock of this computer right\?$/,
+    ],
+    'an ID token that does not count yet': [{ nbf: now + 3_600 }, /and this computer's clock says \d{4}-/],
+  };
+  for (const [name, [claims, message]] of Object.entries(wrong)) {
+    const tokens = redeemed(t, (nonce, { idToken }) => ok(idToken({ nonce, ...claims })));
+    await t.rejects(tokens, { kind: 'invalid', message }, name);
+  }
+});
+
+t.test('refused: the browser returned with the response of another login', async (t) => {
+  const { login, provider } = await scene(t, { authorization_response_iss_parameter_supported: true });
+  const begun = await (await login()).beginCode(REDIRECT);
+  const iss = encodeURIComponent(provider.issuer);
+  const wrong: Record<string, [string, RegExp]> = {
+    'another state': [`code=c&state=another&iss=${iss}`, /state/],
+    'no state': [`code=c&iss=${iss}`, /state/],
+    'another provider': [`code=c&state=${begun.state}&iss=https://another.example`, /iss/],
+    'no provider, though it says that it names itself': [`code=c&state=${begun.state}`, /iss/],
+  };
+  for (const [name, [query, message]] of Object.entries(wrong)) {
+    await t.rejects(begun.redeem(new URL(`${REDIRECT}?${query}`)), { kind: 'invalid', message }, name);
+  }
+  t.same(provider.asked, [], 'no code was redeemed');
+});
+
+t.test('the provider says why', async (t) => {
+  const cases: [string, Said, { kind?: string; code?: string; message: RegExp }][] = [
+    [
+      'with an error and its description',
+      { status: 400, body: { error: 'invalid_grant', error_description: 'Session not active' } },
+      { kind: 'refused', code: 'invalid_grant', message: /any more \(invalid_grant: Session not active\)$/ },
+    ],
+    [
+      'with an error of its own',
+      { status: 400, body: { error: 'AADSTS50105' } },
+      { kind: 'refused', message: /the provider refuses \(AADSTS50105\)$/ },
+    ],
+    [
+      'with a challenge',
+      { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' }, body: { error: 'invalid_client' } },
+      { kind: 'refused', code: 'invalid_client', message: /check its id and its secret/ },
+    ],
+    [
+      'that it has an error of its own',
+      { status: 400, body: { error: 'temporarily_unavailable' } },
+      { kind: 'unavailable', message: /not available at the moment/ },
+    ],
+    ['with a status alone', { status: 502, body: 'x' }, { kind: 'unavailable', message: /with status 502$/ }],
+    ['too many requests', { status: 429, body: 'x' }, { kind: 'unavailable', message: /429/ }],
+    [
+      'nothing but HTML',
+      { headers: { 'content-type': 'text/html' }, body: '<p>' },
+      { kind: 'invalid', message: /content-type/ },
+    ],
+    [
+      'a redirect',
+      { status: 302, headers: { location: '/token' }, body: '' },
+      { kind: 'invalid', message: /status 302$/ },
+    ],
+    ['too much', { body: ' '.repeat(1_100_000) }, { kind: 'unavailable', message: /larger than/ }],
+    ['no ID token', ok(undefined), { kind: 'invalid', message: /ID token|id_token/ }],
+  ];
+  for (const [name, said, expected] of cases) {
+    await t.rejects(
+      redeemed(t, () => said),
+      expected,
+      name,
+    );
+  }
+});
+
+t.test('what the provider says is one line, short, and without tokens', async (t) => {
+  const description = `a\u001b[2J\u0007 b\u202e\n${'x'.repeat(1_000)} eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln`;
+  const error = await redeemed(t, () => ({
+    status: 400,
+    body: { error: 'invalid_grant', error_description: description },
+  })).then(t.fail, (reason: Error) => reason.message);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  t.notMatch(error, /[\u0000-\u001f\u202e]/);
+  t.notMatch(error, 'eyJ');
+  t.ok(String(error).length < 500);
+});
+
+t.test('a token in what the provider says is taken out', async (t) => {
+  const description = 'unknown token eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln';
+  const body = { error: 'invalid_grant', error_description: description };
+  await t.rejects(
+    redeemed(t, () => ({ status: 400, body })),
+    { message: /unknown token \[redacted\]\)$/ },
+  );
+});
+
+t.test('discovery', async (t) => {
+  const { provider, login } = await scene(t);
+  const cases: [string, Said, RegExp][] = [
+    [
+      'nothing there',
+      { status: 404, body: 'x' },
+      /status 404: is the issuer spelled as the provider spells it\?$/,
+    ],
+    ['another issuer', { body: { ...provider.metadata, issuer: 'https://another.example' } }, /issuer/],
+    ['no JSON', { body: 'x' }, /JSON|parsing/i],
+  ];
+  for (const [name, said, message] of cases) {
+    provider.discovery = said;
+    await t.rejects(login(), { message }, name);
+  }
+});
+
+t.test('a provider that cannot be reached', async (t) => {
+  const { provider, login } = await scene(t);
+  await provider.close();
+  await t.rejects(login(), { kind: 'unavailable', message: /the provider cannot be asked: .*ECONNREFUSED/ });
+});
+
+t.test('refused: a provider that would have secrets sent in the clear', async (t) => {
+  const { provider, login } = await scene(t, {
+    token_endpoint: 'http://login.example.com/token',
+    authorization_endpoint: 'http://login.example.com/auth',
+  });
+  const message = /the address must be https, not http:\/\/login\.example\.com/;
+  const client = await login();
+  await t.rejects(client.beginCode(REDIRECT), { message });
+  await t.rejects(client.refresh('r', provider.idToken()), { message });
+});
+
+t.test('refused: a page to confirm a code that is no web page', async (t) => {
+  const { provider, login } = await scene(t);
+  const body = { ...Object(provider.deviceAnswer.body), verification_uri: 'javascript:alert(1)' };
+  provider.deviceAnswer = { body };
+  await t.rejects((await login()).beginDevice(), { message: /the address must be https/ });
+});
+
+t.test('the requested scopes', async (t) => {
+  const cases: [unknown, readonly string[], string][] = [
+    [undefined, [], 'openid profile email'],
+    [['openid', 'email', 'profile'], [], 'openid profile email'],
+    [['openid', 'offline_access'], ['groups'], 'openid offline_access groups'],
+    [['openid', 'email', 'offline_access'], ['email'], 'openid email offline_access'],
+  ];
+  for (const [scopes_supported, scopes, expected] of cases) {
+    const { login } = await scene(t, { scopes_supported });
+    const { url } = await (await login({ scopes })).beginCode(REDIRECT);
+    t.equal(new URL(url).searchParams.get('scope'), expected);
+  }
+});
+
+t.test('extra parameters cannot replace those of the login', async (t) => {
+  const { login } = await scene(t);
+  const extraParameters = { access_type: 'offline', state: 'fixed', nonce: 'fixed' };
+  const { url, state } = await (await login({ extraParameters })).beginCode(REDIRECT);
+  t.match(Object.fromEntries(new URL(url).searchParams), { access_type: 'offline', state });
+  t.not(state, 'fixed');
+});
+
+t.test('the secret of a client is sent as the provider reads it', async (t) => {
+  const send = async (methods: unknown) => {
+    const { provider, login } = await scene(t, { token_endpoint_auth_methods_supported: methods });
+    provider.tokenAnswers = [ok(provider.idToken())];
+    await (await login({ clientSecret: 's' })).refresh('r', provider.idToken());
+    return provider.asked[0];
+  };
+  const basic = `Basic ${Buffer.from('kubernetes:s').toString('base64')}`;
+  t.equal((await send(undefined))?.headers.authorization, basic);
+  t.equal((await send(['client_secret_post', 'client_secret_basic']))?.headers.authorization, basic);
+  const posted = await send(['client_secret_post']);
+  t.equal(posted?.headers.authorization, undefined);
+  t.equal(posted?.form.get('client_secret'), 's');
+});
+
+t.test('renewal', async (t) => {
+  const { provider, login } = await scene(t);
+  const client = await login();
+
+  t.test('a provider that keeps to the old refresh token', async (t) => {
+    provider.tokenAnswers = [ok(provider.idToken())];
+    t.match(await client.refresh('old', provider.idToken()), { refreshToken: 'old' });
+  });
+
+  t.test('refused: the ID token of another user', async (t) => {
+    provider.tokenAnswers = [ok(provider.idToken({ sub: 'mallory' }))];
+    await t.rejects(client.refresh('r', provider.idToken()), {
+      kind: 'invalid',
+      message: /the renewed ID token is about another user/,
+    });
+  });
+
+  t.test('refused: the user of the previous ID token is unknown', async (t) => {
+    provider.tokenAnswers = [ok(provider.idToken())];
+    for (const old of ['', 'a.b.c', `a.${Buffer.from('null').toString('base64url')}.c`]) {
+      await t.rejects(client.refresh('r', old), {
+        kind: 'invalid',
+        message: /the renewed ID token is about another user/,
+      });
+    }
+  });
+
+  t.test('refused: no ID token', async (t) => {
+    provider.tokenAnswers = [ok(undefined)];
+    await t.rejects(client.refresh('r', provider.idToken()), { message: /gave no ID token$/ });
+  });
+});
+
+t.test('a provider with its own certificate authority', async (t) => {
+  const authority = await createAuthority('a company');
+  const provider = await startScriptedProvider({ tls: await authority.server('login') });
+  t.teardown(() => provider.close());
+  const { login } = await scene(t);
+  await t.resolves(login({ issuer: provider.issuer, ca: authority.cert }));
+  await t.rejects(login({ issuer: provider.issuer }), { kind: 'unavailable', message: /--ca-file$/ });
+});
+
+const error = (name: string): Said => ({ status: 400, body: { error: name } });
+
+async function deviceLogin(
+  t: Test,
+  metadata: Record<string, unknown> = {},
+  answer: Record<string, unknown> = {},
+) {
+  const provider = await startScriptedProvider();
+  t.teardown(() => provider.close());
+  Object.assign(provider.metadata, metadata);
+  provider.deviceAnswer = { body: { ...Object(provider.deviceAnswer.body), ...answer } };
+  const config = await discovery(new URL(provider.issuer), 'kubernetes', undefined, undefined, {
+    execute: [allowInsecureRequests],
+  });
+  const pauses: number[] = [];
+  const clock = createFakeClock();
+  const begin = () =>
+    beginDeviceLogin({
+      config,
+      issuer: provider.issuer,
+      parameters: { scope: 'openid' },
+      clock,
+      signal: new AbortController().signal,
+      pause: async (milliseconds) => pauses.push(milliseconds),
+    });
+  const tokens: Said = { body: { access_token: 'a', token_type: 'Bearer', id_token: provider.idToken() } };
+  return { provider, pauses, clock, begin, tokens };
+}
+
+t.test('polls every five seconds, and slower if the provider says slow_down', async (t) => {
+  const { provider, pauses, begin, tokens } = await deviceLogin(t);
+  const pending = error('authorization_pending');
+  provider.tokenAnswers = [pending, error('slow_down'), pending, error('slow_down'), tokens];
+  const login = await begin();
+  t.match(await login.wait(), { idToken: /^ey/ });
+  t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
+});
+
+t.test('polls at the provider’s interval', async (t) => {
+  const { provider, pauses, begin, tokens } = await deviceLogin(t, {}, { interval: 2 });
+  provider.tokenAnswers = [tokens];
+  await (await begin()).wait();
+  t.same(pauses, [2_000]);
+});
+
+t.test('shows the address and the code that the user needs', async (t) => {
+  const { provider, begin } = await deviceLogin(
+    t,
+    {},
+    { verification_uri_complete: 'https://x.example/WDJB' },
+  );
+  t.match(await begin(), {
+    userCode: 'WDJB-MJHT',
+    verificationURI: `${provider.issuer}/confirm`,
+    verificationURIComplete: 'https://x.example/WDJB',
+  });
+});
+
+t.test('nothing that it shows can act upon a terminal', async (t) => {
+  const { begin } = await deviceLogin(
+    t,
+    {},
+    {
+      user_code: 'WDJB\u001b[2J',
+      verification_uri: 'https://x.example/\u001b[2J',
+      verification_uri_complete: 'https://x.example/?\u009b2J',
+    },
+  );
+  t.match(await begin(), {
+    userCode: 'WDJB [2J',
+    verificationURI: 'https://x.example/%1B[2J',
+    verificationURIComplete: 'https://x.example/?%C2%9B2J',
+  });
+});
+
+t.test('refused: pages that are no web pages', async (t) => {
+  for (const answer of [
+    { verification_uri: 'javascript:alert(1)' },
+    { verification_uri_complete: 'http://x.example/WDJB' },
+  ]) {
+    const { begin } = await deviceLogin(t, {}, answer);
+    await t.rejects(begin(), { message: /the address must be https/ });
+  }
+});
+
+t.test('nothing is waited for when it is over', async (t) => {
+  const { provider, clock, begin } = await deviceLogin(t);
+  provider.tokenAnswers = [error('access_denied')];
+  await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'access_denied' });
+  t.equal(clock.pending, 0);
+});
+
+t.test('the provider says that the code has expired', async (t) => {
+  const { provider, begin } = await deviceLogin(t);
+  provider.tokenAnswers = [error('expired_token')];
+  await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'expired_token' });
+});
+
+t.test('a provider without it', async (t) => {
+  const { begin } = await deviceLogin(t, { device_authorization_endpoint: undefined });
+  await t.rejects(begin(), { message: /the provider offers no login by device code$/ });
+});

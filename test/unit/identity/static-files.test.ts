@@ -1,0 +1,129 @@
+import { scryptSync } from 'node:crypto';
+import { hash } from '@node-rs/bcrypt';
+import t from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { createAnonymousAccess } from '../../../src/identity/anonymous.ts';
+import type { StaticPassword, StaticUser } from '../../../src/identity/credentials.ts';
+import {
+  createBasicAuthFileAuthenticator,
+  createTokenFileAuthenticator,
+} from '../../../src/identity/static-files.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+
+const CONTEXT = { source: '192.0.2.1' };
+const ALICE: StaticUser = { name: 'token:alice', uid: '1', groups: ['token:dev'], tenant: 'acme' };
+
+const SALT = Buffer.from('0123456789abcdef');
+const PASSWORDS: readonly StaticPassword[] = [
+  { login: 'plain', password: { kind: 'plain', password: 'open sesame' }, user: ALICE },
+  {
+    login: 'bcrypt',
+    password: { kind: 'bcrypt', hash: await hash('x'.repeat(80), { cost: 4 }) },
+    user: ALICE,
+  },
+  { login: 'short', password: { kind: 'bcrypt', hash: await hash('open sesame', { cost: 4 }) }, user: ALICE },
+  {
+    login: 'scrypt',
+    password: {
+      kind: 'scrypt',
+      cost: 1024,
+      blockSize: 8,
+      parallelization: 1,
+      salt: SALT,
+      hash: scryptSync('open sesame', SALT, 32, { cost: 1024, blockSize: 8, parallelization: 1 }),
+    },
+    user: ALICE,
+  },
+];
+
+function basic(entries = PASSWORDS) {
+  const asked: string[] = [];
+  const authenticator = createBasicAuthFileAuthenticator({
+    entries,
+    random: systemRandom,
+    gate: {
+      async enter(source, work) {
+        asked.push(source);
+        if (asked.length > 20) throw new StatusError('CredentialRateExceeded', 'Too many requests');
+        return work();
+      },
+    },
+  });
+  const logIn = (userName: string, password: string) =>
+    authenticator.authenticate({ kind: 'basic', userName, password }, CONTEXT);
+  return { logIn, asked };
+}
+
+t.test('a token of the file is its user, of the tenant written beside it', async (t) => {
+  const authenticator = createTokenFileAuthenticator({
+    entries: [{ token: 'alices-token', user: ALICE }],
+    random: systemRandom,
+  });
+  const identity = await authenticator.authenticate({ kind: 'bearer', token: 'alices-token' }, CONTEXT);
+  t.match(identity, {
+    authenticator: 'token-file',
+    subject: { kind: 'claim', name: 'token:alice' },
+    tenantOrigin: { from: 'issuer', tenant: 'acme' },
+    uid: '1',
+    groups: ['token:dev'],
+    expiresAt: Number.POSITIVE_INFINITY,
+  });
+  for (const token of ['alices-toke', 'alices-tokenx', 'ALICES-TOKEN']) {
+    t.equal(
+      await authenticator.authenticate({ kind: 'bearer', token }, CONTEXT),
+      undefined,
+      'of another authenticator',
+    );
+  }
+  t.equal(
+    await authenticator.authenticate({ kind: 'x-auth-token', token: 'alices-token' }, CONTEXT),
+    undefined,
+    'X-Auth-Token is Keystone’s',
+  );
+});
+
+t.test('a password is right as it is written, and by its bcrypt or scrypt hash', async (t) => {
+  const { logIn } = basic();
+  for (const name of ['plain', 'short', 'scrypt']) {
+    t.match(await logIn(name, 'open sesame'), { subject: { name: 'token:alice' } }, name);
+    await t.rejects(logIn(name, 'open sesamE'), { code: 'CredentialInvalid' }, name);
+  }
+});
+
+t.test('bcrypt reads 72 bytes: a longer password is refused, or any ending would do', async (t) => {
+  const { logIn } = basic();
+  await t.rejects(logIn('bcrypt', 'x'.repeat(80)), { code: 'CredentialInvalid' });
+  t.match(await logIn('bcrypt', 'x'.repeat(72)), { uid: '1' });
+});
+
+t.test('an unknown name is refused as a wrong password is, after as much work', async (t) => {
+  const { logIn, asked } = basic();
+  await t.rejects(logIn('unknown', 'open sesame'), { code: 'CredentialInvalid', message: 'Unauthorized' });
+  await t.rejects(logIn('plain', 'x'.repeat(2_000)), { code: 'CredentialInvalid' });
+  t.equal(asked.length, 2);
+  await t.rejects(basic([]).logIn('unknown', 'x'), { code: 'CredentialInvalid' }, 'nor in an empty file');
+});
+
+t.test(
+  'a known password is not hashed again, and guesses are counted against the rate of unknown credentials',
+  async (t) => {
+    const { logIn, asked } = basic();
+    const [one, two] = await Promise.all([logIn('short', 'open sesame'), logIn('short', 'open sesame')]);
+    t.equal(one, two);
+    t.equal(await logIn('short', 'open sesame'), one, 'the same identity, so that nothing is made twice');
+    t.equal(asked.length, 1);
+    for (let guess = 1; guess < 20; guess += 1) await t.rejects(logIn('short', `${guess}`));
+    await t.rejects(logIn('short', 'one more'), { code: 'CredentialRateExceeded' });
+    t.equal(await logIn('short', 'open sesame'), one);
+  },
+);
+
+t.test('anonymous requests are accepted only on the paths that the operator has opened', async (t) => {
+  const off = createAnonymousAccess({ enabled: false, paths: ['/healthz'] });
+  const some = createAnonymousAccess({ enabled: true, paths: ['/healthz'] });
+  const all = createAnonymousAccess({ enabled: true, paths: [] });
+  t.equal(off('/healthz'), undefined);
+  t.match(some('/healthz'), { subject: { kind: 'anonymous' }, tenantOrigin: { from: 'nowhere' } });
+  for (const path of ['/healthz/', '/healthz/x', '/HEALTHZ', '/api']) t.equal(some(path), undefined, path);
+  t.match(all('/api/v1/pods'), { subject: { kind: 'anonymous' } });
+});

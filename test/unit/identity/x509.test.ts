@@ -1,0 +1,159 @@
+/** The user that a client certificate names, in Arktos' two forms, and the certificates that are refused. */
+import t from 'tap';
+import type { VerifiedCertificate } from '../../../src/identity/credentials.ts';
+import { createX509Authenticator, type X509AuthenticatorOptions } from '../../../src/identity/x509.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const clock = createFakeClock(0);
+const context = { source: '10.0.0.1' };
+const HOUR = 3_600_000;
+
+function certificateOf(subject: { cn?: string[]; o?: string[]; ou?: string[] }): VerifiedCertificate {
+  const { cn = [], o = [], ou = [] } = subject;
+  return {
+    verified: true,
+    commonNames: cn,
+    organizations: o,
+    organizationalUnits: ou,
+    notAfter: HOUR,
+    serialNumber: '0a',
+    fingerprint: 'ff',
+  };
+}
+
+function authenticator(options: Partial<X509AuthenticatorOptions> = {}) {
+  return createX509Authenticator({
+    usernamePrefix: 'x509:',
+    groupsPrefix: 'x509:',
+    tenantInNames: false,
+    systemTenant: 'system',
+    allowSystemTenant: false,
+    clock,
+    ...options,
+  });
+}
+
+function identify(subject: Parameters<typeof certificateOf>[0], options?: Partial<X509AuthenticatorOptions>) {
+  const certificate = certificateOf(subject);
+  return authenticator(options).authenticate({ kind: 'certificate', certificate }, context);
+}
+
+t.test('the organization is the tenant, the units are the groups', async (t) => {
+  t.same(await identify({ cn: ['bob'], o: ['tenant:acme'], ou: ['dev', 'ops', 'dev'] }), {
+    authenticator: 'x509',
+    subject: { kind: 'claim', name: 'x509:bob' },
+    tenantOrigin: { from: 'issuer', tenant: 'acme' },
+    uid: '',
+    groups: ['x509:dev', 'x509:ops'],
+    extra: {},
+    expiresAt: HOUR,
+    auditAnnotations: {
+      'stonegate.dev/certificate-serial-number': '0a',
+      'stonegate.dev/certificate-fingerprint': 'ff',
+    },
+  });
+});
+
+t.test('the common name begins with the tenant, the organizations are the groups', async (t) => {
+  t.match(await identify({ cn: ['acme:bob'], o: ['dev', 'ops'], ou: ['ignored'] }), {
+    subject: { name: 'x509:bob' },
+    tenantOrigin: { tenant: 'acme' },
+    groups: ['x509:dev', 'x509:ops'],
+  });
+  t.match(
+    await identify({ cn: ['acme:bob:the builder'] }),
+    { subject: { name: 'x509:bob:the builder' }, groups: [] },
+    'the first colon ends the tenant',
+  );
+});
+
+t.test(
+  'where the tenancy mode keeps tenants apart by nothing but names, names and groups carry it',
+  async (t) => {
+    const options = { tenantInNames: true };
+    const acme = await identify({ cn: ['bob'], o: ['tenant:acme'], ou: ['dev'] }, options);
+    t.match(acme, { subject: { name: 'x509:acme:bob' }, groups: ['x509:acme:dev'] });
+    const globex = await identify({ cn: ['globex:bob'], o: ['dev'] }, options);
+    t.match(globex, { subject: { name: 'x509:globex:bob' }, groups: ['x509:globex:dev'] });
+  },
+);
+
+t.test('a certificate that names no user, or could name two, is refused', async (t) => {
+  const refused = {
+    'two organizations, one of them a tenant': { cn: ['bob'], o: ['tenant:acme', 'dev'] },
+    'the same behind another': { cn: ['bob'], o: ['dev', 'tenant:acme'] },
+    'two tenants': { cn: ['bob'], o: ['tenant:acme', 'tenant:globex'] },
+    'neither form': { cn: ['bob'], o: ['dev'] },
+    'another case': { cn: ['bob'], o: ['Tenant:acme'] },
+    'no common name': { o: ['tenant:acme'] },
+    'two common names': { cn: ['acme:bob', 'acme:eve'] },
+    'an empty organization': { cn: ['bob'], o: ['tenant:'] },
+    'an empty tenant': { cn: [':bob'] },
+    'an empty user': { cn: ['acme:'] },
+    'an empty user in the tenant': { cn: [''], o: ['tenant:acme'] },
+    'an empty unit': { cn: ['bob'], o: ['tenant:acme'], ou: [''] },
+    'an empty group': { cn: ['acme:bob'], o: ['dev', ''] },
+  };
+  for (const [what, subject] of Object.entries(refused))
+    await t.rejects(identify(subject), { code: 'CredentialInvalid' }, what);
+});
+
+t.test(
+  'the system tenant is accepted only if the configuration says so, the name of all tenants never',
+  async (t) => {
+    const reserved = { code: 'TenantUnknown' };
+    const allowed = { allowSystemTenant: true };
+    for (const systemTenant of ['system', 'root'])
+      for (const tenant of ['system', systemTenant]) {
+        await t.rejects(identify({ cn: ['bob'], o: [`tenant:${tenant}`] }, { systemTenant }), reserved);
+        await t.rejects(identify({ cn: [`${tenant}:bob`] }, { systemTenant }), reserved);
+        const identity = await identify({ cn: [`${tenant}:bob`] }, { systemTenant, ...allowed });
+        t.match(identity, { tenantOrigin: { tenant } });
+      }
+    await t.rejects(identify({ cn: ['all:bob'] }, allowed), reserved);
+    await t.rejects(identify({ cn: ['bob'], o: ['tenant:all'] }, allowed), reserved);
+  },
+);
+
+t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever the prefix', async (t) => {
+  const bare = { usernamePrefix: '', groupsPrefix: '' };
+  for (const name of ['system:admin', 'keystone:x', 'stonegate:x']) {
+    await t.rejects(identify({ cn: [name], o: ['tenant:acme'] }, bare), { code: 'IdentityReserved' });
+    await t.rejects(identify({ cn: ['acme:bob'], o: [name] }, bare), { code: 'IdentityReserved' });
+  }
+  await t.rejects(identify({ cn: ['acme:bob'], o: ['system:masters'] }, bare), { code: 'IdentityReserved' });
+});
+
+t.test('what would arrive as another name is refused', async (t) => {
+  for (const odd of ['bob\0', 'bob\nO=x', ' bob', 'bob ', 'bob\u2028', '\ufeffbob']) {
+    await t.rejects(identify({ cn: [odd], o: ['tenant:acme'] }), { code: 'IdentityUnusable' });
+    await t.rejects(identify({ cn: ['acme:bob'], o: [odd] }), { code: 'IdentityUnusable' });
+  }
+});
+
+t.test('C076 a certificate that the listener does not believe is refused, with why', async (t) => {
+  const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
+  await t.rejects(authenticator().authenticate({ kind: 'certificate', certificate }, context), {
+    code: 'CredentialInvalid',
+    cause: /CERT_HAS_EXPIRED/,
+  });
+});
+
+t.test('a certificate that ran out on an open connection is refused', async (t) => {
+  const later = createFakeClock(0);
+  const credential = { kind: 'certificate', certificate: certificateOf({ cn: ['acme:bob'] }) } as const;
+  const { authenticate } = authenticator({ clock: later });
+  t.ok(await authenticate(credential, context));
+  later.advance(HOUR);
+  await t.rejects(authenticate(credential, context), { code: 'CredentialInvalid' });
+});
+
+t.test('one certificate is read once', async (t) => {
+  const credential = { kind: 'certificate', certificate: certificateOf({ cn: ['acme:bob'] }) } as const;
+  const { authenticate } = authenticator();
+  t.equal(await authenticate(credential, context), await authenticate(credential, context));
+});
+
+t.test('other credentials are left to others', async (t) => {
+  t.equal(await authenticator().authenticate({ kind: 'bearer', token: 'x' }, context), undefined);
+});

@@ -1,0 +1,546 @@
+import t, { type Test } from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { LIST_INTERVAL, SILENCE } from '../../../src/kubernetes/informer.ts';
+import { TooLarge } from '../../../src/limits/byte-budget.ts';
+import { STALE_AFTER } from '../../../src/rbac/index-state.ts';
+import { eventually } from '../../support/eventually.ts';
+import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-informer.ts';
+
+/** More than any pause between two attempts. */
+const A_WHILE = 31_000;
+
+async function started(test: Test, ...lists: readonly Response[]): Promise<ScriptedAPI> {
+  const api = scriptedAPI();
+  if (lists.length > 0) api.listWith(...lists);
+  api.start();
+  test.teardown(() => api.stop());
+  return api;
+}
+
+function names({ index }: ScriptedAPI): string[] {
+  return [...index.objectsOf('').namespaces.keys()].sort();
+}
+
+const added = (name: string, revision: number) => ({ type: 'ADDED', object: ns(name, revision) });
+const deleted = (name: string, revision: number) => ({ type: 'DELETED', object: ns(name, revision) });
+const bookmark = (revision: number | string) => ({
+  type: 'BOOKMARK',
+  object: { kind: 'Namespace', metadata: { resourceVersion: String(revision) } },
+});
+const EXPIRED = {
+  type: 'ERROR',
+  object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 1 (698)' },
+};
+
+t.test('a resource is listed page by page and then watched from the revision of the list', async (t) => {
+  const api = await started(
+    t,
+    { items: [ns('a', 3)], revision: '10', next: 'more/=' },
+    { items: [ns('b', 4)], revision: '10' },
+  );
+  const watch = await api.watch(1);
+  t.same(api.lists, ['/api/v1/namespaces?limit=500', '/api/v1/namespaces?limit=500&continue=more%2F%3D']);
+  t.same(names(api), ['a', 'b']);
+  t.equal(
+    watch.target,
+    '/api/v1/namespaces?watch=1&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=58',
+  );
+  watch.send(added('c', 11));
+  watch.send({ type: 'MODIFIED', object: ns('a', 12, { labels: { team: 'x' } }) });
+  watch.send(deleted('b', 13));
+  await eventually(() => api.index.revisionOf('namespaces') === 13);
+  t.same(names(api), ['a', 'c']);
+  t.same(api.index.objectsOf('').namespace('a')?.labels, { team: 'x' });
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  t.same(api.counted, ['start']);
+});
+
+t.test('an empty list is written as null by Go', async (t) => {
+  const api = await started(t, { items: null });
+  await api.watch(1);
+  t.same(names(api), []);
+});
+
+t.test('a watch that ends in good order is resumed where it ended, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(added('a', 15));
+  await eventually(() => names(api).length === 1);
+  api.clock.advance(5_000);
+  first.end();
+  const second = await api.watch(2);
+  t.equal(second.query.get('resourceVersion'), '15');
+  second.send(bookmark(30));
+  await eventually(() => api.index.revisionOf('namespaces') === 30);
+  second.breakOff();
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(3)).query.get('resourceVersion'), '30', 'so is one that broke off');
+  t.equal(api.lists.length, 1);
+});
+
+t.test('watches that end as soon as they begin are not repeated at once', async (t) => {
+  const api = await started(t);
+  (await api.watch(1)).end();
+  await eventually(() => api.clock.untilNext < 2_000);
+  t.equal(api.watches.length, 1);
+  api.clock.advance(2_000);
+  await api.watch(2);
+});
+
+t.test('410 is followed by a new list, as a status, as an event, and within a list', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  api.listWith({ items: [ns('a', 3)], revision: '50' });
+  first.send(EXPIRED);
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.same(names(api), ['a'], 'what was deleted in between is gone');
+  t.equal(second.query.get('resourceVersion'), '50');
+  second.send(bookmark(51));
+  await eventually(() => api.index.revisionOf('namespaces') === 51);
+  api.refuseWatches(410);
+  api.listWith({ items: [], revision: '60', next: 'x' }, 410, { items: [ns('c', 61)], revision: '70' });
+  second.end();
+  for (const _ of [1, 2, 3]) await api.elapse(A_WHILE);
+  t.equal((await api.watch(3)).query.get('resourceVersion'), '70');
+  t.same(names(api), ['c']);
+  t.same(api.counted, ['start', 'expired', 'expired', 'status', 'expired']);
+});
+
+t.test('an API server that always forgets the revision of a list is asked less and less often', async (t) => {
+  const api = await started(t, 410);
+  for (let attempt = 1; attempt <= 8; attempt += 1) {
+    await eventually(() => api.lists.length === attempt);
+    await api.elapse(A_WHILE);
+  }
+  t.equal(api.watches.length, 0);
+});
+
+t.test('an API server that is down for an hour is followed again when it is back', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const first = await api.watch(1);
+  first.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  const down = Array.from({ length: 130 }, () => DOWN);
+  api.refuseWatches(...down);
+  first.breakOff();
+  for (const _ of down) await api.elapse(A_WHILE);
+  t.same(names(api), ['a'], 'the index stays');
+  await api.elapse(A_WHILE);
+  const back = await api.watch(2);
+  t.equal(back.query.get('resourceVersion'), '20');
+  back.send(added('b', 21));
+  await eventually(() => names(api).length === 2);
+  const warnings = api.log.filter(({ level }) => level === 'warn');
+  t.ok(warnings.length > 40 && warnings.length < 80, `${warnings.length} warnings in over an hour`);
+  t.match(api.log.at(-1), { level: 'info', message: 'informer: the API server is watched again' });
+});
+
+t.test('attempts are spaced up to 30 seconds apart', async (t) => {
+  const api = await started(t, DOWN);
+  const pauses: number[] = [];
+  for (let attempt = 1; attempt <= 8; attempt += 1) {
+    await eventually(() => api.lists.length === attempt && api.clock.untilNext < Number.POSITIVE_INFINITY);
+    pauses.push(api.clock.untilNext);
+    api.clock.advance(api.clock.untilNext);
+  }
+  t.same(pauses, [750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500], 'three quarters, by chance');
+});
+
+t.test('an API server without bookmarks is listed every minute', async (t) => {
+  const api = await started(t);
+  t.equal((await api.watch(1)).query.get('timeoutSeconds'), '58', 'kube-apiserver sends a bookmark before');
+  api.listWith({ items: [], revision: '40' });
+  await api.elapse(LIST_INTERVAL);
+  t.equal((await api.watch(2)).query.get('timeoutSeconds'), '58');
+  t.equal(api.index.revisionOf('namespaces'), 40);
+  api.listWith({ items: [], revision: '50' });
+  api.clock.advance(58_000);
+  (await api.watch(2)).end();
+  await api.watch(3);
+  t.equal(api.index.revisionOf('namespaces'), 50);
+  t.same(api.counted, ['start', 'no-bookmarks', 'no-bookmarks']);
+  t.equal(api.age, 0);
+});
+
+t.test('so it is if each watch breaks off before', async (t) => {
+  const api = await started(t);
+  for (const number of [1, 2, 3]) {
+    const watch = await api.watch(number);
+    api.clock.advance(20_000);
+    watch.breakOff();
+    await api.elapse(2_000);
+  }
+  await api.watch(4);
+  t.same(
+    api.counted.filter((each) => each !== 'unreachable'),
+    ['start', 'no-bookmarks'],
+  );
+});
+
+t.test('after a bookmark, watches last longer', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  api.clock.advance(58_000);
+  watch.end();
+  t.equal((await api.watch(2)).query.get('timeoutSeconds'), '450');
+  t.equal(api.lists.length, 1);
+});
+
+t.test('events prove as much as bookmarks', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  api.clock.advance(LIST_INTERVAL - 1);
+  watch.send(added('a', 11));
+  await eventually(() => names(api).length === 1);
+  await api.elapse(1);
+  await eventually(() => api.clock.untilNext === LIST_INTERVAL - 1);
+  t.equal(api.lists.length, 1);
+});
+
+t.test('a silent watch is opened again where it ended, if the API server sends bookmarks', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  await api.elapse(SILENCE);
+  await eventually(() => watch.body.destroyed);
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '20');
+  t.equal(api.lists.length, 1);
+  t.same(api.counted, ['start', 'silent']);
+  await api.elapse(SILENCE);
+  await api.elapse(A_WHILE);
+  await api.watch(3);
+  t.same(api.counted, ['start', 'silent', 'silent', 'no-bookmarks'], 'bookmarks may have ceased');
+});
+
+t.test('a watch that stalls in the middle of an event is silent, even if pieces of it arrive', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  const text = JSON.stringify(deleted('a', 21));
+  watch.send(text.slice(0, 10));
+  api.clock.advance(SILENCE - 1);
+  watch.send(text.slice(10, 20));
+  await eventually(() => watch.body.readableLength === 0);
+  await api.elapse(1);
+  await eventually(() => watch.body.destroyed);
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.equal(second.query.get('resourceVersion'), '20');
+  t.same(names(api), ['a'], 'half an event changes nothing');
+  t.same(api.counted, ['start', 'silent']);
+  second.send(`${text}\n`);
+  await eventually(() => names(api).length === 0);
+});
+
+t.test('while a list is very slow the index stays as it was, and proves nothing', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const first = await api.watch(1);
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  t.teardown(() => resolve(500));
+  api.listWith(promise);
+  first.send(EXPIRED);
+  await api.elapse(A_WHILE);
+  await eventually(() => api.lists.length === 2);
+  const before = api.age;
+  api.clock.advance(STALE_AFTER + 1);
+  t.equal(api.age, before + STALE_AFTER + 1);
+  t.same(names(api), ['a']);
+  t.equal(api.lists.length, 2, 'no other list begins beside it');
+  resolve({ items: [ns('b', 60)], revision: '60' });
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['b']);
+  t.equal(api.age, STALE_AFTER + 1, 'it tells of the moment at which it was requested');
+});
+
+t.test('a request that is never answered is given up', async (t) => {
+  const api = scriptedAPI();
+  t.teardown(() => api.stop());
+  api.start();
+  await api.watch(1);
+  t.ok(api.clock.pending > 0, 'the watchdog runs before the response');
+});
+
+t.test('repeated events change nothing', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const watch = await api.watch(1);
+  const changes: unknown[] = [];
+  api.index.subscribe({ changed: (change) => changes.push(change) });
+  watch.send(added('b', 11));
+  watch.send(added('b', 11));
+  watch.send(deleted('b', 12));
+  watch.send(deleted('b', 12));
+  watch.send(added('a', 3));
+  watch.send(bookmark(13));
+  await eventually(() => api.index.revisionOf('namespaces') === 13);
+  t.same(names(api), ['a']);
+  t.equal(changes.length, 2);
+  t.equal(api.lists.length, 1);
+});
+
+t.test('events out of order are not trusted: the resource is listed', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(added('b', 20));
+  api.listWith({ items: [ns('a', 15), ns('b', 20)], revision: '25' });
+  first.send(added('a', 15));
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.same(names(api), ['a', 'b']);
+  api.listWith({ items: [ns('b', 20)], revision: '30' });
+  second.send(deleted('a', 15));
+  await api.elapse(A_WHILE);
+  await api.watch(3);
+  t.same(names(api), ['b'], 'a server that deletes with the last revision');
+  t.same(api.counted, ['start', 'disorder', 'disorder']);
+});
+
+for (const [name, sent] of [
+  ['a line that is no JSON', '{"type":"ADD\n'],
+  ['a line that is no event', '[]\n'],
+  ['an event without a type', '{"object":{}}\n'],
+  ['an object without metadata', '{"type":"ADDED","object":{}}\n'],
+  ['an object that is none', '{"type":"ADDED","object":"x"}\n'],
+  ['a resourceVersion that is no number', JSON.stringify(bookmark('abc')).concat('\n')],
+  ['a resourceVersion beyond safe integers', JSON.stringify(bookmark('9007199254740993')).concat('\n')],
+  ['half a line at the end', '{"type"'],
+  ['a line of more than 16 MiB', 'x'.repeat(17 * 1024 * 1024)],
+] as const)
+  t.test(`${name} ends the watch, is counted, and the resource is listed`, async (t) => {
+    const api = await started(t);
+    const watch = await api.watch(1);
+    api.listWith({ items: [ns('a', 15)], revision: '40' });
+    watch.send(sent);
+    watch.end();
+    await api.elapse(A_WHILE);
+    await api.watch(2);
+    t.same(names(api), ['a']);
+    t.same(api.counted, ['start', 'garbage', 'garbage'], 'a failure and its list');
+    t.ok(watch.body.destroyed);
+    t.match(api.log, [{ level: 'warn', fields: { resource: 'namespaces' } }, { level: 'info' }]);
+  });
+
+t.test('a line of several megabytes and a line in pieces are read', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  const large = added('a', 11);
+  const text = JSON.stringify({
+    ...large,
+    object: {
+      ...large.object,
+      metadata: { ...ns('a', 11), name: 'a', resourceVersion: '11', annotations: { ä: 'ü'.repeat(4e6) } },
+    },
+  });
+  const bytes = Buffer.from(`${text}\n`);
+  for (let from = 0; from < bytes.length; from += 999_999)
+    watch.body.write(bytes.subarray(from, from + 999_999));
+  await eventually(() => names(api).length === 1);
+  t.match(api.index.objectsOf('').namespace('a')?.json, /"ä":"üü/);
+});
+
+t.test('event types that are not known are ignored, and so are empty lines', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send('\n\r\n');
+  watch.send({ type: 'SOMETHING', object: null });
+  watch.send(bookmark(12));
+  await eventually(() => api.index.revisionOf('namespaces') === 12);
+  t.same(api.counted, ['start']);
+});
+
+t.test(
+  'of a bookmark nothing but the revision is read: Arktos sends objects of other tenants in it',
+  async (t) => {
+    const api = await started(t);
+    const watch = await api.watch(1);
+    watch.send({ type: 'BOOKMARK', object: ns('secret', 12) });
+    await eventually(() => api.index.revisionOf('namespaces') === 12);
+    t.same(names(api), []);
+  },
+);
+
+t.test('an object that cannot be read is left out of a list, which is used all the same', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), { metadata: {} }, ns('b', 4)] });
+  await api.watch(1);
+  t.same(names(api), ['a', 'b']);
+  t.match(api.log, [{ level: 'warn', fields: { error: /no name/ } }]);
+});
+
+t.test('a response that is no list is garbage', async (t) => {
+  for (const text of ['<html>', '[]', '{"items":[]}', '{"metadata":{"resourceVersion":"5"},"items":{}}']) {
+    const api = await started(t, text);
+    await eventually(() => api.counted.length >= 2);
+    t.same(api.counted.slice(0, 2), ['start', 'garbage'], text);
+    api.listWith({ items: [ns('a', 3)] });
+    await api.elapse(A_WHILE);
+    await api.watch(1);
+  }
+});
+
+t.test('a list without a usable revision is an error that names it', async (t) => {
+  const api = await started(t, { items: [], revision: 'v1.5' });
+  await eventually(() => api.log.length > 0);
+  t.match(api.log, [{ level: 'warn', fields: { error: /the resourceVersion "v1.5" is no number/ } }]);
+  t.equal(api.index.revisionOf('namespaces'), undefined);
+});
+
+t.test('pages that are too large are requested with fewer objects', async (t) => {
+  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
+  const api = await started(t, tooLarge, tooLarge, { items: [ns('a', 3)] });
+  await api.watch(1);
+  t.same(api.lists, [
+    '/api/v1/namespaces?limit=500',
+    '/api/v1/namespaces?limit=100',
+    '/api/v1/namespaces?limit=20',
+  ]);
+});
+
+t.test('behind large objects pages grow again, so that they do not slow down the whole list', async (t) => {
+  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
+  const page = (name: string, next: string) => ({ items: [ns(name, 3)], next });
+  const api = await started(t, tooLarge, page('a', '1'), page('b', '2'), page('c', '3'), page('d', '4'), {
+    items: [ns('e', 3)],
+  });
+  await api.watch(1);
+  t.same(
+    api.lists.map((target) => new URLSearchParams(target.split('?')[1]).get('limit')),
+    ['500', '100', '200', '400', '500', '500'],
+  );
+});
+
+for (const [status, told] of [
+  [401, { message: /refuses Stonegate's credential/, fields: { reason: /401/ } }],
+  [
+    403,
+    {
+      message: /apply the output of `stonegate manifests rbac --config FILE`/,
+      fields: { missingRule: '{"apiGroups":[""],"resources":["namespaces"],"verbs":["list","watch"]}' },
+    },
+  ],
+] as const)
+  t.test(`${status} tells the operator once a minute what is missing, without a stack`, async (t) => {
+    const api = await started(t, status);
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      await eventually(() => api.lists.length === attempt);
+      await api.elapse(A_WHILE);
+    }
+    const errors = api.log.filter(({ level }) => level === 'error');
+    t.equal(errors.length, 3, 'in 155 seconds');
+    t.match(errors[0], told);
+    t.notMatch(JSON.stringify(errors[0]), /at .*\.ts:/);
+    api.listWith({ items: [] });
+    api.refuseWatches(status);
+    await api.elapse(A_WHILE);
+    await eventually(() => api.counted.includes('refused'));
+  });
+
+t.test('a credential that is refused on the way is told in the same words', async (t) => {
+  const api = await started(t, new StatusError('UpstreamRefusedCredential', 'x'));
+  await eventually(() => api.log.length > 0);
+  t.match(api.log, [{ level: 'error', message: /refuses Stonegate's credential/, fields: { reason: 'x' } }]);
+});
+
+t.test('any other status and any other error event is tried again, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(bookmark(20));
+  api.refuseWatches(500, 429, 503);
+  first.send({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'etcd is gone' } });
+  for (let attempt = 0; attempt < 4; attempt += 1) await api.elapse(A_WHILE);
+  await api.watch(2);
+  t.equal(api.lists.length, 1);
+  t.same(api.counted, ['start', 'status', 'status', 'status', 'status']);
+  t.match(api.log[0], { fields: { error: /etcd is gone/ } });
+});
+
+t.test('a resource without progress becomes stale', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const)
+    api.index.replace(resource, [], 10);
+  t.equal(api.tracked.state(''), 'current');
+  api.refuseWatches(...Array.from({ length: 30 }, () => DOWN));
+  api.listWith(DOWN);
+  watch.breakOff();
+  while (api.tracked.state('') === 'current') await api.elapse(A_WHILE);
+  t.equal(api.tracked.state(''), 'stale');
+  t.ok(api.age > STALE_AFTER);
+});
+
+t.test('a renewed credential is used at once, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  api.reconnect();
+  const second = await api.watch(2);
+  t.ok(first.body.destroyed);
+  t.equal(second.query.get('resourceVersion'), '20');
+  t.same(api.counted, ['start']);
+  t.same(api.log, []);
+});
+
+t.test('it stops at any moment, and leaves no timer', async (t) => {
+  const watching = scriptedAPI();
+  watching.start();
+  const watch = await watching.watch(1);
+  await watching.stop();
+  t.ok(watch.body.destroyed);
+  t.equal(watching.clock.pending, 0);
+  const pausing = scriptedAPI();
+  pausing.listWith(DOWN);
+  pausing.start();
+  await eventually(() => pausing.clock.pending > 0);
+  await pausing.stop();
+  t.equal(pausing.clock.pending, 0);
+});
+
+t.test('a watch is resumed only if the API server has reached its revision', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  first.send(bookmark(500));
+  await eventually(() => api.index.revisionOf('namespaces') === 500);
+  api.tellRevision(60);
+  api.listWith({ items: [ns('a', 3)], revision: '60' });
+  api.clock.advance(5_000);
+  first.end();
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['a'], 'a backup was restored: what it has counts');
+  t.same(api.counted, ['start', 'restored']);
+});
+
+t.test('an API server that does not tell its revision is tried again', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(bookmark(15));
+  await eventually(() => api.index.revisionOf('namespaces') === 15);
+  api.tellRevision(DOWN);
+  first.breakOff();
+  await api.elapse(A_WHILE);
+  await eventually(() => api.counted.length === 3);
+  t.same(api.counted, ['start', 'unreachable', 'unreachable']);
+  api.tellRevision(15);
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '15');
+  t.equal(api.lists.length, 1);
+});
+
+t.test('a bookmark of an earlier revision: the storage was restored from a backup', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  first.send(bookmark(500));
+  await eventually(() => api.index.revisionOf('namespaces') === 500);
+  api.listWith({ items: [ns('a', 3)], revision: '60' });
+  first.send(bookmark(61));
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+  t.same(names(api), ['a']);
+  t.same(api.counted, ['start', 'restored']);
+});

@@ -1,0 +1,125 @@
+/** Informers that belong together: what one of them learns concerns the others. */
+import t, { type Test } from 'tap';
+import { ObjectStore, storableObjects } from '../../../src/kubernetes/informer-store.ts';
+import { Informers } from '../../../src/kubernetes/informers.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import type { InformerMeasures } from '../../../src/lib/telemetry.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { scriptedResource } from '../../support/scripted-resource.ts';
+
+const thing = (name: string) => ({ metadata: { name, resourceVersion: '5' } });
+const bookmark = (revision: number) => ({
+  type: 'BOOKMARK',
+  object: { metadata: { resourceVersion: String(revision) } },
+});
+
+/** An API server with two resources, each of which fits in its store if it has one object. */
+function follow(t: Test) {
+  const clock = createFakeClock(1_000_000);
+  const resources = { pots: scriptedResource(), pans: scriptedResource() };
+  const listed: string[] = [];
+  let measures: () => readonly InformerMeasures[] = () => [];
+  const of = (target: string) => (target.includes('pots') ? resources.pots : resources.pans).upstream;
+  const informers = new Informers({
+    name: 'policies',
+    upstream: {
+      fetch: (request, signal) => of(request.target).fetch(request, signal),
+      stream: (request, signal) => of(request.target).stream(request, signal),
+    },
+    clock,
+    random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
+    logger: silentLogger,
+    telemetry: {
+      informerListed: (_informer, resource, reason) => listed.push(`${resource} ${reason}`),
+      informerFailed() {},
+      informersInForce(_informer, read) {
+        measures = read;
+        return () => {
+          measures = () => [];
+        };
+      },
+    },
+  });
+  const stores = ['pots', 'pans'].map((resource) => {
+    const store = new ObjectStore<unknown>({ bounds: { objects: 1, bytes: 1_000 }, onLeftOut() {} });
+    informers.add({
+      path: `/apis/example.com/v1/${resource}`,
+      read: storableObjects((value) => value),
+      store,
+    });
+    return store;
+  });
+  t.teardown(() => informers.stop());
+  return { ...resources, clock, informers, stores, listed, ages: () => measures() };
+}
+
+t.test('if one resource shows that a backup was restored, all are listed anew', async (t) => {
+  const { pots, pans, informers, listed, clock } = follow(t);
+  informers.start();
+  (await pans.watch(1)).send(bookmark(500));
+  pots.listWith({ items: [], revision: '60' });
+  pans.listWith({ items: [], revision: '60' });
+  const watch = await pots.watch(1);
+  watch.send(bookmark(500));
+  watch.send(bookmark(60));
+  await eventually(() => {
+    if (clock.untilNext <= 2_000) clock.advance(2_000);
+    return pots.watches.length === 2 && pans.watches.length === 2;
+  });
+  t.same(listed, ['pots start', 'pans start', 'pots restored', 'pans restored']);
+});
+
+t.test('what cannot be listed is as old as the start', async (t) => {
+  const { pots, pans, informers, clock, ages } = follow(t);
+  pots.listWith(404);
+  t.same(ages(), []);
+  informers.start();
+  await pans.watch(1);
+  await eventually(() => pots.lists.length === 1);
+  clock.advance(500);
+  t.same(ages(), [
+    { resource: 'pots', ageSeconds: 0.5 },
+    { resource: 'pans', ageSeconds: 0.5 },
+  ]);
+  pots.listWith({ items: [], revision: '10' });
+  clock.advance(1_000);
+  await pots.watch(1);
+  t.match(ages(), [{ ageSeconds: 0 }, { ageSeconds: 1.5 }]);
+  await informers.stop();
+  t.same(ages(), []);
+});
+
+t.test('what did not fit is listed again after ten minutes', async (t) => {
+  const { pots, pans, informers, listed, clock, stores, ages } = follow(t);
+  pots.listWith({ items: [thing('a'), thing('b')] });
+  informers.start();
+  await pots.watch(1);
+  await pans.watch(1);
+  t.same(stores[0]?.values(), []);
+  pots.listWith({ items: [thing('a')], revision: '100' });
+  // Each bookmark keeps the watches alive.
+  for (let minute = 1; minute <= 10; minute += 1) {
+    clock.advance(minute === 1 ? 30_000 : 60_000);
+    for (const { watches } of [pots, pans]) watches[0]?.send(bookmark(20 + minute));
+    await eventually(() => ages().every(({ ageSeconds }) => ageSeconds === 0));
+  }
+  clock.advance(30_000);
+  await eventually(() => {
+    if (clock.untilNext <= 2_000) clock.advance(2_000);
+    return pots.watches.length === 2;
+  });
+  t.equal(stores[0]?.values().length, 1);
+  t.same(listed, ['pots start', 'pans start', 'pots off']);
+});
+
+t.test('a renewed credential is used at once, without a list', async (t) => {
+  const { pots, pans, informers, listed } = follow(t);
+  informers.start();
+  const watches = [await pots.watch(1), await pans.watch(1)];
+  const renewed = scriptedResource();
+  informers.connect(renewed.upstream);
+  await renewed.watch(2);
+  t.ok(watches.every(({ isClosed }) => isClosed));
+  t.same(listed, ['pots start', 'pans start']);
+});

@@ -1,0 +1,191 @@
+/** Objects in Kubernetes' protobuf, and the JSON that they stand for. */
+import fc from 'fast-check';
+import t from 'tap';
+import { decodeObject } from '../../../src/kubernetes/kubernetes-protobuf.ts';
+import { isJSONObject } from '../../../src/lib/json-object.ts';
+import { asGoReads, KUBECTL_REQUESTS } from '../../support/kubectl-protobuf.ts';
+import { encodeObject, type Message } from '../../support/protobuf.ts';
+
+for (const { command, body, object } of KUBECTL_REQUESTS)
+  t.test(`${command} sends the object that it prints`, async (t) => {
+    t.strictSame(asGoReads(decodeObject(body)), asGoReads(object));
+  });
+
+const decodePod = (...fields: Message) => decodeObject(encodeObject('v1', 'Pod', fields));
+const decodeMetadata = (...metadata: Message) => decodePod([1, metadata])?.metadata;
+const decodeSpec = (...spec: Message) => decodePod([2, spec])?.spec;
+
+t.test('empty values are there or not, as Go writes them', async (t) => {
+  t.strictSame(decodePod(), {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: {},
+    spec: { containers: null },
+    status: {},
+  });
+  t.strictSame(decodeSpec([4, 0], [11, 0]), { containers: null, terminationGracePeriodSeconds: 0 });
+  t.strictSame(decodeSpec([2, []]), { containers: [{ name: '', resources: {} }] });
+});
+
+t.test('what is no object of its fields in JSON', async (t) => {
+  t.strictSame(decodeMetadata([8, [[1, 1_700_000_000]]]), { creationTimestamp: '2023-11-14T22:13:20Z' });
+  t.strictSame(decodeMetadata([8, [[1, -62_135_596_800]]]), {}, "Go's zero time");
+  t.strictSame(decodeMetadata([17, [[7, [[1, '{"f:a":{}}']]]]]), {
+    managedFields: [{ fieldsV1: { 'f:a': {} } }],
+  });
+  const resources: Message = [
+    [
+      1,
+      [
+        [1, 'cpu'],
+        [2, [[1, '1500m']]],
+      ],
+    ],
+    [
+      1,
+      [
+        [1, 'memory'],
+        [2, []],
+      ],
+    ],
+  ];
+  const probe: Message = [
+    [
+      1,
+      [
+        [
+          2,
+          [
+            [
+              2,
+              [
+                [1, 1],
+                [3, 'http'],
+              ],
+            ],
+          ],
+        ],
+      ],
+    ],
+  ];
+  t.strictSame(
+    decodeSpec([
+      2,
+      [
+        [8, resources],
+        [10, probe],
+      ],
+    ]),
+    {
+      containers: [
+        {
+          name: '',
+          resources: { limits: { cpu: '1500m', memory: '0' } },
+          livenessProbe: { httpGet: { port: 'http' } },
+        },
+      ],
+    },
+  );
+  const secret: Message = [
+    [
+      2,
+      [
+        [1, '__proto__'],
+        [2, new Uint8Array([0, 255])],
+      ],
+    ],
+  ];
+  const { data } = decodeObject(encodeObject('v1', 'Secret', secret)) ?? {};
+  t.equal(JSON.stringify(data), '{"__proto__":"AP8="}');
+  const lease: Message = [
+    [
+      2,
+      [
+        [
+          4,
+          [
+            [1, 1_700_000_000],
+            [2, 1_234_567],
+          ],
+        ],
+      ],
+    ],
+  ];
+  t.match(decodeObject(encodeObject('coordination.k8s.io/v1', 'Lease', lease)), {
+    spec: { renewTime: '2023-11-14T22:13:20.001234Z' },
+  });
+});
+
+t.test('a byte order mark is part of a text', async (t) => {
+  t.strictSame(decodeMetadata([1, '\uFEFFa\u{1F600}']), { name: '\uFEFFa\u{1F600}' });
+});
+
+t.test('fields that Kubernetes does not have are dropped', async (t) => {
+  t.strictSame(decodeMetadata([1, 'web'], [999, 'x'], [998, 1]), { name: 'web' });
+});
+
+t.test('a kind that is not built in', async (t) => {
+  for (const [apiVersion, kind] of [
+    ['v1', 'Gadget'],
+    ['v9', 'Pod'],
+    ['', 'Pod'],
+    ['v1', 'constructor'],
+    ['__proto__', 'constructor'],
+    ['v1', 'PodList'],
+  ] as const)
+    t.equal(decodeObject(encodeObject(apiVersion, kind, [])), undefined, `${apiVersion} ${kind}`);
+});
+
+/** A message in which the numbers lead to the value. */
+const at = (value: Message[number][1], ...path: number[]): Message => {
+  const [number = 0, ...inner] = path;
+  return [[number, inner.length === 0 ? value : at(value, ...inner)]];
+};
+const pod = (...message: Message) => encodeObject('v1', 'Pod', message);
+const containers = Array.from({ length: 100_000 }, () => [2, []] as const);
+
+for (const [what, body, message] of [
+  ['JSON', Buffer.from('{"kind":"Pod"}'), 'provided data does not appear to be a protobuf message'],
+  ['no kind', encodeObject('v1', '', []), "Object 'Kind' is missing"],
+  ['a number for a text', pod(...at(7, 1, 1)), 'proto: wrong wireType = 0 for field name'],
+  ['a text for a number', pod(...at('x', 2, 4)), /^proto: wrong wireType = 2/],
+  ['a cut end', pod(...at('web', 1, 1)).subarray(0, -9), /^proto: cannot parse/],
+  ['text that is not UTF-8', pod(...at(new Uint8Array([255]), 1, 1)), /^proto: cannot parse/],
+  ['a number beyond 2^53', pod(...at(2n ** 53n, 2, 4)), /^a number is beyond 2/],
+  ['a year beyond 9999', pod(...at(2 ** 50, 1, 8, 1)), 'a time is out of range'],
+  ['JSON that is none', pod(...at('{', 1, 17, 7, 1)), 'it is not JSON'],
+  [
+    'JSON with a number beyond 2^53',
+    encodeObject('apps/v1', 'ControllerRevision', at('[9007199254740993]', 2, 1)),
+    /^a number is beyond 2/,
+  ],
+  ['few bytes for very many values', pod([2, containers]), 'it holds too many values'],
+] as const)
+  t.test(`${what}: refused`, async (t) => {
+    t.throws(() => decodeObject(body), { name: 'SyntaxError', message });
+  });
+
+t.test('C243 whatever the bytes are, they are an object, of no built-in kind, or refused', async () => {
+  const bodies = fc.constantFrom(...KUBECTL_REQUESTS.map(({ body }) => body));
+  const damaged = fc.tuple(bodies, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.nat());
+  const anything = fc.oneof(
+    fc.uint8Array({ maxLength: 80 }),
+    fc.uint8Array({ maxLength: 80 }).map((raw) => encodeObject('v1', 'Pod', [[2, raw]])),
+    damaged.map(([whole, changes, length]) => {
+      const body = Buffer.from(whole);
+      for (const [at, byte] of changes) body[at % body.length] = byte;
+      return body.subarray(0, Math.max(1, length % (2 * body.length)));
+    }),
+  );
+  fc.assert(
+    fc.property(anything, (body) => {
+      try {
+        const object = decodeObject(body);
+        return object === undefined || isJSONObject(JSON.parse(JSON.stringify(object)));
+      } catch (error) {
+        return error instanceof SyntaxError;
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,249 @@
+import t from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { Binding } from '../../../src/kubernetes/kubernetes-object.ts';
+import { createObjects } from '../../../src/kubernetes/objects.ts';
+import { KINDS, type StoredObject } from '../../../src/kubernetes/reconcile/objects.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
+import { TooLarge } from '../../../src/limits/byte-budget.ts';
+import type { UpstreamFetcher } from '../../../src/proxy/ports.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+
+type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
+type Answer = { readonly status: number; readonly body: unknown };
+
+const { signal } = new AbortController();
+const whole = (object: StoredObject) => object;
+
+/** Answers in turn, and remembers what was asked. */
+function setUp(...answers: Answer[]) {
+  const asked: Fetched[] = [];
+  const fetcher: UpstreamFetcher = {
+    async fetch(request) {
+      asked.push(request);
+      const answer = answers.shift();
+      if (answer === undefined) throw new Error('nothing more was expected');
+      const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+      return { status: answer.status, headers: [], body: Buffer.from(body) };
+    },
+  };
+  const targets = () => asked.map(({ method, target }) => `${method} ${target}`);
+  return { objects: createObjects(fetcher), fetcher, asked, targets };
+}
+
+const binding: Binding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'b', namespace: 'web', uid: 'u1', resourceVersion: '7' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' },
+  subjects: [],
+};
+const list = (items: unknown, next?: string) => ({
+  status: 200,
+  body: { kind: 'NamespaceList', items, metadata: next === undefined ? {} : { continue: next } },
+});
+const status = (code: number, reason: string, message = 'no') => ({
+  status: code,
+  body: { kind: 'Status', code, reason, message },
+});
+
+t.test('each kind has its path, after its tenant if there are tenants', async (t) => {
+  const places = [
+    ['Tenant', {}, '/api/v1/tenants'],
+    ['Namespace', {}, '/api/v1/namespaces'],
+    ['Namespace', { tenant: 'acme' }, '/api/v1/tenants/acme/namespaces'],
+    ['ClusterRole', { tenant: 'acme' }, '/apis/rbac.authorization.k8s.io/v1/tenants/acme/clusterroles'],
+    ['RoleBinding', {}, '/apis/rbac.authorization.k8s.io/v1/rolebindings'],
+    [
+      'RoleBinding',
+      { tenant: 'acme', namespace: 'web' },
+      '/apis/rbac.authorization.k8s.io/v1/tenants/acme/namespaces/web/rolebindings',
+    ],
+  ] as const;
+  for (const [kind, place, path] of places) {
+    const { objects, targets } = setUp(list([]));
+    await objects.list(KINDS[kind], place, 'a=b', signal, whole);
+    t.same(targets(), [`GET ${path}?limit=500&labelSelector=a%3Db`]);
+  }
+});
+
+t.test('no name leads elsewhere', async (t) => {
+  const { objects, targets } = setUp(status(404, 'NotFound'));
+  await objects.get(KINDS.ClusterRole, {}, 'stonegate:read/../x', signal);
+  t.same(targets(), ['GET /apis/rbac.authorization.k8s.io/v1/clusterroles/stonegate:read%2F..%2Fx']);
+  await t.rejects(objects.get(KINDS.Namespace, {}, '..', signal), RangeError);
+});
+
+t.test('a list is read to its last page, whose members do not say what they are', async (t) => {
+  const { objects, targets } = setUp(
+    list([{ metadata: { name: 'a' } }], 'next&page'),
+    list([{ metadata: { name: 'b' } }]),
+  );
+  const found = await objects.list(KINDS.Namespace, {}, '', signal, whole);
+  t.match(found, [
+    { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'a' } },
+    { kind: 'Namespace', metadata: { name: 'b' } },
+  ]);
+  t.match(targets()[1], /continue=next%26page$/);
+});
+
+t.test('objects so large that a page of them exceeds the limit are still listed', async (t) => {
+  const sizes = Array.from({ length: 60 }, (_, at) => (at > 20 && at < 40 ? 900 : 1));
+  const pages: number[] = [];
+  const objects = createObjects({
+    async fetch({ target }) {
+      const query = new URLSearchParams(target.split('?')[1]);
+      const limit = Number(query.get('limit'));
+      const from = Number(query.get('continue') ?? '0');
+      const page = sizes.slice(from, from + limit);
+      if (page.reduce((sum, size) => sum + size, 0) > 2_000)
+        throw new StatusError('UpstreamUnavailable', 'no', { cause: new TooLarge() });
+      pages.push(limit);
+      const items = page.map((_, at) => ({ metadata: { name: `n${from + at}` } }));
+      const end = from + limit;
+      const metadata = end < sizes.length ? { continue: String(end) } : {};
+      return {
+        status: 200,
+        headers: [],
+        body: Buffer.from(JSON.stringify({ kind: 'NamespaceList', items, metadata })),
+      };
+    },
+  });
+  const found = await objects.list(KINDS.Namespace, {}, '', signal, whole);
+  t.same(
+    found.map(({ metadata }) => metadata.name),
+    sizes.map((_, at) => `n${at}`),
+  );
+  t.ok(pages.some((limit) => limit <= 2) && (pages.at(-1) ?? 0) > 2, 'behind them pages grow again');
+});
+
+t.test('one object that is too large by itself is no empty list', async (t) => {
+  let asked = 0;
+  const objects = createObjects({
+    async fetch() {
+      asked += 1;
+      throw new StatusError('UpstreamUnavailable', 'no', { cause: new TooLarge() });
+    },
+  });
+  await t.rejects(objects.list(KINDS.Namespace, {}, '', signal, whole), { code: 'UpstreamUnavailable' });
+  t.ok(asked < 10);
+});
+
+t.test('a list whose revision has expired is restarted, a few times', async (t) => {
+  const first = list([{ metadata: { name: 'a' } }], 'more');
+  const gone = status(410, 'Expired');
+  const again = setUp(first, gone, list([{ metadata: { name: 'c' } }]));
+  t.match(await again.objects.list(KINDS.Namespace, {}, '', signal, whole), [{ metadata: { name: 'c' } }]);
+  const never = setUp(first, gone, first, gone, first, gone);
+  await t.rejects(never.objects.list(KINDS.Namespace, {}, '', signal, whole), {
+    code: 'UpstreamUnavailable',
+  });
+});
+
+t.test('unknown fields of an object are preserved', async (t) => {
+  const body = {
+    ...binding,
+    metadata: { ...binding.metadata, ownerReferences: [{ name: 'x' }] },
+    subjects: null,
+  };
+  const { objects } = setUp({ status: 200, body });
+  const found = await objects.get(KINDS.RoleBinding, { namespace: 'web' }, 'b', signal);
+  t.match(found, { metadata: { ownerReferences: [{ name: 'x' }] }, subjects: null });
+});
+
+t.test('no incomplete response is taken for an empty cluster', async (t) => {
+  const answers: Answer[] = [
+    { status: 200, body: 'no JSON' },
+    { status: 200, body: [] },
+    { status: 200, body: { kind: 'List' } },
+    { status: 307, body: {} },
+    { status: 404, body: {} },
+    status(500, 'InternalError'),
+    list([{ metadata: {} }]),
+    list([{ metadata: { name: 'a', labels: { a: 1 } } }]),
+    list([{ apiVersion: 'v2', metadata: { name: 'a' } }]),
+    list(['a']),
+  ];
+  for (const answer of answers) {
+    const { objects } = setUp(answer);
+    await t.rejects(
+      objects.list(KINDS.Namespace, {}, '', signal, whole),
+      { code: 'UpstreamUnavailable' },
+      JSON.stringify(answer),
+    );
+  }
+});
+
+t.test('what the API server forbids is reported to the operator in its own words', async (t) => {
+  const { objects } = setUp(status(403, 'Forbidden', 'attempt to grant extra privileges'));
+  const refused = objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal);
+  await t.rejects(refused, {
+    code: 'ProvisioningForbidden',
+    message: /`stonegate manifests rbac --config FILE --provisioner`/,
+    cause: { message: /attempt to grant/ },
+  });
+});
+
+t.test('a refusal is reported in the API server’s own words, not as an unavailable server', async (t) => {
+  const words = 'clusterroles.rbac.authorization.k8s.io "stonegate:edit" not found';
+  const { objects } = setUp(status(404, 'NotFound', words));
+  await t.rejects(objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal), {
+    code: 'ProvisioningRefused',
+    message: 'the API server refuses what provisioning asks for',
+    cause: { message: `create /apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings: ${words}` },
+  });
+});
+
+t.test('a name that is taken is no failure; another conflict is', async (t) => {
+  const { objects } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
+    status: 201,
+    body: binding,
+  });
+  t.equal(await objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal), 'exists');
+  await t.rejects(objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal), StatusError);
+  t.equal(await objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal), 'created');
+});
+
+t.test('updates and deletions know conflicts and what is gone', async (t) => {
+  const answers = () => [status(409, 'Conflict'), status(404, 'NotFound'), { status: 200, body: binding }];
+  const place = { namespace: 'web' };
+  const updating = setUp(...answers());
+  for (const outcome of ['conflict', 'gone', 'updated'])
+    t.equal(await updating.objects.update(KINDS.RoleBinding, place, binding, signal), outcome);
+  const deleting = setUp(...answers());
+  for (const outcome of ['conflict', 'gone', 'deleted'])
+    t.equal(await deleting.objects.delete(KINDS.RoleBinding, place, binding, signal), outcome);
+  t.match(JSON.parse(String(deleting.asked[0]?.body)), {
+    preconditions: { uid: 'u1', resourceVersion: '7' },
+  });
+});
+
+t.test('only what was read can be deleted', async (t) => {
+  const { objects } = setUp();
+  const unread = { ...binding, metadata: { name: 'b' } };
+  await t.rejects(objects.delete(KINDS.RoleBinding, { namespace: 'web' }, unread, signal), TypeError);
+});
+
+t.test('objects are read on the given account, and on Stonegate’s own without one', async (t) => {
+  const { objects, fetcher, asked } = setUp(list([]), list([]));
+  const account: Account = { kind: 'tenant', tenant: toTenantName('acme') };
+  await createObjects(fetcher, account).list(KINDS.RoleBinding, { namespace: 'web' }, '', signal, whole);
+  await objects.list(KINDS.RoleBinding, { namespace: 'web' }, '', signal, whole);
+  t.same(
+    asked.map((request) => request.account),
+    [account, STONEGATE_ACCOUNT],
+  );
+});
+
+t.test('a status is a merge patch of an object that has not changed since', async (t) => {
+  const { objects, asked } = setUp({ status: 200, body: binding }, status(409, 'Conflict'));
+  const conditions = [{ type: 'Ready' }];
+  const write = () =>
+    objects.updateStatus(KINDS.RoleBinding, { namespace: 'web' }, binding, { conditions }, signal);
+  t.equal(await write(), 'updated');
+  t.match(asked[0], { method: 'PATCH', target: /rolebindings\/b\/status$/ });
+  t.same(JSON.parse(String(asked[0]?.body)), {
+    metadata: { resourceVersion: '7' },
+    status: { conditions },
+  });
+  t.equal(await write(), 'conflict');
+});

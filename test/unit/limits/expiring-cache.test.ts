@@ -1,0 +1,15 @@
+import t from 'tap';
+import { createExpiringCache } from '../../../src/limits/expiring-cache.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+t.test('a cache holds so many entries and no more, and none beyond its end', (t) => {
+  const clock = createFakeClock();
+  const cache = createExpiringCache<number>({ maxEntries: 2, clock });
+  for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, index, clock.now() + 1_000);
+  t.same([...cache.keys()].sort(), ['b', 'c']);
+  clock.advance(1_000);
+  t.equal(cache.get('c'), undefined);
+  cache.set('b', 1, clock.now());
+  t.equal(cache.size, 0);
+  t.end();
+});

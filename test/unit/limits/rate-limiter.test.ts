@@ -1,0 +1,40 @@
+import t from 'tap';
+import { createRateLimiter } from '../../../src/limits/rate-limiter.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+t.test('a long pause adds no more tokens than the burst', async (t) => {
+  const clock = createFakeClock();
+  const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
+  limiter.take('a');
+  clock.advance(3_600_000);
+  t.same([limiter.take('a'), limiter.take('a'), limiter.take('a')], [true, true, false]);
+});
+
+t.test('tokens that are not there are owed', async (t) => {
+  const clock = createFakeClock();
+  const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
+  t.ok(limiter.allows('a'));
+  limiter.spend('a', 4);
+  clock.advance(2_000);
+  t.notOk(limiter.allows('a'));
+  clock.advance(1_000);
+  t.ok(limiter.allows('a'));
+  t.ok(limiter.take('a'), 'to ask takes none');
+  t.notOk(limiter.take('a'));
+});
+
+t.test('a clock that is set back takes no tokens', async (t) => {
+  const clock = createFakeClock();
+  const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
+  limiter.take('a');
+  clock.advance(-60_000);
+  t.equal(limiter.take('a'), true);
+  clock.advance(1_000);
+  t.equal(limiter.take('a'), true);
+});
+
+t.test('the number of known keys is bounded', async (t) => {
+  const limiter = createRateLimiter({ perSecond: 1, burst: 1, maxKeys: 10, clock: createFakeClock() });
+  for (let i = 0; i < 1000; i += 1) limiter.take(`source ${i}`);
+  t.equal(limiter.size, 10);
+});

@@ -1,0 +1,63 @@
+import t from 'tap';
+import { createSignInRateLimit, createTenantRateLimit } from '../../../src/limits/rate-limits.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+t.test('a tenant over its rate is refused with 429, and no other', (t) => {
+  const clock = createFakeClock();
+  const limit = createTenantRateLimit({ perSecond: 2, burst: 3, clock });
+  for (let i = 0; i < 3; i += 1) limit.admit('acme');
+  t.throws(() => limit.admit('acme'), {
+    code: 'TenantRateExceeded',
+    message: 'Too many requests, please try again later: the tenant "acme" is over its rate',
+  });
+  t.doesNotThrow(() => limit.admit('globex'));
+  clock.advance(500);
+  t.doesNotThrow(() => limit.admit('acme'));
+  t.throws(() => limit.admit('acme'), { code: 'TenantRateExceeded' });
+  t.end();
+});
+
+function signInLimit() {
+  const clock = createFakeClock();
+  const limit = createSignInRateLimit({
+    perSource: { perSecond: 1, burst: 3 },
+    perUser: { perSecond: 0.1, burst: 2 },
+    clock,
+  });
+  return { clock, limit };
+}
+
+t.test('one address that tries many users is slowed', async (t) => {
+  const { limit } = signInLimit();
+  for (const user of ['a', 'b', 'c']) t.equal(limit.admit('192.0.2.1', user), undefined);
+  t.equal(limit.admit('192.0.2.1', 'd'), 'source');
+  t.equal(limit.admit('192.0.2.2', 'd'), undefined);
+});
+
+t.test('many addresses that try one user are slowed', async (t) => {
+  const { limit } = signInLimit();
+  t.equal(limit.admit('192.0.2.1', 'a'), undefined);
+  t.equal(limit.admit('192.0.2.2', 'a'), undefined);
+  t.equal(limit.admit('192.0.2.3', 'a'), 'user');
+  t.equal(limit.admit('192.0.2.3', 'b'), undefined);
+});
+
+t.test('if an issuer asks for the password, the source alone counts', async (t) => {
+  const { limit } = signInLimit();
+  for (let i = 0; i < 3; i += 1) t.equal(limit.admit('192.0.2.1', undefined), undefined);
+  t.equal(limit.admit('192.0.2.1', undefined), 'source');
+});
+
+t.test('after a pause the user may try again', async (t) => {
+  const { clock, limit } = signInLimit();
+  for (let i = 0; i < 2; i += 1) limit.admit('192.0.2.1', 'a');
+  t.equal(limit.admit('192.0.2.1', 'a'), 'user');
+  clock.advance(10_000);
+  t.equal(limit.admit('192.0.2.1', 'a'), undefined);
+});
+
+t.test('one IPv6 subnet is one source', async (t) => {
+  const { limit } = signInLimit();
+  for (const [index, user] of ['a', 'b', 'c'].entries()) limit.admit(`2001:db8::${index}`, user);
+  t.equal(limit.admit('2001:db8::ffff', 'd'), 'source');
+});

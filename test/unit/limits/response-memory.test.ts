@@ -1,0 +1,57 @@
+/** What responses of Stonegate's own cost a tenant until its clients have read them. */
+import t from 'tap';
+import { ResponseMemory } from '../../../src/limits/response-memory.ts';
+
+const memoryOf = () => new ResponseMemory({ total: 250, perKey: 100 });
+const response = (bytes: number) => ({ status: 200, body: Buffer.alloc(bytes) });
+
+t.test('a tenant gets 429 beyond its share, another tenant does not, until a response is read', (t) => {
+  const memory = memoryOf();
+  const { release } = memory.charged('acme', response(80));
+  t.throws(() => memory.charged('acme', response(21)), { code: 'TenantRateExceeded', http: 429 });
+  const other = memory.charged('globex', response(100));
+  memory.charged('initech', response(70));
+  t.throws(() => memory.charged('hooli', response(1)), { code: 'TenantRateExceeded' }, 'all together');
+  release();
+  release();
+  other.release();
+  t.equal(memory.reserved, 70, 'each is given back once');
+  memory.charged('acme', response(100));
+  t.end();
+});
+
+t.test('a response for which there is never room is 413, which says what to do', (t) => {
+  t.throws(() => memoryOf().charged('acme', response(101)), {
+    code: 'ListTooLarge',
+    message: /request it in pages/,
+  });
+  t.end();
+});
+
+t.test('a body that many responses share counts once for each tenant', (t) => {
+  const memory = memoryOf();
+  const shared = response(60);
+  const held = ['acme', 'acme', 'globex'].map((tenant) => memory.charged(tenant, shared));
+  t.equal(memory.reserved, 120);
+  held[0]?.release();
+  t.equal(memory.reserved, 120, 'another response holds it');
+  held[1]?.release();
+  held[2]?.release();
+  t.equal(memory.reserved, 0);
+  t.end();
+});
+
+t.test('a reservation grows and shrinks', (t) => {
+  const memory = memoryOf();
+  const one = memory.reservation('acme');
+  const other = memory.reservation('acme');
+  t.ok(one.resize(60));
+  t.notOk(other.resize(41));
+  t.ok(other.resize(40));
+  t.ok(one.resize(10));
+  t.ok(other.resize(90));
+  t.equal(memory.reserved, 100);
+  t.ok(one.resize(0) && other.resize(0));
+  t.equal(memory.reserved, 0);
+  t.end();
+});

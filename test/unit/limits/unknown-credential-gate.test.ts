@@ -1,0 +1,146 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import {
+  createUnknownCredentialGate,
+  type UnknownCredentialGateOptions,
+} from '../../../src/limits/unknown-credential-gate.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+/** Two at a time, two more may wait; each source may ask often. */
+function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
+  const clock = createFakeClock();
+  const limited: string[] = [];
+  const gate = createUnknownCredentialGate({
+    perSource: { perSecond: 10, burst: 100 },
+    concurrent: 2,
+    queue: 2,
+    queueTimeout: 1_000,
+    clock,
+    telemetry: { ...noTelemetry, unknownCredentialLimited: (reason) => limited.push(reason) },
+    ...options,
+  });
+  const running: (() => void)[] = [];
+  /** Enters with work that runs until `finish`; says how that ended. */
+  const enter = (source: string): Promise<string> =>
+    gate
+      .enter(source, () => {
+        const { promise, resolve } = Promise.withResolvers<string>();
+        running.push(() => resolve(source));
+        return promise;
+      })
+      .catch((error: unknown) => (error instanceof Error ? error.message : 'thrown'));
+  const finish = async (): Promise<void> => {
+    running.shift()?.();
+    await turn();
+  };
+  return { clock, gate, limited, enter, finish, running };
+}
+
+const REFUSED = /^Too many requests, please try again later: /;
+
+t.test('work passes, and what it throws too', async (t) => {
+  const { gate } = setUp();
+  t.equal(await gate.enter('192.0.2.1', async () => 'done'), 'done');
+  await t.rejects(
+    gate.enter('192.0.2.1', () => Promise.reject(new Error('refused'))),
+    { message: 'refused' },
+  );
+});
+
+t.test('a source over its rate is refused with 429', async (t) => {
+  const { gate, clock, limited } = setUp({ perSource: { perSecond: 1, burst: 2 } });
+  const ask = () => gate.enter('192.0.2.1', async () => 'done');
+  await ask();
+  await ask();
+  await t.rejects(ask(), { code: 'CredentialRateExceeded', message: /from your address/ });
+  t.same(limited, ['source']);
+  t.equal(await gate.enter('192.0.2.2', async () => 'done'), 'done', 'others are not slowed');
+  clock.advance(1_000);
+  t.equal(await ask(), 'done');
+});
+
+t.test('the addresses of one IPv6 subnet are one source', async (t) => {
+  const { gate } = setUp({ perSource: { perSecond: 1, burst: 1 } });
+  await gate.enter('2001:db8:1:2::1', async () => 'done');
+  await t.rejects(
+    gate.enter('2001:db8:1:2:ffff::2', async () => 'done'),
+    { code: 'CredentialRateExceeded' },
+  );
+});
+
+t.test('C244 however many credentials come, only so many are asked about at once', async (t) => {
+  const { enter, running, limited, finish } = setUp();
+  const all = Promise.all(Array.from({ length: 50 }, (_, i) => enter(`192.0.2.${i}`)));
+  await turn();
+  t.equal(running.length, 2);
+  t.equal(limited.length, 46);
+  for (let i = 0; i < 4; i += 1) await finish();
+  t.equal((await all).filter((result) => !REFUSED.test(result)).length, 4);
+});
+
+t.test('who waits comes in when a place is free', async (t) => {
+  const { enter, finish, running } = setUp();
+  const [, , third] = [enter('a'), enter('b'), enter('c')];
+  await turn();
+  t.equal(running.length, 2);
+  await finish();
+  t.equal(running.length, 2);
+  await finish();
+  await finish();
+  t.equal(await third, 'c');
+});
+
+t.test('who waits too long is refused with 429, and no timer is left', async (t) => {
+  const { enter, clock, limited, running, finish } = setUp();
+  const [, , third] = [enter('a'), enter('b'), enter('c')];
+  clock.advance(1_000);
+  t.match(await third, REFUSED);
+  t.same(limited, ['total']);
+  t.equal(clock.pending, 0);
+  await finish();
+  await finish();
+  t.equal(running.length, 0, 'its place is not given to it later');
+});
+
+t.test('one source alone may fill the line, and gives way to another', async (t) => {
+  const { enter, finish } = setUp();
+  const [, , , last] = [enter('a'), enter('a'), enter('a'), enter('a')];
+  const other = enter('b');
+  t.match(await last, REFUSED, 'the newest of the longest line');
+  for (let i = 0; i < 4; i += 1) await finish();
+  t.equal(await other, 'b');
+});
+
+t.test('if no source holds more places than another, the new one is refused', async (t) => {
+  const { enter, clock } = setUp();
+  for (const source of ['a', 'b', 'c', 'd']) void enter(source);
+  t.match(await enter('e'), REFUSED);
+  t.match(await enter('c'), REFUSED);
+  t.equal(clock.pending, 2);
+});
+
+t.test('sources that wait are served in turn', async (t) => {
+  const { enter, finish } = setUp({ concurrent: 1, queue: 4 });
+  const order: string[] = [];
+  for (const source of ['a', 'a', 'a', 'b']) void enter(source).then((result) => order.push(result));
+  for (let i = 0; i < 4; i += 1) await finish();
+  t.same(order, ['a', 'a', 'b', 'a']);
+});
+
+t.test('without a queue a credential that gets no permit is refused', async (t) => {
+  const { enter, clock } = setUp({ queue: 0, concurrent: 1 });
+  void enter('a');
+  t.match(await enter('b'), REFUSED);
+  t.equal(clock.pending, 0);
+});
+
+t.test('work that fails frees its place', async (t) => {
+  const { gate } = setUp({ concurrent: 1, queue: 0 });
+  for (let i = 0; i < 3; i += 1) {
+    await t.rejects(
+      gate.enter('a', () => Promise.reject(new Error('down'))),
+      { message: 'down' },
+    );
+  }
+});

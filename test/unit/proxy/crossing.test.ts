@@ -1,0 +1,460 @@
+/**
+ * A user enters another tenant by the prefix of the path, if a policy lets them in, as a guest and with what
+ * the policy allows; else the response is the same for every tenant.
+ */
+import { PassThrough } from 'node:stream';
+import t from 'tap';
+import { createForbiddenHook } from '../../../src/features/hide-forbidden/hide-forbidden.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import type { ResponseHook } from '../../../src/proxy/feature.ts';
+import { guestPipeline, readPods } from '../../support/guests.ts';
+
+const PODS = '/tenants/globex/api/v1/namespaces/web/pods';
+const withoutAuditID = (text: string) => text.replace(/[0-9a-f-]{36}/, '');
+const identityOf = (headers: HeaderList = []) =>
+  headers.filter(([name]) => name.toLowerCase().startsWith('impersonate-'));
+
+t.test(
+  'D318 a guest reads what the policy allows, under the full path and a name of their own',
+  async (t) => {
+    const { ask, pipeline } = guestPipeline();
+    const exchange = await ask('alice', `${PODS}?limit=5`);
+    t.equal(exchange.response.status, 200);
+    const [request] = pipeline.sent;
+    t.equal(request?.target, '/api/v1/tenants/globex/namespaces/web/pods?limit=5');
+    t.same(identityOf(request?.headers), [
+      ['Impersonate-User', 'globex:guest:acme:alice'],
+      ['Impersonate-Group', 'stonegate:guest'],
+      ['Impersonate-Group', 'stonegate:guest:acme'],
+      ['Impersonate-Group', 'stonegate:policy:tenant:auditors'],
+    ]);
+  },
+);
+
+t.test('D318 the ceiling refuses what the policy does not allow, whatever the tenant binds', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  const exchange = await ask('alice', PODS, { method: 'POST', body: '{}' });
+  t.equal(exchange.response.status, 403);
+  t.match(exchange.response.json(), {
+    reason: 'Forbidden',
+    message:
+      'pods is forbidden: User "globex:guest:acme:alice" cannot create resource "pods" in API group "" in the namespace "web"',
+  });
+  t.same(pipeline.sent, []);
+});
+
+t.test('D317 letting a user in gives them no right but the rules of the policy', async (t) => {
+  const { ask, pipeline } = guestPipeline([readPods({ rules: [] })]);
+  t.equal((await ask('alice', PODS)).response.status, 403);
+  t.same(pipeline.sent, []);
+});
+
+t.test('D321 without a policy the response is the same, whether the tenant exists or not', async (t) => {
+  const { ask, pipeline, fetched, reviews } = guestPipeline();
+  const bodies = new Set<string>();
+  for (const tenant of ['globex', 'nowhere', 'system', 'all']) {
+    const { response } = await ask('alice', `/tenants/${tenant}/api/v1/namespaces/web/secrets`, {
+      headers: [['X-Any', tenant]],
+    });
+    t.equal(response.status, 403);
+    if (tenant !== 'globex') bodies.add(withoutAuditID(response.text));
+  }
+  t.equal(bodies.size, 1);
+  t.same([pipeline.sent, fetched, reviews], [[], [], []], 'nothing is asked of the API server');
+});
+
+t.test('D321 the refusal does not say more of a tenant that lets others in', async (t) => {
+  const { ask } = guestPipeline();
+  const bodies = new Set<string>();
+  for (const tenant of ['globex', 'nowhere'])
+    bodies.add(
+      withoutAuditID((await ask('colons', `/tenants/${tenant}/api/v1/namespaces/web/pods`)).response.text),
+    );
+  t.equal(bodies.size, 1);
+});
+
+t.test('without configured policies no user enters any tenant', async (t) => {
+  for (const policies of [[], 'none'] as const) {
+    const { ask, pipeline } = guestPipeline(policies);
+    t.equal((await ask('alice', PODS)).response.status, 403);
+    t.same(pipeline.sent, []);
+  }
+});
+
+t.test('no policy lets a user into the system tenant or into all of them', async (t) => {
+  for (const tenant of ['system', 'all']) {
+    const { ask, pipeline } = guestPipeline([readPods({ tenants: new Set([tenant]) })]);
+    t.equal((await ask('alice', `/tenants/${tenant}/api/v1/pods`)).response.status, 403);
+    t.same(pipeline.sent, []);
+  }
+});
+
+t.test("the prefix of one's own tenant changes nothing", async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', '/tenants/acme/api/v1/namespaces/web/secrets');
+  await ask('alice', '/api/v1/namespaces/web/secrets');
+  await ask('root', '/tenants/system/api/v1/tenants/globex/pods');
+  const [below, without, root] = pipeline.sent;
+  t.equal(below?.target, '/api/v1/tenants/acme/namespaces/web/secrets');
+  t.equal(without?.target, below?.target);
+  t.same(identityOf(below?.headers), identityOf(without?.headers));
+  t.same(root, undefined, 'a path below the prefix of system that names another tenant is refused');
+});
+
+t.test(
+  'a system user without a grant enters no tenant by the prefix, and every one by the full path',
+  async (t) => {
+    const { ask, pipeline } = guestPipeline();
+    t.equal((await ask('root', PODS)).response.status, 403);
+    await ask('root', '/api/v1/tenants/globex/pods');
+    t.same(
+      pipeline.sent.map(({ target }) => target),
+      ['/api/v1/tenants/globex/pods'],
+    );
+  },
+);
+
+t.test('a system administrator with a grant is a guest: not of the system tenant any more', async (t) => {
+  const admins = readPods({
+    form: 'administration',
+    name: 'eu',
+    subjects: [{ tenant: 'system', user: 'root' }],
+  });
+  const { ask, pipeline } = guestPipeline([admins]);
+  await ask('root', '/tenants/globex/api/v1/pods');
+  t.equal((await ask('root', '/tenants/globex/api/v1/tenants/acme/pods')).response.status, 400);
+  const [request] = pipeline.sent;
+  t.equal(request?.target, '/api/v1/tenants/globex/pods');
+  t.same(headerValues(request?.headers ?? [], 'impersonate-user'), ['globex:guest:system:root']);
+  t.same(headerValues(request?.headers ?? [], 'impersonate-group'), [
+    'stonegate:guest',
+    'stonegate:guest:system',
+    'stonegate:policy:administration:eu',
+  ]);
+});
+
+t.test('a path below the prefix that names another tenant, or another prefix, is 400', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  for (const path of [
+    '/tenants/globex/api/v1/tenants/acme/pods',
+    '/tenants/globex/api/v1/watch/tenants/acme/pods',
+    '/tenants/globex/api/v1/tenants/all/pods',
+    '/tenants/globex/api/v1/tenants/acme',
+    '/tenants/globex/api/v1/tenants/acme/status',
+    '/tenants/globex/tenants/acme/api/v1/pods',
+    '/tenants/globex/tenants',
+    '/tenants/%67lobex/api/v1/pods',
+    '/tenants/globex%2Fapi/v1/pods',
+    '/tenants/Globex/api/v1/pods',
+    '/tenants/*/api/v1/pods',
+    '/tenants//api/v1/pods',
+    '/tenants/../api/v1/pods',
+    '//tenants/globex/api/v1/pods',
+    '/tenants/globex//api/v1/pods',
+  ])
+    t.equal((await ask('alice', path)).response.status, 400, path);
+  t.same(pipeline.sent, []);
+});
+
+t.test("the entered tenant's full path below the prefix is the same request", async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', '/tenants/globex/api/v1/tenants/globex/pods');
+  await ask('alice', '/tenants/globex/api/v1/watch/pods');
+  t.same(
+    pipeline.sent.map(({ target }) => target),
+    ['/api/v1/tenants/globex/pods', '/api/v1/watch/tenants/globex/pods'],
+  );
+});
+
+t.test('below the prefix nothing but discovery is served of what is no resource', async (t) => {
+  const { ask, pipeline, fetched } = guestPipeline();
+  for (const path of ['', '/', '/metrics', '/logs/', '/swagger.json', '/oauth/token'])
+    t.equal((await ask('alice', `/tenants/globex${path}`)).response.status, 403, path);
+  for (const path of ['/tenants', '/tenants/'])
+    t.equal((await ask('alice', path)).response.status, path === '/tenants' ? 403 : 400, path);
+  t.same([pipeline.sent, fetched], [[], []]);
+});
+
+t.test("discovery below the prefix is the entered tenant's, on the account of the user's own", async (t) => {
+  const { ask, fetched } = guestPipeline();
+  t.equal((await ask('alice', '/tenants/globex/apis')).response.status, 200);
+  t.same(fetched, [
+    { tenant: 'globex', account: { kind: 'tenant', tenant: 'acme', guests: true }, path: '/apis' },
+  ]);
+  t.equal((await ask('colons', '/tenants/globex/apis')).response.status, 403, 'it needs the grant');
+});
+
+t.test("Stonegate's own API is not for guests", async (t) => {
+  const { ask, pipeline, reviews } = guestPipeline();
+  for (const path of ['selfidentity', 'selfaccessrules', 'tenants/globex/selfaccessrules'])
+    t.equal((await ask('alice', `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`)).response.status, 403);
+  for (const path of ['explanations', 'accessrulesreviews', 'resourceaccessreviews']) {
+    const target = `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`;
+    t.equal((await ask('alice', target, { method: 'POST', body: '{}' })).response.status, 403);
+  }
+  t.same([pipeline.sent, reviews], [[], []]);
+});
+
+t.test('also not if a policy names it', async (t) => {
+  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['get'] }];
+  const { ask } = guestPipeline([readPods({ rules })]);
+  const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
+  t.equal((await ask('alice', path)).response.status, 403);
+});
+
+t.test("a guest is not shown the entered tenant's own object", async (t) => {
+  const rules = [{ apiGroups: [''], resources: ['tenants'], verbs: ['get', 'list'] }];
+  const { ask, pipeline } = guestPipeline([readPods({ rules })]);
+  await ask('alice', '/tenants/globex/api/v1/tenants/globex');
+  t.equal(pipeline.sent[0]?.target, '/api/v1/tenants/globex', 'the API server decides');
+});
+
+t.test('D327 a guest acts as no other user', async (t) => {
+  const rules = [{ apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] }];
+  const { ask, pipeline, reviews } = guestPipeline([readPods(), readPods({ name: 'more', rules })]);
+  for (const name of ['globex:bob', 'bob', 'globex:guest:acme:alice']) {
+    const { response } = await ask('alice', PODS, { headers: [['Impersonate-User', name]] });
+    t.equal(response.status, 403);
+  }
+  t.same([pipeline.sent, reviews], [[], []]);
+});
+
+t.test('D319 no user of the entered tenant has the name or the group of a guest', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  t.equal((await ask('posing', '/api/v1/namespaces/web/pods')).response.status, 403);
+  t.equal((await ask('grouped', '/api/v1/namespaces/web/pods')).response.status, 403);
+  for (const name of ['guest:acme:alice', 'globex:guest:acme:alice']) {
+    const headers = [['Impersonate-User', name]] as const;
+    t.equal((await ask('bob', '/api/v1/namespaces/web/pods', { headers })).response.status, 403);
+  }
+  t.same(pipeline.sent, []);
+});
+
+t.test('D326 a service account of the API server stays in its tenant', async (t) => {
+  const policy = readPods({ subjects: [{ tenant: 'acme', user: '*' }] });
+  const { ask, pipeline } = guestPipeline([policy]);
+  t.equal((await ask('robot', PODS)).response.status, 403);
+  t.same(pipeline.sent, []);
+  t.equal((await ask('robot', '/tenants/acme/api/v1/tenants/acme/pods')).response.status, 200);
+});
+
+t.test('D323 one policy lets a user into each tenant that it names', async (t) => {
+  const { ask } = guestPipeline([readPods({ tenants: new Set(['globex', 'initech']) })]);
+  for (const tenant of ['globex', 'initech'])
+    t.equal((await ask('alice', `/tenants/${tenant}/api/v1/pods`)).response.status, 200);
+  t.equal((await ask('alice', '/tenants/umbrella/api/v1/pods')).response.status, 403);
+});
+
+t.test('D325 what a policy of one tenant allows holds in that tenant only', async (t) => {
+  const secrets = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] }];
+  const { ask } = guestPipeline([
+    readPods(),
+    readPods({ name: 'secrets', tenants: new Set(['initech']), rules: secrets }),
+  ]);
+  t.equal((await ask('alice', '/tenants/initech/api/v1/secrets')).response.status, 200);
+  t.equal((await ask('alice', '/tenants/globex/api/v1/secrets')).response.status, 403);
+  t.equal((await ask('alice', '/tenants/initech/api/v1/pods')).response.status, 403);
+});
+
+t.test('groups of home count for the policy and are not brought along', async (t) => {
+  const byGroup = readPods({ subjects: [{ tenant: 'acme', group: 'keystone:group:auditors' }] });
+  const { ask, pipeline } = guestPipeline([byGroup]);
+  t.equal((await ask('alice', PODS)).response.status, 200);
+  t.equal((await ask('colons', PODS)).response.status, 403);
+  const headers = pipeline.sent[0]?.headers ?? [];
+  t.notOk(headerValues(headers, 'impersonate-group').some((group) => group.startsWith('keystone:')));
+  t.notOk(headerValues(headers, 'impersonate-group').includes('system:authenticated'));
+  t.equal(headerValue(headers, 'impersonate-uid'), undefined);
+  t.notOk(
+    headers.some(([name]) => name.toLowerCase().startsWith('impersonate-extra')),
+    'roles of home stay there',
+  );
+});
+
+t.test('a user whose name has colons is told apart from every other', async (t) => {
+  const { ask, pipeline } = guestPipeline([readPods({ subjects: [{ tenant: 'acme', user: 'oidc:a:b' }] })]);
+  await ask('colons', PODS);
+  t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'impersonate-user'), ['globex:guest:acme:oidc:a:b']);
+});
+
+t.test('an anonymous request enters no tenant', async (t) => {
+  const { ask } = guestPipeline([readPods({ subjects: [{ tenant: 'acme', user: '*' }] })]);
+  t.equal((await ask('', PODS)).response.status, 401);
+});
+
+t.test("a guest's request is charged to their own tenant and provisions nothing", async (t) => {
+  const { ask, pipeline, limited, provisioned } = guestPipeline();
+  await ask('alice', PODS);
+  t.same(limited, ['acme']);
+  t.same(provisioned, []);
+  t.same(pipeline.sent[0]?.account, { kind: 'tenant', tenant: 'acme', guests: true });
+});
+
+t.test('Location in the response gets the prefix that the client sent', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', PODS);
+  await ask('alice', '/api/v1/pods');
+  t.same(
+    pipeline.sent.map(({ locationPrefix }) => locationPrefix),
+    ['/tenants/globex', undefined],
+  );
+});
+
+t.test('filtered responses and hidden refusals are not for guests', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  const hookFor = createForbiddenHook({ isHidden: () => true }, pipeline.mode);
+  const seen: unknown[] = [];
+  const hook: ResponseHook = (outgoing) => {
+    seen.push([outgoing.kind, hookFor(outgoing) !== undefined]);
+    return undefined;
+  };
+  Object.assign(pipeline, { responseHooks: [hook] });
+  await ask('alice', PODS);
+  await ask('alice', '/tenants/globex/api/v1/pods');
+  await ask('alice', `${PODS}/p`);
+  await ask('alice', '/api/v1/pods');
+  await ask('alice', '/api/v1/namespaces/web/pods/p');
+  t.same(seen, [
+    ['forward', false],
+    ['forward', false],
+    ['forward', false],
+    ['all-namespaces', false],
+    ['forward', true],
+  ]);
+});
+
+t.test('a connection into a pod needs the right to create it, of the policy and of RBAC', async (t) => {
+  const exec = (verbs: string[]) =>
+    readPods({ rules: [{ apiGroups: [''], resources: ['pods/exec'], verbs }] });
+  const upgrade = () => ({ protocol: 'websocket', socket: new PassThrough(), head: Buffer.alloc(0) });
+  const target = '/tenants/globex/api/v1/namespaces/web/pods/p/exec?command=sh';
+  const reading = guestPipeline([exec(['get'])]);
+  t.equal((await reading.ask('alice', target, { upgrade: upgrade() })).response.status, 403);
+  t.same(reading.pipeline.tunnelled, []);
+  const both = guestPipeline([exec(['get', 'create'])]);
+  await both.ask('alice', target, { upgrade: upgrade() });
+  t.equal(both.pipeline.tunnelled[0]?.target, '/api/v1/tenants/globex/namespaces/web/pods/p/exec?command=sh');
+  t.match(both.reviews, [
+    {
+      user: { username: 'globex:guest:acme:alice' },
+      attributes: { resourceAttributes: { tenant: 'globex', verb: 'create', subresource: 'exec' } },
+    },
+  ]);
+  const denied = guestPipeline([exec(['get', 'create'])], false);
+  t.equal((await denied.ask('alice', target, { upgrade: upgrade() })).response.status, 403);
+});
+
+t.test('D329 the audit event names the user, both tenants and the policy with its source', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', PODS);
+  const record = pipeline.events.at(-1)?.record;
+  t.match(record, {
+    tenant: 'acme',
+    impersonator: { username: 'acme:alice' },
+    user: { username: 'globex:guest:acme:alice' },
+    crossing: { tenant: 'globex', policy: { form: 'tenant', name: 'auditors' } },
+  });
+  t.equal(record?.exchange.target, PODS, 'the path is the one that the client sent');
+});
+
+t.test('D329 the event of a refusal by the ceiling names the policies that let the user in', async (t) => {
+  const { ask, pipeline } = guestPipeline([readPods(), readPods({ form: 'abac', name: 'line' })]);
+  await ask('alice', PODS, { method: 'DELETE' });
+  t.match(pipeline.events.at(-1)?.record, {
+    tenant: 'acme',
+    user: { username: 'acme:alice' },
+    outcome: {
+      status: 403,
+      code: 'AccessDenied',
+      annotations: {
+        'stonegate.dev/entered-tenant': 'globex',
+        'stonegate.dev/refused-by-policies': /tenant:auditors/,
+      },
+    },
+  });
+});
+
+t.test('D329 the event of a user whom no policy lets in names the tenant that they tried', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  await ask('alice', '/tenants/nowhere/api/v1/pods');
+  t.match(pipeline.events.at(-1)?.record, {
+    tenant: 'acme',
+    outcome: {
+      status: 403,
+      code: 'TenantForbidden',
+      annotations: { 'stonegate.dev/entered-tenant': 'nowhere' },
+    },
+  });
+});
+
+t.test('every request is reported as received, and once', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  for (const target of [PODS, '/tenants/nowhere/api', '/tenants/x/tenants/y']) await ask('alice', target);
+  t.same(
+    pipeline.events.map(({ stage }) => stage),
+    ['received', 'complete', 'received', 'complete', 'received', 'complete'],
+  );
+});
+
+t.test('D330 a policy that is withdrawn counts no more with the next request', async (t) => {
+  const { ask, inForce } = guestPipeline();
+  t.equal((await ask('alice', PODS)).response.status, 200);
+  inForce.replace({ permits: () => undefined, admitting: () => [] });
+  t.equal((await ask('alice', PODS)).response.status, 403);
+});
+
+const REVIEWS = '/tenants/globex/apis/authorization.k8s.io/v1';
+const access = (resourceAttributes: object) =>
+  JSON.stringify({
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    spec: { resourceAttributes },
+  });
+const POST = { method: 'POST', headers: [['Content-Type', 'application/json']] as const };
+
+t.test('what a guest may do is what both the policy and RBAC allow', async (t) => {
+  const target = `${REVIEWS}/selfsubjectaccessreviews`;
+  const mayGet = access({ verb: 'get', resource: 'pods', namespace: 'web' });
+  const { ask, reviews } = guestPipeline();
+  t.match((await ask('alice', target, { ...POST, body: mayGet })).response.json(), {
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { tenant: 'globex' } },
+    status: { allowed: true },
+  });
+  t.match(reviews, [
+    {
+      user: {
+        username: 'globex:guest:acme:alice',
+        groups: ['stonegate:guest', 'stonegate:guest:acme', /auditors/],
+      },
+      attributes: { resourceAttributes: { tenant: 'globex', verb: 'get', resource: 'pods' } },
+    },
+  ]);
+  for (const attributes of [
+    { verb: 'create', resource: 'pods', namespace: 'web' },
+    { verb: '*', resource: '*' },
+    { verb: 'get', resource: 'pods', namespace: 'web', tenant: 'acme' },
+    { verb: 'get', group: 'stonegate.dev', resource: 'selfidentity' },
+    { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'web' },
+  ])
+    t.match((await ask('alice', target, { ...POST, body: access(attributes) })).response.json(), {
+      status: { allowed: false },
+    });
+  t.equal(reviews.length, 1, 'what no policy allows is not reviewed');
+  const denied = guestPipeline([readPods()], false);
+  t.match((await denied.ask('alice', target, { ...POST, body: mayGet })).response.json(), {
+    status: { allowed: false },
+  });
+});
+
+t.test('a guest learns who they are, and no list of rules', async (t) => {
+  const { ask } = guestPipeline();
+  const self = '/tenants/globex/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  t.match((await ask('alice', self, { ...POST, body: '{}' })).response.json(), {
+    status: { userInfo: { username: 'globex:guest:acme:alice' } },
+  });
+  const rules = `${REVIEWS}/selfsubjectrulesreviews`;
+  t.equal((await ask('alice', rules, { ...POST, body: '{}' })).response.status, 403);
+  t.equal((await ask('colons', self, { ...POST, body: '{}' })).response.status, 403);
+});

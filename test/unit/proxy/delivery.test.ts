@@ -1,0 +1,108 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import { ResponseMemory } from '../../../src/limits/response-memory.ts';
+import type { RelayHooks, RelayResult } from '../../../src/proxy/ports.ts';
+import { serveRequest } from '../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { fakePipeline } from '../../support/fake-pipeline.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+/** An open watch, and a weak reference to the pipeline that decided it. */
+function openWatch(begins: boolean) {
+  const { promise: ended, resolve: end } = Promise.withResolvers<RelayResult>();
+  const pipeline = fakePipeline({
+    forwarder: {
+      forward(_request, _exchange, hooks: RelayHooks) {
+        if (begins) hooks.onHead(200);
+        return ended;
+      },
+    },
+  });
+  const { streams, events } = pipeline;
+  const headers = [['Authorization', 'Bearer token']] as const;
+  const served = serveRequest(fakeExchange({ headers, target: '/api/v1/pods?watch=true' }), pipeline);
+  return { served, end, streams, events, reference: new WeakRef(pipeline) };
+}
+
+async function isCollected(reference: WeakRef<object>): Promise<boolean> {
+  for (let round = 0; round < 10 && reference.deref() !== undefined; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+  }
+  return reference.deref() === undefined;
+}
+
+t.test('an open watch whose response has begun does not keep the pipeline that decided it', async (t) => {
+  const { served, end, streams, events, reference } = openWatch(true);
+  t.ok(await isCollected(reference));
+  t.equal(streams.size, 1, 'it is still open');
+  end({ status: 200, aborted: false });
+  await served;
+  t.equal(streams.size, 0);
+  t.match(events.at(-1), { stage: 'complete', record: { outcome: { status: 200 } } });
+});
+
+t.test('until then it does: a refusal of Stonegate’s own rights is reported to it', async (t) => {
+  const { served, end, reference } = openWatch(false);
+  t.notOk(await isCollected(reference));
+  end({ status: 200, aborted: false });
+  await served;
+});
+
+/** Requests whose response Stonegate makes itself, by clients that read nothing. */
+function answering(bytes: number, perKey: number) {
+  const responseMemory = new ResponseMemory({ total: 10 * perKey, perKey });
+  const state = { fails: false };
+  const pipeline = fakePipeline({
+    responseMemory,
+    handlers: {
+      async forward() {
+        if (state.fails) throw new Error('unexpected');
+        return { status: 200, headers: [], body: Buffer.alloc(bytes) };
+      },
+    },
+  });
+  async function request() {
+    const exchange = fakeExchange({ headers: [['Authorization', 'Bearer token']] });
+    const response = Object.create(exchange.response, {
+      write: { value: () => false },
+      onDrain: { value() {} },
+    });
+    await serveRequest({ ...exchange, response }, pipeline);
+    return exchange;
+  }
+  return { responseMemory, request, state };
+}
+
+t.test('responses that Stonegate makes itself count until they are read: beyond the share 429', async (t) => {
+  const { responseMemory, request, state } = answering(100_000, 250_000);
+  const [first, second] = [await request(), await request()];
+  t.equal(responseMemory.reserved, 200_000);
+  const third = await request();
+  t.equal(third.response.status, 429);
+  t.match(third.response.json(), { reason: 'TooManyRequests' });
+  first.leave();
+  t.equal(responseMemory.reserved, 100_000, 'a client that leaves releases its response');
+  t.equal((await request()).response.status, 200);
+  state.fails = true;
+  t.equal((await request()).response.status, 500);
+  second.leave();
+  t.equal(responseMemory.reserved, 100_000);
+});
+
+t.test('the hooks of several features are given to the forwarder', async (t) => {
+  const onCreated = () => {};
+  const onForbidden = () => undefined;
+  const pipeline = fakePipeline({
+    responseHooks: [() => ({ onCreated }), () => undefined, () => ({ onForbidden })],
+  });
+  const headers = [['Authorization', 'Bearer token']] as const;
+  await serveRequest(fakeExchange({ headers, method: 'POST', target: '/api/v1/namespaces' }), pipeline);
+  t.same(
+    pipeline.sent.map((request) => [request.onCreated, request.onForbidden]),
+    [[onCreated, onForbidden]],
+  );
+});

@@ -1,0 +1,498 @@
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { UserInfo } from '../../../../src/kubernetes/authentication-v1.ts';
+import type {
+  ResourceAttributes,
+  SubjectAccessReviewStatus,
+} from '../../../../src/kubernetes/authorization-v1.ts';
+import type { HeaderField, HeaderList } from '../../../../src/lib/header-list.ts';
+import type { AccessAttributes } from '../../../../src/proxy/access-reviewer.ts';
+import type { RefusalReason } from '../../../../src/proxy/authorizer.ts';
+import { resolveImpersonatedUser } from '../../../../src/proxy/impersonation/act-as.ts';
+import { LastModes } from '../../../../src/proxy/impersonation/impersonation-modes.ts';
+import { createReasonOf } from '../../../../src/proxy/rbac-reasons.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { clusterRole, clusterRoleBinding, user } from '../../../support/rbac-objects.ts';
+
+const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
+const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc:'] });
+const alice: UserInfo = {
+  username: 'acme:alice',
+  uid: 'u-1',
+  groups: ['group1', 'system:authenticated'],
+  extra: { 'alpha.kubernetes.io/identity/roles': ['admin'] },
+};
+const AS_BOB: HeaderField = ['Impersonate-User', 'bob'];
+
+interface Options {
+  readonly mode?: TenancyMode;
+  readonly identity?: Identity;
+  readonly caller?: UserInfo;
+  readonly extraKeys?: readonly string[];
+  /** What the API server says to a review; it allows everything without it. */
+  readonly answer?: (resource: string, attributes: ResourceAttributes) => SubjectAccessReviewStatus;
+  /** What the caller asks for. */
+  readonly path?: string;
+  readonly constrained?: boolean;
+  readonly lastModes?: LastModes;
+  readonly limitTenant?: (tenant: string) => void;
+  /** The RBAC index, if there is one. */
+  readonly reasonOf?: RefusalReason;
+}
+
+/** As alice of acme. */
+async function act(headers: HeaderList, options: Options = {}) {
+  const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
+  const { answer = () => ({ allowed: true }), limitTenant = () => {} } = options;
+  const { constrained = false, lastModes = new LastModes() } = options;
+  const asked: AccessAttributes[] = [];
+  const tenant = toTenantName('acme');
+  const target = options.path ?? '/api/v1/pods';
+  const scoped = {
+    exchange: fakeExchange({ headers, target }),
+    auditID: 'a-1',
+    receivedAt: 0,
+    sourceIPs: ['192.0.2.7'] as const,
+    info: readRequestInfo('GET', target, mode),
+    identity,
+    proven: identity,
+    sender: { kind: 'stonegate' } as const,
+    tenant,
+    named: caller,
+    user: caller,
+  };
+  const user = await resolveImpersonatedUser(scoped, {
+    mode,
+    extraKeys: new Set(extraKeys),
+    limitTenant,
+    constrained,
+    lastModes,
+    reasonOf: options.reasonOf,
+    reviewer: {
+      async review(user, attributes) {
+        t.equal(user, caller, 'the caller’s right is asked for');
+        asked.push(attributes);
+        const resource = 'resourceAttributes' in attributes ? attributes.resourceAttributes : {};
+        return answer(resource.resource ?? '', resource);
+      },
+      reviewSelf: () => Promise.reject(new Error('no user has an own token in this test')),
+    },
+  });
+  return { user: user ?? caller, impersonator: user && caller, asked };
+}
+
+/** What `act` throws, and that nothing was asked of the API server before. */
+async function refused(headers: HeaderList, options: Options = {}): Promise<StatusError> {
+  const answer = (resource: string): never => {
+    throw new Error(`${resource} was reviewed`);
+  };
+  const error: unknown = await act(headers, { answer, ...options }).then(
+    () => new Error('nothing was refused'),
+    (refusal: unknown) => refusal,
+  );
+  if (error instanceof StatusError) return error;
+  throw error;
+}
+
+t.test('a request that impersonates no user is unchanged, and no review is sent', async (t) => {
+  const { user, impersonator, asked } = await act([['Accept', '*/*']]);
+  t.equal(user, alice);
+  t.equal(impersonator, undefined);
+  t.same(asked, []);
+});
+
+t.test('C007 the target gets nothing of the caller’s but their name in one extra', async (t) => {
+  const { user, impersonator } = await act([AS_BOB]);
+  t.strictSame(user, {
+    username: 'acme:bob',
+    uid: '',
+    groups: ['system:authenticated'],
+    extra: { 'stonegate.dev/original-user': [JSON.stringify(alice)] },
+  });
+  t.equal(impersonator, alice);
+});
+
+t.test('C008 the groups asked for are the target’s, beside that of everybody', async (t) => {
+  const { user } = await act([AS_BOB, ['Impersonate-Group', 'group3']]);
+  t.strictSame(user.groups, ['group3', 'system:authenticated']);
+});
+
+t.test('the group of everybody may be asked for, and stands there once', async (t) => {
+  const { user } = await act([AS_BOB, ['Impersonate-Group', 'system:authenticated']]);
+  t.strictSame(user.groups, ['system:authenticated']);
+});
+
+t.test(
+  'C009 an extra asked for is the target’s; the caller’s own stand inside one value alone',
+  async (t) => {
+    const { user } = await act([AS_BOB, ['Impersonate-Extra-remoteaddr', '1.2.3.4']], {
+      extraKeys: ['remoteaddr'],
+    });
+    t.strictSame(user.extra, {
+      remoteaddr: ['1.2.3.4'],
+      'stonegate.dev/original-user': [JSON.stringify(alice)],
+    });
+  },
+);
+
+t.test('the original user is one line of ASCII, and leaves out what it has not', async (t) => {
+  const caller = { username: 'acme:zoë\u2028', uid: '', groups: [], extra: {} };
+  const { user } = await act([AS_BOB], { caller });
+  const [value = ''] = user.extra['stonegate.dev/original-user'] ?? [];
+  t.match(value, /^[\x20-\x7e]+$/);
+  t.strictSame(JSON.parse(value), { username: 'acme:zoë\u2028', groups: [] });
+});
+
+t.test('C040 each value is reviewed for the caller in their tenant, as kube-apiserver would', async (t) => {
+  const { asked, user } = await act(
+    [
+      AS_BOB,
+      ['Impersonate-Uid', 'u-2'],
+      ['Impersonate-Group', 'a'],
+      ['Impersonate-Group', 'b'],
+      ['Impersonate-Extra-Acme.example%2FReason', 'x'],
+      ['Impersonate-Extra-acme.example%2freason', 'y'],
+    ],
+    { extraKeys: ['acme.example/reason'] },
+  );
+  const core = {
+    tenant: 'acme',
+    verb: 'impersonate',
+    group: '',
+    version: 'v1',
+    namespace: '',
+    subresource: '',
+  };
+  const own = { ...core, group: 'authentication.k8s.io' };
+  t.strictSame(
+    asked.map((question) => 'resourceAttributes' in question && { ...question.resourceAttributes }),
+    [
+      { ...core, resource: 'users', name: 'acme:bob' },
+      { ...core, resource: 'groups', name: 'a' },
+      { ...core, resource: 'groups', name: 'b' },
+      { ...own, resource: 'userextras', subresource: 'acme.example/reason', name: 'x' },
+      { ...own, resource: 'userextras', subresource: 'acme.example/reason', name: 'y' },
+      { ...own, resource: 'uids', name: 'u-2' },
+    ],
+  );
+  t.match(user, { uid: 'u-2', extra: { 'acme.example/reason': ['x', 'y'] } });
+});
+
+const EVERYTHING: readonly HeaderField[] = [
+  AS_BOB,
+  ['Impersonate-Group', 'devs'],
+  ['Impersonate-Extra-scopes', 'view'],
+  ['Impersonate-Uid', 'u-2'],
+];
+for (const [resource, words] of [
+  [
+    'users',
+    'users "acme:bob" is forbidden: User "acme:alice" cannot impersonate resource "users" in API group "" in the tenant "acme"',
+  ],
+  ['groups', 'groups "devs" is forbidden: User "acme:alice" cannot impersonate resource "groups"'],
+  [
+    'userextras',
+    'userextras.authentication.k8s.io "view" is forbidden: User "acme:alice" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io"',
+  ],
+  [
+    'uids',
+    'uids.authentication.k8s.io "u-2" is forbidden: User "acme:alice" cannot impersonate resource "uids"',
+  ],
+] as const)
+  t.test(`C011 C013 C014 C079 without the right to one of ${resource} nothing is carried out`, async (t) => {
+    const error = await refused(EVERYTHING, {
+      extraKeys: ['scopes'],
+      answer: (asked) => ({ allowed: asked !== resource }),
+    });
+    t.equal(error.code, 'AccessDenied');
+    t.ok(error.message.startsWith(words), error.message);
+  });
+
+t.test('an answer that both allows and denies is a denial', async (t) => {
+  const error = await refused([AS_BOB], { answer: () => ({ allowed: true, denied: true }) });
+  t.equal(error.code, 'AccessDenied');
+});
+
+const MANY_GROUPS = Array.from({ length: 63 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
+
+t.test('a caller without the right to the user causes one review, whatever else is asked for', async (t) => {
+  let reviews = 0;
+  const answer = () => {
+    reviews += 1;
+    return { allowed: false };
+  };
+  t.match(await refused([AS_BOB, ...MANY_GROUPS], { answer }), { code: 'AccessDenied' });
+  t.equal(reviews, 1);
+});
+
+t.test('reviews end at the first refusal', async (t) => {
+  const reviewed: string[] = [];
+  await refused([AS_BOB, ...MANY_GROUPS], {
+    answer: (_, { name = '' }) => {
+      reviewed.push(name);
+      return { allowed: name !== 'g1' };
+    },
+  });
+  t.same(reviewed, ['acme:bob', 'g0', 'g1']);
+});
+
+t.test('one review is made at a time, and each counts against the tenant’s rate', async (t) => {
+  let underWay = 0;
+  const answer = () => {
+    underWay += 1;
+    t.equal(underWay, 1);
+    queueMicrotask(() => {
+      underWay -= 1;
+    });
+    return { allowed: true };
+  };
+  const limited: string[] = [];
+  await act([AS_BOB, ...MANY_GROUPS], { answer, limitTenant: (tenant) => limited.push(tenant) });
+  t.equal(limited.length, 64);
+});
+
+t.test('C027 where one review cannot be asked, nothing is carried out', async (t) => {
+  const error = await refused(EVERYTHING, {
+    extraKeys: ['scopes'],
+    answer: (asked) => {
+      if (asked === 'uids') throw new StatusError('UpstreamUnavailable', 'gone');
+      return { allowed: true };
+    },
+  });
+  t.equal(error.code, 'UpstreamUnavailable');
+});
+
+t.test(
+  'no review is sent for a tenant over its rate, and a request that is refused anyway costs it nothing',
+  async (t) => {
+    const limited: string[] = [];
+    const limitTenant = (tenant: string): never => {
+      limited.push(tenant);
+      throw new StatusError('TenantRateExceeded', 'over its rate');
+    };
+    t.match(await refused([AS_BOB], { limitTenant }), { code: 'TenantRateExceeded' });
+    t.same(limited, ['acme']);
+    const reserved: HeaderField = ['Impersonate-Group', 'system:masters'];
+    t.match(await refused([AS_BOB, reserved], { limitTenant }), { code: 'ImpersonationForbidden' });
+    t.same(limited, ['acme']);
+  },
+);
+
+t.test('C061 more than 64 values are refused, and none is reviewed', async (t) => {
+  const groups = Array.from({ length: 64 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
+  t.match(await refused([AS_BOB, ...groups]), { code: 'HeadersTooLarge', message: /65 values/ });
+});
+
+for (const group of [
+  'system:masters',
+  'system:unauthenticated',
+  'keystone:project:p',
+  'stonegate:tenant:globex',
+])
+  t.test(`the group ${group} is refused before anything is reviewed`, async (t) => {
+    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' });
+  });
+
+t.test('a group that would lose something on the way is refused', async (t) => {
+  const group = Buffer.from('\ufeffsystem:masters').toString('latin1');
+  t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'IdentityUnusable' });
+});
+
+for (const key of [
+  'alpha.kubernetes.io%2fidentity%2fproject%2fid',
+  'Alpha.Kubernetes.IO%2FIdentity%2FRoles',
+  'authentication.kubernetes.io%2fcredential-id',
+  'a.k8s.io',
+  'stonegate.dev%2foriginal-user',
+  'Stonegate.dev%2Ftenant',
+])
+  t.test(`C078 the extra ${key} is refused, whatever the configuration names`, async (t) => {
+    const extraKeys = [decodeURIComponent(key).toLowerCase()];
+    const error = await refused([AS_BOB, [`Impersonate-Extra-${key}`, 'x']], { extraKeys });
+    t.match(error, { code: 'ImpersonationForbidden', message: /reserved/ });
+  });
+
+t.test('an extra that Stonegate itself may not impersonate is refused with the reason', async (t) => {
+  const error = await refused([AS_BOB, ['Impersonate-Extra-scopes', 'view']]);
+  t.match(error, { code: 'ImpersonationForbidden', message: /authentication\.impersonationExtraKeys/ });
+});
+
+const ANONYMOUS: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
+for (const [who, identity] of [
+  ['goes through with a token of their own', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
+  ['is anonymous', ANONYMOUS],
+] as const)
+  t.test(`a user who ${who} impersonates no user`, async (t) => {
+    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
+  });
+
+t.test(
+  'C114 a service account has the groups that Kubernetes gives it, unless others are asked for',
+  async (t) => {
+    const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
+    const { user, asked } = await act([account], { mode: shared });
+    t.strictSame(user.groups, [
+      'system:serviceaccounts',
+      'system:serviceaccounts:ns',
+      'system:authenticated',
+    ]);
+    t.strictSame(Object.keys(user.extra), ['stonegate.dev/original-user'], 'it is of no tenant');
+    t.match(asked, [{ resourceAttributes: { resource: 'serviceaccounts', namespace: 'ns', name: 'name' } }]);
+    t.equal(asked.length, 1);
+    const other = await act([account, ['Impersonate-Group', 'devs']], { mode: shared });
+    t.strictSame(other.user.groups, ['devs', 'system:authenticated']);
+  },
+);
+
+t.test('in shared mode the target has what everybody of the tenant has', async (t) => {
+  const { user, asked } = await act([AS_BOB, ['Impersonate-Group', 'devs']], { mode: shared });
+  t.equal(user.username, 'acme:bob');
+  t.strictSame(user.groups, ['devs', 'stonegate:tenant:acme', 'system:authenticated']);
+  t.strictSame(user.extra['stonegate.dev/tenant'], ['acme']);
+  t.equal(asked.length, 2, 'impersonation of it needs no right');
+});
+
+t.test('in arktos mode service accounts are the system tenant’s: refused', async (t) => {
+  const error = await refused([['Impersonate-User', 'system:serviceaccount:ns:name']]);
+  t.equal(error.code, 'ImpersonationForbidden');
+});
+
+/** The reviews of a request to an API server with constrained impersonation, as `verb resource name`. */
+async function constrainedReviews(headers: HeaderList, options: Options = {}): Promise<string[]> {
+  const reviews: string[] = [];
+  const allow = options.answer ?? (() => ({ allowed: true }));
+  const answer = (resource: string, attributes: ResourceAttributes): SubjectAccessReviewStatus => {
+    const { verb, group, subresource, name } = attributes;
+    const path = [resource, subresource].filter(Boolean).join('/');
+    reviews.push([verb, [path, group].filter(Boolean).join('.'), name].filter(Boolean).join(' '));
+    return allow(resource, attributes);
+  };
+  await act(headers, { mode: shared, ...options, constrained: true, answer }).catch((error: unknown) => {
+    if (!(error instanceof StatusError)) throw error;
+    reviews.push(error.message);
+  });
+  return reviews;
+}
+
+const notLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb !== 'impersonate' });
+const onlyLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb === 'impersonate' });
+
+t.test('constrained: the request itself, then each value, in the API server’s order', async (t) => {
+  const headers: HeaderList = [
+    AS_BOB,
+    ['Impersonate-Extra-acme.example%2freason', 'x'],
+    ['Impersonate-Group', 'devs'],
+    ['Impersonate-Uid', 'u-2'],
+  ];
+  const options = {
+    extraKeys: ['acme.example/reason'],
+    path: '/api/v1/namespaces/a/pods',
+    answer: notLegacy,
+  };
+  t.same(await constrainedReviews(headers, options), [
+    'impersonate-on:user-info:list pods',
+    'impersonate:user-info users.authentication.k8s.io acme:bob',
+    'impersonate:user-info uids.authentication.k8s.io u-2',
+    'impersonate:user-info groups.authentication.k8s.io devs',
+    'impersonate:user-info userextras/acme.example/reason.authentication.k8s.io x',
+  ]);
+});
+
+t.test('constrained: without its rights the legacy verb decides, and the first error is told', async (t) => {
+  t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy }), [
+    'impersonate-on:user-info:list pods',
+    'impersonate users acme:bob',
+  ]);
+  t.same(await constrainedReviews([AS_BOB], { answer: () => ({ allowed: false }) }), [
+    'impersonate-on:user-info:list pods',
+    'impersonate users acme:bob',
+    'pods is forbidden: User "acme:alice" cannot impersonate-on:user-info:list resource "pods" in API group "" at the cluster scope',
+  ]);
+});
+
+t.test('with the RBAC index the refusal ends with what the caller’s roles nearly grant', async (t) => {
+  const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
+  const read = { verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'] };
+  const { access } = accessIndexOf(
+    clusterRole('as-carol', [{ ...impersonate, resourceNames: ['acme:carol'] }, read]),
+    clusterRoleBinding('support', 'ClusterRole/as-carol', [user('acme:alice')]),
+  );
+  const reasonOf = createReasonOf(access, shared);
+  const answer = () => ({ allowed: false });
+  const options = { mode: shared, answer, reasonOf };
+  const refusal =
+    'users "acme:bob" is forbidden: User "acme:alice" cannot impersonate resource "users" in API group "" at the cluster scope';
+  t.match(await refused([AS_BOB], options), {
+    message: `${refusal}: ClusterRoleBinding support grants \`impersonate users\` for other names, not "acme:bob"`,
+    details: { name: 'acme:bob', kind: 'users' },
+  });
+  const dave = { ...alice, username: 'acme:dave', groups: [] };
+  t.match(await refused([AS_BOB], { ...options, caller: dave }), {
+    message: refusal.replace('acme:alice', 'acme:dave'),
+  });
+});
+
+t.test('constrained: the mode that last succeeded for a caller is tried first', async (t) => {
+  const lastModes = new LastModes();
+  await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes });
+  t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes }), [
+    'impersonate users acme:bob',
+  ]);
+});
+
+t.test('constrained: a path that is no resource is reviewed as the path', async (t) => {
+  const { asked } = await act([AS_BOB], { mode: shared, constrained: true, path: '/version' });
+  t.same(asked[0], {
+    nonResourceAttributes: { path: '/version', verb: 'impersonate-on:user-info:get' },
+  });
+});
+
+t.test('constrained: many groups or extras are first asked for at once', async (t) => {
+  const groups = ['a', 'b', 'c', 'd'].map((name): HeaderField => ['Impersonate-Group', name]);
+  const group = 'impersonate:user-info groups.authentication.k8s.io';
+  const base = [
+    'impersonate-on:user-info:list pods',
+    'impersonate:user-info users.authentication.k8s.io acme:bob',
+  ];
+  t.same(await constrainedReviews([AS_BOB, ...groups]), [...base, `${group} *`]);
+  const answer = (_: string, { name }: ResourceAttributes) => ({ allowed: name !== '*' });
+  t.same(await constrainedReviews([AS_BOB, ...groups], { answer }), [
+    ...base,
+    ...['*', 'a', 'b', 'c', 'd'].map((name) => `${group} ${name}`),
+  ]);
+  const extras = ['1', '2', '3', '4'].map((value): HeaderField => ['Impersonate-Extra-a.b%2fc', value]);
+  t.same(await constrainedReviews([AS_BOB, ...extras], { extraKeys: ['a.b/c'] }), [
+    ...base,
+    'impersonate:user-info userextras/*.authentication.k8s.io *',
+  ]);
+});
+
+t.test('constrained: an extra key without a domain needs the legacy verb', async (t) => {
+  const headers: HeaderList = [AS_BOB, ['Impersonate-Extra-scopes', 'view']];
+  const reviews = await constrainedReviews(headers, { extraKeys: ['scopes'], answer: notLegacy });
+  t.equal(reviews.includes('impersonate users acme:bob'), true);
+  t.match(
+    reviews.at(-1),
+    /^userextras\.authentication\.k8s\.io is forbidden: .* cannot impersonate:user-info/,
+  );
+});
+
+t.test('constrained: a service account has a mode of its own, with the name alone', async (t) => {
+  const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
+  t.same(await constrainedReviews([account], { answer: notLegacy }), [
+    'impersonate-on:serviceaccount:list pods',
+    'impersonate:serviceaccount serviceaccounts.authentication.k8s.io name',
+  ]);
+  t.same(await constrainedReviews([account, ['Impersonate-Group', 'devs']], { answer: onlyLegacy }), [
+    'impersonate serviceaccounts name',
+    'impersonate groups devs',
+  ]);
+});

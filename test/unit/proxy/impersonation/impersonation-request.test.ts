@@ -1,0 +1,86 @@
+import t from 'tap';
+import type { HeaderField } from '../../../../src/lib/header-list.ts';
+import { impersonationRequest } from '../../../../src/proxy/impersonation/impersonation-request.ts';
+
+const BOB: HeaderField = ['Impersonate-User', 'bob'];
+/** As a listener sees text: a character for each byte. */
+const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+t.test('a request without impersonation headers impersonates no user', async (t) => {
+  t.equal(
+    impersonationRequest([
+      ['Accept', 'Impersonate-User'],
+      ['X-Impersonate-User', 'bob'],
+    ]),
+    undefined,
+  );
+});
+
+t.test('user, uid, groups and extra are read as kubectl sends them', async (t) => {
+  t.strictSame(
+    impersonationRequest([
+      BOB,
+      ['impersonate-UID', 'u-1'],
+      ['Impersonate-Group', 'devs'],
+      ['IMPERSONATE-GROUP', 'CN=a,OU=b'],
+      ['Impersonate-Group', 'devs'],
+      ['Impersonate-Extra-scopes', 'view'],
+      ['Impersonate-Extra-Scopes', 'edit'],
+    ]),
+    { user: 'bob', uid: 'u-1', groups: ['devs', 'CN=a,OU=b'], extra: { scopes: ['view', 'edit'] } },
+  );
+});
+
+t.test('C040 a key of an extra is unescaped and put into lower case, in whatever order', async (t) => {
+  for (const key of ['Acme.example%2FReason', 'acme.example%2fREASON', '%41cme%2Eexample/reason'])
+    t.same(impersonationRequest([BOB, [`Impersonate-Extra-${key}`, 'x']])?.extra, {
+      'acme.example/reason': ['x'],
+    });
+});
+
+t.test('names beyond ASCII are the UTF-8 of their bytes', async (t) => {
+  t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世');
+});
+
+for (const name of [
+  'Impersonate',
+  'Impersonate-Users',
+  'Impersonate_User',
+  'Impersonate-Extra',
+  'Impersonate_Extra-scopes',
+  'Impersonate-Not-Real',
+  'Impersonate-User,Impersonate-Group',
+])
+  t.test(`C018 C019 C084 C118 the header ${name} is none of Kubernetes’ and is refused`, async (t) => {
+    t.throws(() => impersonationRequest([BOB, [name, 'x']]), { code: 'ImpersonationForbidden' });
+    t.throws(() => impersonationRequest([[name, 'x']]), { code: 'ImpersonationForbidden' });
+  });
+
+const MALFORMED: Readonly<Record<string, readonly HeaderField[]>> = {
+  'C015 groups without a user': [['Impersonate-Group', 'devs']],
+  'C017 C085 a uid without a user': [['IMPERSONATE-uid', 'u-1']],
+  'extra without a user': [['Impersonate-Extra-scopes', 'view']],
+  'two users': [BOB, ['impersonate-user', 'carol']],
+  'the same user twice': [BOB, BOB],
+  'two uids': [BOB, ['Impersonate-Uid', '1'], ['Impersonate-Uid', '2']],
+  'an empty user': [['Impersonate-User', '']],
+  'an empty group': [BOB, ['Impersonate-Group', '']],
+  'an empty uid': [BOB, ['Impersonate-Uid', '']],
+  'an empty value of an extra': [BOB, ['Impersonate-Extra-scopes', '']],
+  'an extra without a key': [BOB, ['Impersonate-Extra-', 'x']],
+  'a key with bad escapes': [BOB, ['Impersonate-Extra-a%2', 'x']],
+  'C082 a key with other characters': [BOB, ['Impersonate-Extra-a%20b', 'x']],
+  'a key that only looks like ASCII': [BOB, ['Impersonate-Extra-%e2%84%aa', 'x']],
+  'a name that is no UTF-8': [['Impersonate-User', 'b\xf6b']],
+  'a name with an overlong encoding': [['Impersonate-User', 'system\xc0\xbaadmin']],
+  'a name that was never bytes': [['Impersonate-User', '世']],
+};
+for (const [what, headers] of Object.entries(MALFORMED))
+  t.test(`${what}: refused as malformed`, async (t) => {
+    t.throws(() => impersonationRequest(headers), { code: 'RequestMalformed' });
+  });
+
+t.test('64 values are taken', async (t) => {
+  const groups = Array.from({ length: 63 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
+  t.equal(impersonationRequest([BOB, ...groups])?.groups.length, 63);
+});

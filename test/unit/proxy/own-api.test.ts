@@ -1,0 +1,138 @@
+import t from 'tap';
+import { createOwnAPI } from '../../../src/proxy/own-api.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+
+const MODES = [
+  createArktosMode({ systemTenant: 'system', domains: {} }),
+  createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
+];
+const V1 = '/apis/stonegate.dev/v1alpha1';
+
+for (const mode of MODES) {
+  const routeOf = (method: string, target: string) =>
+    createOwnAPI({ index: true }).route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
+
+  t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
+    const route = { kind: 'own-api', resource: 'selfidentity', namespace: '' } as const;
+    t.same(routeOf('GET', `${V1}/selfidentity`), route);
+    t.same(routeOf('HEAD', `${V1}/selfidentity`), route);
+    t.same(routeOf('GET', `${V1}/selfidentity?timeout=32s`), route);
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'get'])
+      t.throws(() => routeOf(method, `${V1}/selfidentity`), { code: 'MethodNotAllowed', http: 405 });
+  });
+
+  t.test(`${mode.name}: an explanation is posted`, async (t) => {
+    t.same(routeOf('POST', `${V1}/explanations`), {
+      kind: 'own-api',
+      resource: 'explanations',
+      namespace: '',
+    });
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      t.throws(() => routeOf(method, `${V1}/explanations`), { code: 'MethodNotAllowed' });
+  });
+
+  t.test(
+    `${mode.name}: reviews of who can do something are posted, in the cluster or a namespace`,
+    async (t) => {
+      t.same(routeOf('POST', `${V1}/resourceaccessreviews`), {
+        kind: 'own-api',
+        resource: 'resourceaccessreviews',
+        namespace: '',
+      });
+      t.same(routeOf('POST', `${V1}/namespaces/web/localresourceaccessreviews?dryRun=All`), {
+        kind: 'own-api',
+        resource: 'localresourceaccessreviews',
+        namespace: 'web',
+      });
+      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH'])
+        t.throws(() => routeOf(method, `${V1}/resourceaccessreviews`), { code: 'MethodNotAllowed' });
+    },
+  );
+
+  t.test(`${mode.name}: without the index there are no resources that need it`, async (t) => {
+    const ownAPI = createOwnAPI({ index: false });
+    const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
+    t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), {
+      code: 'NotFound',
+      message: /need the RBAC index, which Stonegate's operator turns on with access\.index$/,
+    });
+    const unknown = readRequestInfo('POST', `${V1}/pods`, mode);
+    t.throws(() => ownAPI.route(unknown, 'POST', toTenantName('acme')), {
+      message: /could not find the requested resource$/,
+    });
+    t.same(
+      ownAPI.resources.map(({ name }) => name),
+      ['selfidentity', 'explanations'],
+    );
+  });
+
+  t.test(`${mode.name}: the group’s own documents are read`, async (t) => {
+    for (const [path, document] of [
+      ['/apis/stonegate.dev', 'group'],
+      [V1, 'resources'],
+      ['/openapi/v3/apis/stonegate.dev/v1alpha1', 'openapi'],
+    ] as const) {
+      t.same(routeOf('GET', path), { kind: 'own-discovery', document });
+      t.throws(() => routeOf('POST', path), { code: 'MethodNotAllowed' });
+    }
+  });
+
+  for (const path of [
+    '/apis/stonegate.dev/',
+    '/apis/stonegate.dev/v1',
+    `${V1}/`,
+    `${V1}/selfidentity/`,
+    `${V1}/selfidentity/alice`,
+    `${V1}/selfidentity/alice/status`,
+    `${V1}/watch/selfidentity`,
+    `${V1}/namespaces/default/selfidentity`,
+    `${V1}/tenants/acme/selfidentity`,
+    `${V1}/tenants/acme/explanations`,
+    `${V1}/pods`,
+    '/apis/stonegate.dev/v1/selfidentity',
+    `${V1}/namespaces/web/resourceaccessreviews`,
+    `${V1}/localresourceaccessreviews`,
+    `${V1}/namespaces/web/localresourceaccessreviews/`,
+    `${V1}/namespaces/web/localresourceaccessreviews/x`,
+    `${V1}/namespaces/WEB/localresourceaccessreviews`,
+    `${V1}/namespaces/w%20b/localresourceaccessreviews`,
+    `${V1}/watch/namespaces/web/localresourceaccessreviews`,
+    `${V1}/tenants/globex/resourceaccessreviews`,
+    `${V1}/tenants/globex/namespaces/web/localresourceaccessreviews`,
+  ]) {
+    t.test(`${mode.name}: ${path} is nothing, and never the API server's`, async (t) => {
+      for (const method of ['GET', 'POST'])
+        t.throws(() => routeOf(method, path), { code: 'NotFound', http: 404 });
+    });
+  }
+
+  for (const path of [
+    '/apis/stonegate.devices/v1alpha1/selfidentity',
+    '/apis/x.stonegate.dev/v1alpha1/selfidentity',
+    '/apis/Stonegate.dev/v1alpha1/selfidentity',
+    '/api/v1/namespaces/stonegate.dev/pods',
+    '/apis',
+    '/version',
+  ]) {
+    t.test(`${mode.name}: ${path} is not Stonegate’s own`, async (t) => {
+      t.equal(routeOf('GET', path), undefined);
+    });
+  }
+}
+
+t.test('arktos: a review’s path may name the user’s own tenant', async (t) => {
+  const [arktos, shared] = MODES;
+  const routeIn = (mode: (typeof MODES)[number], target: string) =>
+    createOwnAPI({ index: true }).route(readRequestInfo('POST', target, mode), 'POST', toTenantName('acme'));
+  const paths = [
+    [`${V1}/tenants/acme/resourceaccessreviews`, ''],
+    [`${V1}/tenants/acme/namespaces/web/localresourceaccessreviews`, 'web'],
+  ] as const;
+  for (const [path, namespace] of paths) {
+    if (arktos) t.match(routeIn(arktos, path), { kind: 'own-api', namespace });
+    if (shared) t.throws(() => routeIn(shared, path), { code: 'NotFound' });
+  }
+});

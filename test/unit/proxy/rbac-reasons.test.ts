@@ -1,0 +1,97 @@
+/** Why RBAC allows a request of a user or not, as the index has it. */
+import t from 'tap';
+import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
+import { createReasonOf } from '../../../src/proxy/rbac-reasons.ts';
+import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
+import { keystoneIdentity } from '../../support/identities.ts';
+import { clusterRole, clusterRoleBinding, group, roleBinding, user } from '../../support/rbac-objects.ts';
+
+const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
+const MEMBER = 'keystone:project:p1:role:member';
+const READER = [
+  { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+  { verbs: ['get'], apiGroups: [], resources: [], nonResourceURLs: ['/metrics'] },
+];
+const POD = '/api/v1/namespaces/web/pods/x';
+
+interface AskedReason {
+  readonly allowed: boolean;
+  readonly path?: string;
+  readonly mode?: TenancyMode;
+  readonly tenant?: string;
+  readonly groups?: readonly string[];
+  /** Whether the user's token is scoped to the project p1, `shop`. */
+  readonly isScoped?: boolean;
+  readonly isStale?: boolean;
+  readonly isOperator?: boolean;
+}
+
+/** Of a GET. */
+function reason(objects: readonly StoredObject[], asked: AskedReason): string | undefined {
+  const { path = POD, mode = shared, tenant = 'acme', groups = [MEMBER] } = asked;
+  const site = accessIndexOf(...objects);
+  if (asked.isStale) site.becomeStale();
+  const project = { kind: 'project', id: 'p1', name: 'shop', roles: ['member'] } as const;
+  const request = {
+    info: readRequestInfo('GET', path, mode),
+    user: { username: 'alice', uid: '', groups, extra: {} },
+    tenant: toTenantName(tenant),
+    ...(asked.isScoped && { identity: { ...keystoneIdentity('alice'), scope: project } }),
+  };
+  return createReasonOf(site.access, mode, asked.isOperator)(request, asked.allowed);
+}
+
+const inShared = [
+  clusterRole('reader', READER),
+  roleBinding('web', 'b', 'ClusterRole/reader', [group(MEMBER)]),
+  clusterRoleBinding('metrics', 'ClusterRole/reader', [user('prometheus')]),
+];
+
+t.test('the path names the project of the user’s own scope, and the id of any other', async (t) => {
+  t.match(reason(inShared, { allowed: true, isScoped: true }), /^role member on project shop → group /);
+  t.match(reason(inShared, { allowed: true }), /^role member on project p1 → group /);
+});
+
+t.test('a refusal names what is nearly granted, for the very object of the request', async (t) => {
+  t.equal(
+    reason(inShared, { allowed: false, path: `${POD}/log` }),
+    'a binding in the namespace grants `get pods`, not `pods/log`',
+  );
+  const elsewhere = '/api/v1/namespaces/db/pods/x/log';
+  t.equal(reason(inShared, { allowed: false, path: elsewhere }), undefined, 'in another namespace');
+});
+
+t.test('an operator is told the bindings that the user may not read', async (t) => {
+  const log = { allowed: false, path: `${POD}/log`, isOperator: true };
+  t.equal(reason(inShared, log), 'RoleBinding b grants `get pods`, not `pods/log`');
+  t.match(
+    reason(inShared, { allowed: true, isOperator: true }),
+    /→ RoleBinding b → ClusterRole reader → rule 1: get pods$/,
+  );
+});
+
+t.test('a path that is no resource has a reason if it is allowed', async (t) => {
+  const objects = [...inShared, clusterRoleBinding('of-alice', 'ClusterRole/reader', [user('alice')])];
+  t.equal(reason(objects, { allowed: true, path: '/metrics' }), 'user alice → a cluster-wide binding');
+  t.equal(reason(objects, { allowed: false, path: '/logs' }), undefined);
+});
+
+t.test('there is none while the index is stale', async (t) => {
+  t.equal(reason(inShared, { allowed: true, isStale: true }), undefined);
+});
+
+t.test('with tenants, only the bindings of the user’s own count', async (t) => {
+  const objects = (tenant: string) => [
+    clusterRole('reader', READER, { tenant }),
+    roleBinding('web', 'b', 'ClusterRole/reader', [group(MEMBER)], tenant),
+  ];
+  const asked = { allowed: true, mode: arktos, path: `/api/v1/tenants/acme/namespaces/web/pods/x` };
+  t.ok(reason(objects('acme'), asked));
+  t.equal(reason(objects('globex'), asked), undefined);
+});

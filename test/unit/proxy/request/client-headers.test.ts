@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import {
+  canonicalName,
+  cleanClientHeaders,
+  isIdentityField,
+} from '../../../../src/proxy/request/client-headers.ts';
+
+const names = (headers: readonly (readonly [string, string])[]) => headers.map(([name]) => name);
+
+t.test('what a client may say travels on as it was', async (t) => {
+  const headers: [string, string][] = [
+    ['User-Agent', 'kubectl/v1.32'],
+    ['Accept', 'application/json;as=Table'],
+    ['Accept', 'application/json'],
+    ['Content-Type', 'application/apply-patch+yaml'],
+    ['Kubectl-Command', 'kubectl get'],
+    ['X-Stream-Protocol-Version', 'v4.channel.k8s.io'],
+  ];
+  t.same(cleanClientHeaders(headers), headers);
+});
+
+t.test('C154 C177 identity headers of a client go, in any case and with underscores', async (t) => {
+  const forged = [
+    'X-Remote-User',
+    'x_remote_group',
+    'X-REMOTE-EXTRA-scopes',
+    'X-Forwarded-For',
+    'X-Forwarded-Client-Cert',
+    'X-Real-Ip',
+    'Forwarded',
+    'Authorization',
+    'X-Auth-Token',
+    'X_AUTH_TOKEN',
+    'X-Subject-Token',
+    'X-User-Id',
+    'X_User_Name',
+    'X-Project-Id',
+    'X-Roles',
+    'X-Role',
+    'X-Tenant-Name',
+    'X-Domain-Id',
+    'X-Identity-Status',
+    'X-Service-Token',
+    'X_Auth_Request_User',
+    'Openstack-System-Scope',
+    'Audit-ID',
+    'Host',
+    'Client-IP',
+    'client_ip',
+    'X-Original-User',
+    'X-Original-URL',
+    'X_ORIGINAL_METHOD',
+    'Front-End-Https',
+  ];
+  t.same(names(cleanClientHeaders(forged.map((name) => [name, 'x']))), []);
+});
+
+t.test('what a browser keeps for our origin goes to no workload behind it', async (t) => {
+  t.same(
+    cleanClientHeaders([
+      ['Cookie', 'a=1'],
+      ['cookie', 'b=2'],
+      ['Cookie2', '$Version=1'],
+    ]),
+    [],
+  );
+});
+
+t.test(
+  'any header that begins as an impersonation header is refused if impersonation was not handled',
+  async (t) => {
+    for (const name of [
+      'Impersonate-User',
+      'impersonate-group',
+      'IMPERSONATE-UID',
+      'Impersonate_User',
+      'Impersonate-Not-Real',
+      'impersonate-Extra',
+      'Impersonate-Extra-scopes',
+      'Impersonate',
+    ]) {
+      t.throws(() => cleanClientHeaders([[name, 'system:admin']]), { code: 'ImpersonationForbidden' }, name);
+    }
+  },
+);
+
+t.test('impersonation headers that were handled are not forwarded', async (t) => {
+  const impersonation: [string, string][] = [
+    ['Impersonate-User', 'bob'],
+    ['Impersonate-Extra-scopes', 'view'],
+    ['Connection', 'Impersonate-User'],
+  ];
+  t.same(cleanClientHeaders([...impersonation, ['Accept', '*/*']], { impersonationHandled: true }), [
+    ['Accept', '*/*'],
+  ]);
+});
+
+t.test('C109 C148 what Connection names goes with it, before anything of ours is added', async (t) => {
+  const cleaned = cleanClientHeaders([
+    ['Connection', 'Impersonate-User, X-Custom'],
+    ['connection', 'KEEP-ALIVE, x_other'],
+    ['X-Custom', '1'],
+    ['X-Other', '2'],
+    ['Accept', '*/*'],
+  ]);
+  t.same(names(cleaned), ['Accept']);
+});
+
+t.test('hop-by-hop and framing headers stay on their hop', async (t) => {
+  const hop = ['TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'Keep-Alive', 'Expect', 'Proxy-Connection'];
+  t.same(cleanClientHeaders(hop.map((name) => [name, 'x'])), []);
+});
+
+t.test('C194 the token among the WebSocket subprotocols goes, the others stay', async (t) => {
+  const cleaned = cleanClientHeaders([
+    ['Sec-WebSocket-Protocol', 'base64url.bearer.authorization.k8s.io.Zm9v, v4.channel.k8s.io'],
+    ['Sec-WebSocket-Protocol', 'Base64URL.Bearer.authorization.k8s.io.YmFy'],
+  ]);
+  t.same(cleaned, [['Sec-WebSocket-Protocol', 'v4.channel.k8s.io']]);
+});
+
+t.test('no spelling of an identity header survives', async () => {
+  const spelling = fc
+    .constantFrom(
+      'x-remote-user',
+      'authorization',
+      'x-auth-token',
+      'x-forwarded-for',
+      'x-roles',
+      'forwarded',
+      'x-user-id',
+      'client-ip',
+      'x-original-user',
+      'front-end-https',
+      'cookie',
+    )
+    .chain((name) =>
+      fc.tuple(
+        ...[...name].map((c) =>
+          c === '-' ? fc.constantFrom('-', '_') : fc.constantFrom(c, c.toUpperCase()),
+        ),
+      ),
+    )
+    .map((characters) => characters.join(''));
+  fc.assert(
+    fc.property(spelling, fc.string(), (name, value) => cleanClientHeaders([[name, value]]).length === 0),
+  );
+});
+
+t.test('whatever a client sends, no remaining header names a user', async () => {
+  const field = fc.tuple(
+    fc.oneof(
+      fc.string({ unit: fc.constantFrom(...'abcdimpersonatexuglhz-_ROSTE') }),
+      fc.constantFrom('Impersonate-User', 'Connection', 'X-Remote-User', 'Accept'),
+    ),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(field), (headers) => {
+      try {
+        return cleanClientHeaders(headers).every(([name]) => !isIdentityField(canonicalName(name)));
+      } catch (error) {
+        return error instanceof StatusError && error.code === 'ImpersonationForbidden';
+      }
+    }),
+  );
+});

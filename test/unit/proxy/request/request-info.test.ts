@@ -1,0 +1,309 @@
+import t from 'tap';
+import {
+  isWorkload,
+  type NonResourceRequest,
+  type ResourceRequest,
+} from '../../../../src/kubernetes/request-info.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+
+type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest' | 'tenant'>> & { readonly tenant?: string };
+
+function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
+  return readRequestInfo(method, target, { readsTenantFromPath: true });
+}
+
+/** The fields that Kubernetes' own table of request infos names, in one line each. */
+const resources: readonly (readonly [string, string, Expected])[] = [
+  ['GET', '/api/v1/namespaces', { verb: 'list', resource: 'namespaces', namespace: '', name: '' }],
+  [
+    'GET',
+    '/api/v1/namespaces/other',
+    { verb: 'get', resource: 'namespaces', namespace: 'other', name: 'other' },
+  ],
+  ['GET', '/api/v1/namespaces/other/pods', { verb: 'list', resource: 'pods', namespace: 'other', name: '' }],
+  [
+    'GET',
+    '/api/v1/namespaces/other/pods/foo',
+    { verb: 'get', resource: 'pods', namespace: 'other', name: 'foo' },
+  ],
+  ['HEAD', '/api/v1/namespaces/other/pods/foo', { verb: 'get', resource: 'pods', name: 'foo' }],
+  ['GET', '/api/v1/pods', { verb: 'list', resource: 'pods', namespace: '', name: '' }],
+  ['HEAD', '/api/v1/pods', { verb: 'list', resource: 'pods' }],
+  ['POST', '/api/v1/namespaces/other/pods', { verb: 'create', resource: 'pods', name: '' }],
+  ['PUT', '/api/v1/namespaces/other/pods/foo', { verb: 'update', name: 'foo' }],
+  ['PATCH', '/api/v1/namespaces/other/pods/foo', { verb: 'patch', name: 'foo' }],
+  ['DELETE', '/api/v1/namespaces/other/pods/foo', { verb: 'delete', name: 'foo' }],
+  ['DELETE', '/api/v1/namespaces/other/pods', { verb: 'deletecollection', resource: 'pods', name: '' }],
+  ['DELETE', '/api/v1/namespaces', { verb: 'deletecollection', resource: 'namespaces', name: '' }],
+  ['OPTIONS', '/api/v1/namespaces/other/pods', { verb: '', resource: 'pods' }],
+  [
+    'GET',
+    '/api/v1/namespaces/other/status',
+    { resource: 'namespaces', name: 'other', subresource: 'status' },
+  ],
+  [
+    'PUT',
+    '/api/v1/namespaces/other/finalize',
+    { resource: 'namespaces', name: 'other', subresource: 'finalize' },
+  ],
+  ['GET', '/api/v1/namespaces/other/pods/foo/status', { verb: 'get', subresource: 'status', name: 'foo' }],
+  [
+    'GET',
+    '/apis/apps/v1/namespaces/ns/deployments/d1/scale',
+    { apiGroup: 'apps', apiVersion: 'v1', subresource: 'scale' },
+  ],
+  [
+    'GET',
+    '/apis/apps/v1/deployments',
+    { apiPrefix: 'apis', apiGroup: 'apps', resource: 'deployments', verb: 'list' },
+  ],
+  ['GET', '/api/v1/watch/pods', { verb: 'watch', resource: 'pods', longRunning: 'watch' }],
+  ['GET', '/api/v1/watch/namespaces/other/pods/foo', { verb: 'watch', namespace: 'other', name: 'foo' }],
+  ['GET', '/api/v1/watch/namespaces/other/pods?fieldSelector=metadata.name%3Dp', { verb: 'watch', name: '' }],
+  ['GET', '/api/v1/watch', { verb: 'watch', resource: '', name: '' }],
+  ['GET', '/api/v1/pods?watch=true', { verb: 'watch', longRunning: 'watch' }],
+  ['GET', '/api/v1/pods?watch=1&x', { verb: 'watch' }],
+  ['GET', '/api/v1/pods?watch', { verb: 'watch' }],
+  ['GET', '/api/v1/pods?watch=', { verb: 'watch' }],
+  ['GET', '/api/v1/pods?watch=0', { verb: 'list' }],
+  ['GET', '/api/v1/pods?watch=FALSE', { verb: 'list' }],
+  ['GET', '/api/v1/namespaces/ns/pods/p?watch=true', { verb: 'get', name: 'p' }],
+  ['GET', '/api/v1/pods?fieldSelector=metadata.name%3Dp1', { verb: 'list', name: 'p1' }],
+  ['GET', '/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp1', { verb: 'watch', name: 'p1' }],
+  ['DELETE', '/api/v1/pods?fieldSelector=metadata.name%3Dp1', { verb: 'deletecollection', name: '' }],
+  ['GET', '/api/v1/namespaces/ns/pods/p/log', { subresource: 'log' }],
+  ['GET', '/api/v1/nodes/n1/proxy/logs/kubelet.log', { resource: 'nodes', name: 'n1', subresource: 'proxy' }],
+  ['GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Adiscovery', { name: 'system:discovery' }],
+  ['GET', '/api/v1/pods/', { verb: 'list', resource: 'pods', name: '' }],
+];
+
+for (const [method, target, expected] of resources) {
+  t.test(`${method} ${target} is read as kube-apiserver reads it`, async (t) => {
+    t.match(parse(method, target), { isResourceRequest: true, ...expected });
+  });
+}
+
+const running = [
+  [
+    'C056',
+    'POST',
+    '/api/v1/namespaces/ns/pods/p/exec?command=ls',
+    { verb: 'create', subresource: 'exec', longRunning: 'exec' },
+  ],
+  [
+    'C056',
+    'GET',
+    '/api/v1/namespaces/ns/pods/p/exec?command=ls',
+    { verb: 'get', subresource: 'exec', longRunning: 'exec' },
+  ],
+  ['C056', 'POST', '/api/v1/namespaces/ns/pods/p/attach', { name: 'p', longRunning: 'attach' }],
+  ['C056', 'POST', '/api/v1/namespaces/ns/pods/p/portforward', { longRunning: 'portforward' }],
+  ['C056', 'GET', '/api/v1/namespaces/ns/pods/p/log?follow=true', { subresource: 'log', longRunning: 'log' }],
+  [
+    'C056',
+    'GET',
+    '/api/v1/namespaces/ns/services/x:8080/proxy/healthz',
+    { name: 'x:8080', subresource: 'proxy', longRunning: 'proxy' },
+  ],
+  ['C056', 'GET', '/api/v1/nodes/n/proxy/logs', { resource: 'nodes', name: 'n', longRunning: 'proxy' }],
+  [
+    'C057',
+    'GET',
+    '/api/v1/proxy/namespaces/ns/services/svc',
+    {
+      verb: 'proxy',
+      namespace: 'ns',
+      resource: 'services',
+      name: 'svc',
+      subresource: '',
+      longRunning: 'proxy',
+    },
+  ],
+  [
+    'C057',
+    'POST',
+    '/api/v1/proxy/namespaces/ns/services/svc/a/b',
+    { verb: 'proxy', name: 'svc', subresource: '' },
+  ],
+] as const;
+
+for (const [id, method, target, expected] of running) {
+  t.test(`${id} ${method} ${target} has no end of its own`, async (t) => {
+    t.match(parse(method, target), expected);
+  });
+}
+
+t.test('C058 a list of the core group is a resource request, not a non-resource get', async (t) => {
+  t.match(parse('GET', '/api/v1/namespaces/ns/pods'), {
+    isResourceRequest: true,
+    verb: 'list',
+    apiGroup: '',
+    resource: 'pods',
+    namespace: 'ns',
+  });
+});
+
+for (const target of [
+  '/api/v1/namespaces/ns/pods/p/log',
+  '/api/v1/namespaces/ns/pods/p/log?follow=false',
+  '/api/v1/pods',
+]) {
+  t.test(`GET ${target} ends by itself`, async (t) => {
+    t.equal(parse('GET', target).longRunning, undefined);
+  });
+}
+
+for (const target of [
+  '/',
+  '/api',
+  '/api/v1',
+  '/api/v1/',
+  '/apis/apps/v1',
+  '/version',
+  '/openapi/v3/apis/apps/v1',
+  '/logs/',
+]) {
+  t.test(`${target} names no resource`, async (t) => {
+    t.strictSame(parse('PUT', target), {
+      isResourceRequest: false,
+      verb: 'put',
+      rawPath: target,
+      rawQuery: '',
+    });
+  });
+}
+
+const tenants: readonly (readonly [string, Expected])[] = [
+  ['/api/v1/tenants/t1/pods', { tenant: 't1', resource: 'pods' }],
+  ['/api/v1/tenants/t1/namespaces/ns/pods/p', { tenant: 't1', namespace: 'ns', resource: 'pods', name: 'p' }],
+  ['/api/v1/watch/tenants/t1/pods', { tenant: 't1', verb: 'watch', resource: 'pods' }],
+  [
+    '/apis/apps/v1/tenants/t1/namespaces/ns/deployments',
+    { tenant: 't1', namespace: 'ns', resource: 'deployments' },
+  ],
+  ['/api/v1/tenants/t1/tenants/x', { tenant: 't1', resource: 'tenants', name: 'x' }],
+  ['/api/v1/tenants', { tenant: '', resource: 'tenants', name: '' }],
+  ['/api/v1/tenants/t1', { tenant: '', resource: 'tenants', name: 't1' }],
+  ['/api/v1/tenants/t1/', { tenant: '', resource: 'tenants', name: 't1' }],
+  ['/api/v1/tenants/t1/status', { tenant: '', resource: 'tenants', name: 't1', subresource: 'status' }],
+  ['/api/v1/tenants/t1/finalize', { tenant: '', resource: 'tenants', name: 't1', subresource: 'finalize' }],
+  ['/api/v1/namespaces/tenants/pods', { tenant: '', namespace: 'tenants', resource: 'pods' }],
+  ['/api/v1/namespaces/ns/services/s/proxy/tenants/x', { tenant: '', name: 's', subresource: 'proxy' }],
+];
+
+for (const [target, expected] of tenants) {
+  t.test(`${target} names its tenant as Arktos reads it`, async (t) => {
+    t.match(parse('GET', target), expected);
+  });
+}
+
+t.test('C214 a tenant in the query is no tenant', async (t) => {
+  t.match(parse('GET', '/api/v1/pods?tenant=t2&user_id=root&target=x'), {
+    tenant: '',
+    resource: 'pods',
+    name: '',
+  });
+});
+
+for (const tenant of [
+  '*',
+  'acme%3Fx',
+  'acme%23',
+  'acme%20',
+  '%E2%80%8B',
+  'Acme',
+  '-a',
+  'a.b',
+  'a'.repeat(64),
+  'a:b',
+]) {
+  t.test(`C160 ${tenant} can be no tenant’s name, and a path that names it is refused`, async (t) => {
+    for (const path of [`/api/v1/tenants/${tenant}/pods`, `/apis/apps/v1/watch/tenants/${tenant}/x/y/z`])
+      t.throws(() => parse('GET', path), { code: 'RequestMalformed', http: 400 });
+  });
+}
+
+t.test('all is a tenant’s name as far as the path goes', async (t) => {
+  t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' });
+});
+
+for (const [target, expected] of [
+  ['/api/v1/namespaces/ns/pods/p/proxy/x', true],
+  ['/api/v1/namespaces/ns/services/s/proxy', true],
+  ['/api/v1/nodes/n/proxy/logs', true],
+  ['/api/v1/proxy/nodes/n', true],
+  ['/api/v1/namespaces/ns/pods/proxy', false],
+  ['/api/v1/namespaces/ns/pods/p?x=/proxy/', false],
+  ['/api/v1/namespaces/proxy/pods/p/log', false],
+  ['/api/v1/namespaces/ns/configmaps/c/proxy', false],
+  ['/apis/example.com/v1/namespaces/ns/pods/p/proxy', false],
+  ['/proxy/x', false],
+] as const) {
+  t.test(`${target} is answered by ${expected ? 'a workload' : 'the API server'}`, async (t) => {
+    t.equal(isWorkload(parse('GET', target)), expected);
+  });
+}
+
+t.test('where tenants are not read from the path, they are an ordinary resource', async (t) => {
+  const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
+  t.match(info, { tenant: '', resource: 'tenants', name: 't1', subresource: 'pods' });
+});
+
+for (const [target, before] of [
+  ['/api/v1/pods', '/api/v1/'],
+  ['/api/v1/watch/pods', '/api/v1/watch/'],
+  ['/api/v1/proxy/nodes/n', '/api/v1/proxy/'],
+  ['/apis/apps/v1/deployments', '/apis/apps/v1/'],
+  ['/apis/a%3Ab/v1/x', '/apis/a%3Ab/v1/'],
+] as const) {
+  t.test(`the tenant of ${target} belongs behind ${before}`, async (t) => {
+    const info = parse('GET', target);
+    t.equal(info.isResourceRequest && target.slice(0, info.tenantOffset), before);
+  });
+}
+
+for (const target of [
+  '/api/v1/namespaces//services/app',
+  '/api/v1//namespaces',
+  '/api/v1/pods//',
+  '//api/v1/pods',
+  '/api/v1/tenants//namespaces',
+  '/api/v1/namespaces//pods/p/proxy/x',
+]) {
+  t.test(`C130 C204 the empty segment in ${target} is refused`, async (t) => {
+    t.throws(() => parse('GET', target), { code: 'RequestMalformed' });
+  });
+}
+
+t.test('the tail behind a proxy subresource passes, one trailing slash and all', async (t) => {
+  const target = '/api/v1/namespaces/ns/pods/p/proxy//a/b%2Fc/%74/';
+  t.match(parse('GET', target), { rawPath: target, namespace: 'ns', name: 'p', subresource: 'proxy' });
+});
+
+t.test('a dot segment behind a proxy subresource is refused', async (t) => {
+  t.throws(() => parse('GET', '/api/v1/namespaces/ns/pods/p/proxy/a/%2e%2e/b'), { code: 'RequestMalformed' });
+});
+
+t.test('C151 a non-resource path that looks like a resource stays what it is', async (t) => {
+  t.equal(parse('GET', '/metrics/api/v1/pods').isResourceRequest, false);
+});
+
+t.test('an unknown method has no verb', async (t) => {
+  t.match(parse('constructor', '/api/v1/pods'), { verb: '' });
+});
+
+t.test('a query of more parameters than any client sends is refused', async (t) => {
+  const query = (count: number) => `/api/v1/pods?${Array.from({ length: count }, () => 'a').join('&')}`;
+  t.match(parse('GET', query(1_000)), { verb: 'list' });
+  t.throws(() => parse('GET', query(1_001)), { code: 'RequestMalformed', http: 400 });
+});
+
+t.test('a limit is an int64, however many digits are sent', async (t) => {
+  const named = (limit: string) =>
+    parse('GET', `/api/v1/pods?fieldSelector=metadata.name%3Dweb&limit=${limit}`);
+  const zeros = '0'.repeat(50_000);
+  for (const limit of ['5', '-5', '0', zeros, `${zeros}7`, '9223372036854775807', '-9223372036854775808'])
+    t.match(named(limit), { name: 'web' }, limit.slice(-20));
+  for (const limit of ['9223372036854775808', '1'.repeat(50_000), '1.5', '%2B', '-'])
+    t.match(named(limit), { name: '' }, limit.slice(-20));
+});

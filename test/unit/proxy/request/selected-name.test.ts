@@ -1,0 +1,59 @@
+import t from 'tap';
+import { selectedName } from '../../../../src/proxy/request/request-info.ts';
+
+t.test('one exact name names the object, with one equals sign or two', async (t) => {
+  t.equal(selectedName('metadata.name=cm1'), 'cm1');
+  t.equal(selectedName('metadata.name==cm1'), 'cm1');
+});
+
+t.test('the name may stand among other terms', async (t) => {
+  t.equal(selectedName('spec.nodeName!=n1,,metadata.name=p1'), 'p1');
+});
+
+t.test('the first of several names counts', async (t) => {
+  t.equal(selectedName('metadata.name=a,metadata.name=b'), 'a');
+});
+
+t.test('a name that is only excluded names nothing', async (t) => {
+  t.equal(selectedName('metadata.name!=cm1'), undefined);
+});
+
+t.test('another field names nothing', async (t) => {
+  t.equal(selectedName('metadata.namespace=default'), undefined);
+  t.equal(selectedName(''), undefined);
+});
+
+t.test('escapes are taken off the value', async (t) => {
+  t.equal(selectedName('metadata.name=a\\,b\\=c\\\\'), 'a,b=c\\');
+});
+
+for (const selector of [
+  'metadata.name',
+  'metadata.name=a=b',
+  'metadata.name=a\\x',
+  'x\\',
+  'metadata.name=a,x',
+]) {
+  t.test(`the malformed selector ${selector} names nothing`, async (t) => {
+    t.equal(selectedName(selector), undefined);
+  });
+}
+
+for (const name of ['', '.', '..', 'a/b', 'a%b']) {
+  t.test(`${JSON.stringify(name)} could be no path segment and names nothing`, async (t) => {
+    t.equal(selectedName(`metadata.name=${name}`), undefined);
+  });
+}
+
+t.test('of several names the first by its bytes counts, among however many terms', async (t) => {
+  const terms = [
+    'metadata.name=b',
+    'metadata.name==a',
+    'metadata.name!=0',
+    ...Array.from('x'.repeat(1_000), (x) => `${x}=1`),
+  ];
+  // `=` comes before every letter.
+  t.equal(selectedName(terms.join(',')), 'a');
+  t.equal(selectedName(terms.toReversed().join(',')), 'a');
+  t.equal(selectedName('metadata.name=\u{1f600},metadata.name=\uffee'), '\uffee');
+});

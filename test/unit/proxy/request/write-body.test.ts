@@ -1,0 +1,57 @@
+/** A body whose memory is accounted for. */
+import t from 'tap';
+import { writeAccounted } from '../../../../src/proxy/request/write-body.ts';
+import { fakeExchange } from '../../../support/fake-exchange.ts';
+
+const BODY = Buffer.alloc(200_000, 'x');
+
+t.test('the memory of a body is given back when the client has accepted the body', async (t) => {
+  const exchange = fakeExchange();
+  let released = 0;
+  exchange.response.writeHead(200, []);
+  writeAccounted(exchange, BODY, () => {
+    released += 1;
+  });
+  t.equal(exchange.response.text.length, BODY.length);
+  t.ok(exchange.response.closed);
+  t.equal(released, 1);
+  exchange.leave();
+  t.equal(released, 1, 'once');
+});
+
+t.test('while a client reads slowly its body counts, until it is gone', async (t) => {
+  const exchange = fakeExchange();
+  let released = 0;
+  let resume = () => {};
+  const response = {
+    ...exchange.response,
+    headersSent: true,
+    get closed() {
+      return exchange.signal.aborted;
+    },
+    write: () => false,
+    onDrain(callback: () => void) {
+      resume = callback;
+    },
+  };
+  writeAccounted({ response, signal: exchange.signal }, BODY, () => {
+    released += 1;
+  });
+  resume();
+  t.equal(released, 0);
+  exchange.leave();
+  t.equal(released, 1);
+  resume();
+  t.equal(released, 1);
+});
+
+t.test('a client that is gone already is sent nothing', async (t) => {
+  const exchange = fakeExchange();
+  exchange.leave();
+  let released = 0;
+  writeAccounted(exchange, BODY, () => {
+    released += 1;
+  });
+  t.equal(released, 1);
+  t.equal(exchange.response.text, '');
+});

@@ -1,0 +1,385 @@
+import { PassThrough } from 'node:stream';
+import t from 'tap';
+import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
+import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import { createBodySizeAdmission } from '../../../src/proxy/admission.ts';
+import { LastModes } from '../../../src/proxy/impersonation/impersonation-modes.ts';
+import { serveRequest } from '../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
+
+const bearer = [['Authorization', 'Bearer secret-token']] as const;
+
+t.test('a request of an authenticated user reaches the API server as that user', async (t) => {
+  const pipeline = fakePipeline();
+  const exchange = fakeExchange({ headers: bearer, target: '/api/v1/pods?limit=5' });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.text, 'upstream');
+  const [request] = pipeline.sent;
+  t.equal(request?.target, '/api/v1/pods?limit=5');
+  t.equal(headerValue(request?.headers ?? [], 'impersonate-user'), 'acme:alice');
+  t.equal(
+    headerValue(request?.headers ?? [], 'authorization'),
+    undefined,
+    'the client credential stays here',
+  );
+});
+
+t.test(
+  'C001 C254 without a credential: 401 of reason Unauthorized, and nothing is sent upstream',
+  async (t) => {
+    const pipeline = fakePipeline();
+    const exchange = fakeExchange();
+    await serveRequest(exchange, pipeline);
+    t.equal(exchange.response.status, 401);
+    t.match(exchange.response.json(), {
+      kind: 'Status',
+      reason: 'Unauthorized',
+      message: 'Unauthorized',
+      code: 401,
+    });
+    t.ok(headerValue(exchange.response.headers, 'www-authenticate'));
+    t.same(pipeline.sent, []);
+  },
+);
+
+t.test('C003 a credential that no authenticator takes: 401', async (t) => {
+  const pipeline = fakePipeline({ authenticators: [{ name: 'none', authenticate: async () => undefined }] });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 401);
+  t.same(pipeline.sent, []);
+});
+
+t.test('C004 C005 an authenticator that throws ends the chain: the next is not asked', async (t) => {
+  let asked = false;
+  const pipeline = fakePipeline({
+    authenticators: [
+      {
+        name: 'bad',
+        authenticate: async () => {
+          throw unauthorized('expired');
+        },
+      },
+      {
+        name: 'next',
+        authenticate: async () => {
+          asked = true;
+          return alice;
+        },
+      },
+    ],
+  });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 401);
+  t.notOk(asked);
+  t.notMatch(exchange.response.text, /expired/, 'why it failed is not told');
+});
+
+t.test('C006 an impersonation header without a credential is still only a 401', async (t) => {
+  const exchange = fakeExchange({ headers: [['Impersonate-User', 'a-user']] });
+  await serveRequest(exchange, fakePipeline());
+  t.equal(exchange.response.status, 401);
+});
+
+t.test('kubectl --as runs as whom it names, and is audited as both', async (t) => {
+  const pipeline = fakePipeline();
+  const exchange = fakeExchange({ headers: [...bearer, ['Impersonate-User', 'reader']], method: 'DELETE' });
+  await serveRequest(exchange, pipeline);
+  t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'impersonate-user'), ['acme:reader']);
+  t.match(pipeline.events.at(-1)?.record, {
+    impersonator: { username: 'acme:alice' },
+    user: { username: 'acme:reader' },
+  });
+});
+
+t.test('kubectl --as is refused where it is not allowed, not carried out as the caller', async (t) => {
+  const review = async () => ({ allowed: false });
+  const pipeline = fakePipeline({
+    impersonation: {
+      reviewer: { review, reviewSelf: review },
+      extraKeys: new Set(),
+      lastModes: new LastModes(),
+    },
+  });
+  const exchange = fakeExchange({ headers: [...bearer, ['Impersonate-User', 'reader']], method: 'DELETE' });
+  await serveRequest(exchange, pipeline);
+  t.match(exchange.response.json(), {
+    code: 403,
+    reason: 'Forbidden',
+    message: /"acme:reader" is forbidden/,
+  });
+  t.same(pipeline.sent, []);
+  t.equal(pipeline.events.at(-1)?.record.impersonator, undefined);
+});
+
+t.test('a refusal shows its code and audit ID, and the Audit-Id header says the same', async (t) => {
+  const exchange = fakeExchange({ target: '/a//b', headers: bearer });
+  await serveRequest(exchange, fakePipeline());
+  const auditID = headerValue(exchange.response.headers, 'audit-id');
+  t.match(exchange.response.json(), {
+    code: 400,
+    details: {
+      causes: [
+        { reason: 'StonegateCode', message: 'RequestMalformed' },
+        { reason: 'AuditID', message: auditID },
+      ],
+    },
+  });
+});
+
+t.test('the API server is given our audit ID, not the client’s', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(fakeExchange({ headers: [...bearer, ['Audit-ID', 'forged']] }), pipeline);
+  t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'audit-id'), [pipeline.events[0]?.record.auditID]);
+});
+
+t.test(
+  'C035 a request is audited when its user is known and when it is over, naming the user both times',
+  async (t) => {
+    const pipeline = fakePipeline();
+    await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+    t.same(
+      pipeline.events.map(({ stage, record }) => [stage, record.user?.username]),
+      [
+        ['received', 'acme:alice'],
+        ['complete', 'acme:alice'],
+      ],
+    );
+  },
+);
+
+t.test('a refused request is audited too', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(fakeExchange(), pipeline);
+  t.same(
+    pipeline.events.map(({ stage }) => stage),
+    ['received', 'complete'],
+  );
+  t.match(pipeline.events[1]?.record.outcome, { status: 401, code: 'CredentialMissing', aborted: false });
+});
+
+t.test('C056 a watch is audited when its answer begins', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(fakeExchange({ headers: bearer, target: '/api/v1/pods?watch=1' }), pipeline);
+  t.same(
+    pipeline.events.map(({ stage }) => stage),
+    ['received', 'started', 'complete'],
+  );
+  t.match(pipeline.sent[0], { longRunning: true, endless: true });
+});
+
+t.test('a request to a service behind the API server has no time limit, but an end of its own', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(
+    fakeExchange({ headers: bearer, target: '/api/v1/namespaces/n/services/s/proxy/report' }),
+    pipeline,
+  );
+  t.match(pipeline.sent[0], { longRunning: true, endless: false });
+});
+
+t.test('an upgrade of an authorized user is tunnelled with the user’s identity', async (t) => {
+  const pipeline = fakePipeline();
+  const upgrade = { protocol: 'spdy/3.1', socket: new PassThrough(), head: Buffer.alloc(0) };
+  const target = '/api/v1/namespaces/default/pods/p/exec?command=ls';
+  await serveRequest(fakeExchange({ method: 'POST', headers: bearer, target, upgrade }), pipeline);
+  t.equal(headerValue(pipeline.tunnelled[0]?.headers ?? [], 'impersonate-user'), 'acme:alice');
+});
+
+t.test('C190 an Upgrade header never skips authentication', async (t) => {
+  const pipeline = fakePipeline();
+  const exchange = fakeExchange({ method: 'POST', headers: [['Upgrade', 'websocket']] });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 401);
+  t.same(pipeline.tunnelled, []);
+});
+
+t.test('C142 an authorizer that fails refuses: nothing is forwarded', async (t) => {
+  const fails = async () => {
+    throw new Error('the reviewer is broken');
+  };
+  const pipeline = fakePipeline({ authorizers: [{ name: 'broken', authorize: fails }] });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 500);
+  t.same(pipeline.sent, []);
+  t.notMatch(exchange.response.text, /broken/, 'an unknown error shows no detail');
+});
+
+t.test(
+  'C135 an upstream that breaks off after its head aborts the answer: no second status line',
+  async (t) => {
+    const pipeline = fakePipeline({
+      forwarder: {
+        async forward(_request, { response }) {
+          response.writeHead(200, []);
+          throw new StatusError('UpstreamUnavailable', 'gone');
+        },
+      },
+    });
+    const exchange = fakeExchange({ headers: bearer });
+    await serveRequest(exchange, pipeline);
+    t.equal(exchange.response.status, 200);
+    t.ok(exchange.response.destroyed);
+    t.match(pipeline.events.at(-1)?.record.outcome, { aborted: true });
+  },
+);
+
+t.test('C067 a client that left before the answer is written nothing', async (t) => {
+  const exchange = fakeExchange({ headers: bearer });
+  const pipeline = fakePipeline({
+    authenticators: [
+      {
+        name: 'slow',
+        authenticate: async () => {
+          exchange.leave();
+          throw unauthorized('too late');
+        },
+      },
+    ],
+  });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 0);
+  t.match(pipeline.events.at(-1)?.record.outcome, { status: 0, aborted: true });
+});
+
+t.test('a body declared larger than allowed is refused before it is read', async (t) => {
+  const pipeline = fakePipeline({ admission: [createBodySizeAdmission(10)] });
+  const exchange = fakeExchange({
+    method: 'POST',
+    headers: [...bearer, ['Content-Length', '11']],
+    body: 'x'.repeat(11),
+  });
+  await serveRequest(exchange, pipeline);
+  t.match(exchange.response.json(), { code: 413, reason: 'RequestEntityTooLarge' });
+  const fits = fakeExchange({ method: 'POST', headers: [...bearer, ['Content-Length', '10']] });
+  await serveRequest(fits, pipeline);
+  t.equal(fits.response.status, 200);
+});
+
+t.test('a tenant over its limit is told to wait a second', async (t) => {
+  const pipeline = fakePipeline({
+    limitTenant() {
+      throw new StatusError('TenantRateExceeded', 'too many requests');
+    },
+  });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 429);
+  t.equal(headerValue(exchange.response.headers, 'retry-after'), '1');
+});
+
+t.test('a 503 carries no Retry-After: kubectl would retry in silence and lose the message', async (t) => {
+  const pipeline = fakePipeline({
+    authenticators: [
+      {
+        name: 'keystone',
+        authenticate: async () => {
+          throw new StatusError('KeystoneUnavailable', 'Keystone cannot be asked');
+        },
+      },
+    ],
+  });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.status, 503);
+  t.equal(headerValue(exchange.response.headers, 'retry-after'), undefined);
+});
+
+t.test('what Stonegate answers itself never reaches the API server', async (t) => {
+  const answer = {
+    status: 200,
+    headers: [['Content-Type', 'application/json']] as const,
+    body: Buffer.from('{}'),
+  };
+  const pipeline = fakePipeline({ handlers: { forward: async () => answer } });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.equal(exchange.response.text, '{}');
+  t.equal(headerValue(exchange.response.headers, 'content-length'), '2');
+  t.same(pipeline.sent, []);
+});
+
+t.test('a route without a handler is not forwarded', async (t) => {
+  const pipeline = fakePipeline({
+    mode: { ...openMode, route: () => ({ kind: 'discovery', path: '/api', query: '', reduce: 'none' }) },
+  });
+  const exchange = fakeExchange({ headers: bearer });
+  await serveRequest(exchange, pipeline);
+  t.match(exchange.response.json(), { code: 500 });
+  t.same(pipeline.sent, []);
+});
+
+t.test('C181 a health checker’s user agent opens nothing', async (t) => {
+  const exchange = fakeExchange({ headers: [['User-Agent', 'kube-probe/1.32']], target: '/healthz' });
+  await serveRequest(exchange, fakePipeline());
+  t.equal(exchange.response.status, 401);
+});
+
+t.test('C010 an empty X-Forwarded-For does no harm', async (t) => {
+  const exchange = fakeExchange({ headers: [...bearer, ['X-Forwarded-For', '']] });
+  await serveRequest(exchange, fakePipeline());
+  t.equal(exchange.response.status, 200);
+});
+
+t.test('a project is provisioned before the API server authorizes a request of its users', async (t) => {
+  const order: string[] = [];
+  const pipeline = fakePipeline({
+    provisioner: {
+      async ensure({ uid }) {
+        await new Promise((resolve) => setImmediate(resolve));
+        order.push(`made for ${uid}`);
+      },
+      close: async () => {},
+    },
+    authorizers: [
+      {
+        name: 'noting',
+        async authorize() {
+          order.push('authorized');
+        },
+      },
+    ],
+  });
+  await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+  t.same(order, ['made for u1', 'authorized']);
+  await serveRequest(fakeExchange(), pipeline);
+  t.equal(order.length, 2, 'and nothing is provisioned for an unknown user');
+});
+
+t.test('a refusal of Stonegate’s own rights makes it ask for them again', async (t) => {
+  let refusals = 0;
+  const pipeline = fakePipeline({
+    upstreamRights: { withheld: new Set(), constrained: false, refused: () => (refusals += 1) },
+    forwarder: {
+      forward: () => Promise.reject(new StatusError('UpstreamRefusedCredential', 'no right to impersonate')),
+    },
+  });
+  await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+  t.equal(refusals, 1);
+});
+
+t.test(
+  'an extra key that Stonegate may not impersonate is omitted everywhere, and the others stay',
+  async (t) => {
+    const user = {
+      username: 'acme:alice',
+      uid: '',
+      groups: [],
+      extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'], team: ['a'] },
+    };
+    const pipeline = fakePipeline({
+      mode: { ...openMode, userOf: () => user },
+      upstreamRights: {
+        withheld: new Set(['authentication.kubernetes.io/credential-id']),
+        constrained: false,
+        refused() {},
+      },
+    });
+    await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+    const names = pipeline.sent[0]?.headers.map(([name]) => name).filter((name) => /extra/i.test(name));
+    t.same(names, ['Impersonate-Extra-team']);
+    t.same(pipeline.events.at(-1)?.record.user?.extra, { team: ['a'] });
+  },
+);

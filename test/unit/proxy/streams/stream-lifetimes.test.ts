@@ -1,0 +1,293 @@
+import t from 'tap';
+import { unauthorized } from '../../../../src/errors/status-error.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import type { OpenStream, StreamCredential } from '../../../../src/proxy/streams/open-stream.ts';
+import type { Drops } from '../../../../src/proxy/streams/ports.ts';
+import { StreamLifetimes } from '../../../../src/proxy/streams/stream-lifetimes.ts';
+import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { GUEST, streamFacts } from '../../../support/stream-facts.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SETTINGS = { endWithCredential: true, recheck: MINUTE, tunnelMaxAge: 24 * HOUR };
+
+function setUp({ fraction = 0, settings = SETTINGS } = {}) {
+  const clock = createFakeClock(0);
+  const random = { fraction: () => fraction };
+  const registry = new StreamRegistry({
+    limits: { perUser: 10_000, perTenant: 10_000 },
+    clock,
+    random,
+    telemetry: noTelemetry,
+  });
+  const dropped: string[] = [];
+  const drops: Drops = {
+    get learned() {
+      return dropped.length;
+    },
+    watch(tags) {
+      const since = dropped.length;
+      const isDropped = () => dropped.slice(since).some((tag) => tags.includes(tag));
+      return {
+        get dropped() {
+          return isDropped();
+        },
+        confirmDropped: async () => isDropped(),
+      };
+    },
+  };
+  const checked: StreamCredential[] = [];
+  const check = { now: async (_: StreamCredential): Promise<void> => {}, permits: (_: OpenStream) => true };
+  const lifetimes = new StreamLifetimes({
+    registry,
+    settings,
+    drops,
+    recheck(credential) {
+      checked.push(credential);
+      return check.now(credential);
+    },
+    permits: (stream) => check.permits(stream),
+    clock,
+    random,
+    logger: silentLogger,
+  });
+  /** Second by second, with what is due in between. */
+  const pass = async (milliseconds: number): Promise<void> => {
+    for (let passed = 0; passed < milliseconds; passed += 1_000) {
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { clock, registry, lifetimes, drops, dropped, checked, check, pass };
+}
+
+t.test('a credential is validated once for all its streams, at most once in the recheck time', async (t) => {
+  const { registry, checked, pass } = setUp();
+  for (let i = 0; i < 100; i += 1) registry.open(streamFacts());
+  registry.open(streamFacts({ token: 'another' }));
+  await pass(MINUTE - 1_000);
+  t.equal(checked.length, 0);
+  await pass(1_000);
+  t.equal(checked.length, 2);
+  await pass(MINUTE);
+  t.equal(checked.length, 4);
+});
+
+t.test('many credentials of one source are validated few at a time', async (t) => {
+  const { registry, checked, check, pass } = setUp();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  check.now = () => promise;
+  for (let i = 0; i < 50; i += 1) registry.open(streamFacts({ token: `token ${i}` }));
+  await pass(MINUTE);
+  t.equal(checked.length, 4);
+  resolve();
+  await pass(1_000);
+  t.equal(checked.length, 50, 'the others follow');
+});
+
+t.test('the end of a credential: watches and logs end with a spread, tunnels do not', async (t) => {
+  const { registry, pass, checked } = setUp({ fraction: 0.5 });
+  const facts = { expiresAt: HOUR };
+  const watch = registry.open(streamFacts(facts));
+  const log = registry.open(streamFacts({ ...facts, kind: 'log' }));
+  const exec = registry.open(streamFacts({ ...facts, kind: 'exec' }));
+  await pass(HOUR + 4_000);
+  t.notOk(watch.cancelled, 'half of ten seconds is not over');
+  const before = checked.length;
+  await pass(1_000);
+  t.same([watch.reason, log.reason, exec.reason], ['expired', 'expired', undefined]);
+  t.ok(watch.clean);
+  t.notOk(log.clean);
+  await pass(10 * MINUTE);
+  t.equal(checked.length, before, 'what has expired is not asked about');
+  t.equal(exec.reason, undefined);
+});
+
+t.test('a tunnel ends at its maximum age', async (t) => {
+  const { registry, pass } = setUp({ settings: { ...SETTINGS, tunnelMaxAge: 5 * MINUTE } });
+  const exec = registry.open(streamFacts({ kind: 'exec' }));
+  const watch = registry.open(streamFacts());
+  await pass(5 * MINUTE - 1_000);
+  t.notOk(exec.cancelled);
+  await pass(1_000);
+  t.same([exec.reason, watch.reason], ['max-age', undefined]);
+});
+
+t.test('what cannot be validated is tried again, and ended after one more recheck time', async (t) => {
+  const { registry, check, pass, checked } = setUp();
+  const stream = registry.open(streamFacts());
+  check.now = async () => {
+    throw new Error('Keystone is down');
+  };
+  await pass(MINUTE + 59_000);
+  t.notOk(stream.cancelled);
+  t.ok(checked.length > 2, 'tried again and again');
+  check.now = async () => {};
+  await pass(MINUTE);
+  t.notOk(stream.cancelled, 'it recovered');
+  check.now = async () => {
+    throw unauthorized();
+  };
+  await pass(3 * MINUTE);
+  t.equal(stream.reason, 'unverified');
+});
+
+t.test(
+  'an outage of the backend ends no tunnel, and the first validation after it does if it fails',
+  async (t) => {
+    const { registry, check, pass } = setUp();
+    const exec = registry.open(streamFacts({ kind: 'exec' }));
+    const watch = registry.open(streamFacts());
+    check.now = async () => {
+      throw new Error('Keystone is down');
+    };
+    await pass(60 * MINUTE);
+    t.same([exec.reason, watch.reason], [undefined, 'unverified']);
+    check.now = async (credential) => credential.end('refused');
+    await pass(MINUTE);
+    t.equal(exec.reason, 'refused');
+  },
+);
+
+t.test(
+  'a drop by an operator ends all streams of the user or tenant at once, whatever they are',
+  async (t) => {
+    for (const tag of ['end-streams:user:alice', 'end-streams:user:u1', 'end-streams:tenant:acme']) {
+      const { registry, dropped, pass, checked } = setUp();
+      const streams = [registry.open(streamFacts()), registry.open(streamFacts({ kind: 'exec' }))];
+      const bob = registry.open({
+        ...streamFacts({ username: 'bob', tenant: 'globex' }),
+        identity: { ...streamFacts().identity, uid: 'u2' },
+      });
+      dropped.push(tag);
+      await pass(1_000);
+      t.same(
+        streams.map(({ reason }) => reason),
+        ['dropped', 'dropped'],
+        tag,
+      );
+      t.notOk(bob.cancelled);
+      for (const stream of streams) registry.close(stream);
+      const next = registry.open(streamFacts());
+      await pass(2 * MINUTE);
+      t.notOk(next.cancelled, 'what is opened after it goes on');
+      t.ok(checked.length > 0);
+    }
+  },
+);
+
+t.test(
+  'a revocation: credentials are validated at once; one that expired before is ended by it',
+  async (t) => {
+    const { registry, dropped, pass, checked } = setUp();
+    const valid = registry.open(streamFacts({ kind: 'exec', expiresAt: HOUR }));
+    dropped.push('user:u1');
+    await pass(1_000);
+    await pass(1_000);
+    t.equal(checked.length, 1, 'long before the recheck time');
+    t.notOk(valid.cancelled);
+    await pass(HOUR);
+    dropped.push('user:somebody-else');
+    await pass(2_000);
+    t.notOk(valid.cancelled, 'expired, and not concerned');
+    dropped.push('user:u1');
+    await pass(1_000);
+    t.equal(valid.reason, 'dropped');
+  },
+);
+
+t.test('a reload: everything is validated by the new configuration within seconds', async (t) => {
+  const { registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
+  registry.open(streamFacts());
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+  await pass(5_000);
+  t.equal(checked.length, 1);
+});
+
+t.test('a reload: a stream of a request that was authenticated before it is validated as soon', async (t) => {
+  const { clock, registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
+  await pass(1_000);
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+  await pass(2_000);
+  registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
+  registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
+  await pass(5_000);
+  t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
+});
+
+t.test('a drop: the same for a stream of a request that was authenticated before it', async (t) => {
+  const settings = { ...SETTINGS, recheck: HOUR };
+  const { clock, registry, dropped, checked, pass } = setUp({ fraction: 0.9, settings });
+  const earlier = registry.open(streamFacts({ token: 'open' }));
+  await pass(1_000);
+  dropped.push('user:another');
+  await pass(10_000);
+  t.match(checked.splice(0), { length: 1 }, 'the open one');
+  registry.close(earlier);
+  registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
+  registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
+  await pass(5_000);
+  t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
+});
+
+t.test(
+  'a reload while a credential is validated: a failure of that does not put the next one off',
+  async (t) => {
+    const { registry, lifetimes, drops, checked, check, pass } = setUp({ fraction: 0.9 });
+    const former = Promise.withResolvers<void>();
+    check.now = () => former.promise;
+    registry.open(streamFacts());
+    await pass(2 * MINUTE);
+    t.equal(checked.length, 1);
+    lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+    check.now = async () => {};
+    former.reject(new Error('its backend is closed'));
+    await pass(6_000);
+    t.equal(checked.length, 2);
+  },
+);
+
+t.test('the streams of guests, and no other, end within five seconds after a policy', async (t) => {
+  const { registry, check, pass } = setUp();
+  const own = registry.open(streamFacts());
+  const guests = ['watch', 'exec'] as const;
+  const opened = guests.map((kind) => registry.open({ ...streamFacts({ kind }), entry: GUEST }));
+  await pass(5_000);
+  t.same(
+    [own, ...opened].map(({ reason }) => reason),
+    [undefined, undefined, undefined],
+  );
+  check.permits = ({ kind }) => kind === 'exec';
+  await pass(4_000);
+  t.same(
+    [own, ...opened].map(({ reason }) => reason),
+    [undefined, 'policy', undefined],
+  );
+});
+
+t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
+  const { clock, registry, lifetimes, pass } = setUp();
+  t.equal(clock.pending, 0);
+  const stream = registry.open(streamFacts());
+  t.equal(clock.pending, 1);
+  registry.close(stream);
+  await pass(1_000);
+  t.equal(clock.pending, 0);
+  registry.open(streamFacts());
+  lifetimes.stop();
+  t.equal(clock.pending, 0);
+});
+
+t.test('a credential whose last stream has ended is not asked about', async (t) => {
+  const { registry, checked, check, pass } = setUp();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  check.now = () => promise;
+  const streams = Array.from({ length: 5 }, (_, i) => registry.open(streamFacts({ token: `token ${i}` })));
+  await pass(MINUTE);
+  for (const stream of streams) registry.close(stream);
+  resolve();
+  await pass(1_000);
+  t.equal(checked.length, 4, 'the fifth had to wait');
+});

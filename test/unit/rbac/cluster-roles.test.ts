@@ -1,0 +1,92 @@
+import t from 'tap';
+import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
+
+/** Each single thing that a role allows: `verb group/resource`. */
+function allowed(name: string): Set<string> {
+  const rules = CLUSTER_ROLES.get(name) ?? [];
+  return new Set(
+    rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>
+      verbs.flatMap((verb) =>
+        apiGroups.flatMap((group) => resources.map((resource) => `${verb} ${group}/${resource}`)),
+      ),
+    ),
+  );
+}
+
+const [read, control, edit, manage] = ['read', 'control', 'edit', 'manage'].map((name) =>
+  allowed(`stonegate:${name}`),
+);
+
+t.test('a higher role contains the lower ones, and more', async (t) => {
+  for (const [lower, higher] of [
+    [read, control],
+    [control, edit],
+    [edit, manage],
+  ])
+    t.ok(lower && higher && [...lower].every((one) => higher.has(one)) && lower.size < higher.size);
+});
+
+t.test('who reads sees no secrets and changes nothing', async (t) => {
+  t.notOk([...(read ?? [])].some((one) => one.includes('secrets')));
+  t.ok([...(read ?? [])].every((one) => /^(get|list|watch) /.test(one)));
+});
+
+t.test('who controls gets into pods, scales and restarts, but changes no definition', async (t) => {
+  for (const one of ['create /pods/exec', 'get /pods/exec', 'delete /pods', 'patch apps/deployments/scale'])
+    t.ok(control?.has(one), one);
+  for (const one of [
+    'patch apps/deployments',
+    'create /pods',
+    'get /secrets',
+    'patch /pods/ephemeralcontainers',
+  ])
+    t.notOk(control?.has(one), one);
+});
+
+t.test('who edits changes everything but rights', async (t) => {
+  for (const one of ['create apps/deployments', 'get /secrets', 'delete /services'])
+    t.ok(edit?.has(one), one);
+  t.notOk([...(edit ?? [])].some((one) => one.includes('rbac.authorization.k8s.io')));
+});
+
+t.test('who manages says who may do what in the namespace, and no further', async (t) => {
+  t.ok(manage?.has('create rbac.authorization.k8s.io/rolebindings'));
+  t.notOk([...(manage ?? [])].some((one) => /cluster(roles|rolebindings)$/.test(one)));
+});
+
+t.test('no role allows impersonation, escalation or the ownership of a namespace', async (t) => {
+  for (const name of CLUSTER_ROLES.keys()) {
+    const all = [...allowed(name)];
+    t.notOk(
+      all.some((one) => /^(impersonate|escalate|bind|\*) |\*/.test(one)),
+      name,
+    );
+    t.notOk(
+      all.some((one) => /^(create|update|patch|delete\w*) \/(namespaces|endpoints|nodes)/.test(one)),
+      name,
+    );
+  }
+});
+
+t.test(
+  'in a tenant of Arktos, who manages may bind the four roles that manage contains, and no other',
+  async (t) => {
+    for (const [name, rules] of TENANT_CLUSTER_ROLES) {
+      const more = rules.slice(CLUSTER_ROLES.get(name)?.length);
+      t.strictSame(rules.slice(0, -more.length || rules.length), CLUSTER_ROLES.get(name));
+      t.strictSame(
+        more,
+        name !== 'stonegate:manage'
+          ? []
+          : [
+              {
+                apiGroups: ['rbac.authorization.k8s.io'],
+                resources: ['clusterroles'],
+                resourceNames: ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'],
+                verbs: ['bind'],
+              },
+            ],
+      );
+    }
+  },
+);

@@ -1,0 +1,90 @@
+import t from 'tap';
+import { uniformSubject } from '../../../src/rbac/attributes.ts';
+import { heldRoles } from '../../../src/rbac/held-roles.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  indexOf,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../support/rbac-objects.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+t.test('a user is told the roles that they may read, and the number of the others', async (t) => {
+  const index = indexOf(
+    clusterRole('edit', []),
+    clusterRole('secret-project', []),
+    clusterRole('reader', [
+      { verbs: ['get'], apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['edit', 'reader'] },
+    ]),
+    role('a', 'local', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['roles'] }]),
+    role('b', 'local', []),
+    clusterRoleBinding('reader', 'ClusterRole/reader', [group('devs')]),
+    clusterRoleBinding('secret', 'ClusterRole/secret-project', [user('alice')]),
+    roleBinding('b', 'edit', 'ClusterRole/edit', [user('alice')]),
+    roleBinding('a', 'edit', 'ClusterRole/edit', [group('devs')]),
+    roleBinding('a', 'local', 'Role/local', [user('alice')]),
+    roleBinding('b', 'local', 'Role/local', [user('alice')]),
+    roleBinding('b', 'missing', 'Role/missing', [user('alice')]),
+    roleBinding('c', 'other', 'ClusterRole/edit', [user('bob')]),
+  );
+  t.strictSame(heldRoles(index, uniformSubject(rbacUser('alice', ['devs']))), {
+    roles: [
+      { kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: ['a', 'b'] },
+      { kind: 'Role', name: 'local', everywhere: false, namespaces: ['a'] },
+      { kind: 'ClusterRole', name: 'reader', everywhere: true, namespaces: [] },
+    ],
+    hiddenRoles: 2,
+    moreRoles: 0,
+  });
+});
+
+t.test('if groups depend on the namespace, a role counts where its group does', async (t) => {
+  const index = indexOf(
+    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
+    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
+    role('p1', 'local', []),
+    role('p2', 'local', []),
+    roleBinding('p1', 'local', 'Role/local', [group('member')]),
+    roleBinding('p2', 'local', 'Role/local', [group('member')]),
+  );
+  const subject = uniformSubject(rbacUser('alice'));
+  const namespaces = new Map([['p1', rbacUser('alice', ['member'])]]);
+  t.match(heldRoles(index, { ...subject, namespaces }).roles, [
+    { name: 'local', namespaces: ['p1'] },
+    { name: 'reader', everywhere: true },
+  ]);
+});
+
+t.test('if groups depend on the namespace, a cluster role counts where a group has it', async (t) => {
+  const index = indexOf(
+    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
+    clusterRole('extra', []),
+    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
+    clusterRoleBinding('extra', 'ClusterRole/extra', [group('member')]),
+  );
+  const subject = uniformSubject(rbacUser('alice'));
+  const namespaces = new Map([['p1', rbacUser('alice', ['member'])]]);
+  t.match(heldRoles(index, { ...subject, namespaces }).roles, [
+    { name: 'extra', everywhere: false, namespaces: ['p1'] },
+    { name: 'reader', everywhere: true, namespaces: [] },
+  ]);
+});
+
+t.test('of very many roles the first hundred are named, and the others counted', async (t) => {
+  const places = Array.from({ length: 1_000 }, (_, at) => `ns${at}`);
+  const index = indexOf(
+    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
+    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
+    ...places.flatMap((place) => [
+      role(place, 'own', []),
+      roleBinding(place, 'own', 'Role/own', [user('alice')]),
+    ]),
+  );
+  const { roles, hiddenRoles, moreRoles } = heldRoles(index, uniformSubject(rbacUser('alice')));
+  t.same([roles.length, hiddenRoles, moreRoles], [100, 0, 901]);
+});
