@@ -3,7 +3,6 @@
  * compares the index that they use with the API server.
  */
 
-import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import { accessMatrix } from '../features/access-rules/access-matrix.ts';
 import { SELF_ACCESS_RULES_PATH } from '../features/access-rules/access-rules-v1alpha1.ts';
@@ -12,7 +11,7 @@ import { createRulesReviewHandler } from '../features/access-rules/handle-rules-
 import { createReviewedSubjects } from '../features/access-rules/reviewed-subject.ts';
 import { createRulesDocuments, type RulesDocuments } from '../features/access-rules/rules-document.ts';
 import { createMergedNamespaces } from '../features/all-namespaces/handle-all-namespaces.ts';
-import type { Parts } from '../features/build.ts';
+import type { FeatureBuild, Parts } from '../features/build.ts';
 import { createHiddenObjects } from '../features/hide-forbidden/hidden-objects.ts';
 import { createForbiddenHook } from '../features/hide-forbidden/hide-forbidden.ts';
 import { CreatedNamespaces } from '../features/namespaces/created-namespaces.ts';
@@ -21,21 +20,20 @@ import type { NamespacesMemory } from '../features/namespaces/request.ts';
 import { VisibleNamespacesCache } from '../features/namespaces/visible-namespaces-cache.ts';
 import type { AccessSource } from '../features/portal/ports.ts';
 import { fingerprintOfIndex } from '../features/rbac-index/feature.ts';
-import { createVerifier, type OwnedVerifier, type Verifier } from '../features/rbac-index/verification.ts';
+import { createVerifier, type OwnedVerifier } from '../features/rbac-index/verification.ts';
 import { createVerificationSource } from '../features/rbac-index/verification-source.ts';
-import { createFilteredReason, type FilteredReason } from '../features/self-reviews/filtered-self-review.ts';
 import { watchLifetimesOf } from '../features/watch-lifetimes.ts';
 import { createWhoCanHandler } from '../features/who-can/handle-who-can.ts';
 import { createKeystoneNames } from '../features/who-can/keystone-names.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type { Feature } from '../proxy/feature.ts';
+import { createFilteredReason, type FilteredReason } from '../proxy/filtered-reason.ts';
 import { readRequestInfo } from '../proxy/request/request-info.ts';
 import { AccessChanges } from '../rbac/access-changes.ts';
-import type { AccessIndex } from '../rbac/access-index.ts';
+import type { AccessIndex, Verifier } from '../rbac/access-index.ts';
 import { heldRoles } from '../rbac/held-roles.ts';
 import type { RulesTrust } from '../rbac/incomplete-rules.ts';
 import { ownUserName } from '../upstream/credential.ts';
-import { createKeystone } from './keystone.ts';
 import { ownCredential } from './upstream.ts';
 
 export interface AccessFeatures {
@@ -49,7 +47,7 @@ export interface AccessFeatures {
 }
 
 /** One for each generation: call it once. */
-export function createAccessFeatures(build: Build, parts: Parts, access: AccessIndex): AccessFeatures {
+export function createAccessFeatures(build: FeatureBuild, parts: Parts, access: AccessIndex): AccessFeatures {
   const { authorization, access: configuration } = build.loaded.configuration;
   const { mode, subjects } = parts;
   const { authorizers, namedSets } = configuration;
@@ -78,7 +76,7 @@ const VERIFIER = new ComponentType<OwnedVerifier>('verification of the RBAC inde
 
 /** A reload begins the comparison anew. */
 function createAccessVerifier(
-  { generation, loaded, runtime }: Build,
+  { generation, loaded, runtime }: FeatureBuild,
   { mode, reviewer }: Parts,
   { index }: AccessIndex,
 ): Verifier {
@@ -91,7 +89,7 @@ function createAccessVerifier(
 const NAMESPACES_MEMORY = new ComponentType<NamespacesMemory>('visible namespaces');
 
 /** It lives as long as the index. */
-function namespacesMemory(build: Build, { index }: AccessIndex): NamespacesMemory {
+function namespacesMemory(build: FeatureBuild, { index }: AccessIndex): NamespacesMemory {
   return build.generation.component(NAMESPACES_MEMORY, {
     fingerprint: fingerprintOfIndex(build),
     create() {
@@ -101,7 +99,7 @@ function namespacesMemory(build: Build, { index }: AccessIndex): NamespacesMemor
   });
 }
 
-function createLists(build: Build, parts: Parts, access: AccessIndex, verifier: Verifier) {
+function createLists(build: FeatureBuild, parts: Parts, access: AccessIndex, verifier: Verifier) {
   const { access: configuration } = build.loaded.configuration;
   const { upstream, discovery, responseMemory } = parts;
   const memory = namespacesMemory(build, access);
@@ -141,10 +139,9 @@ function createRulesFeature(parts: Parts, documents: RulesDocuments): Feature {
 }
 
 /** Names come from Keystone if there is a service credential. */
-function createWhoCanFeature(build: Build, parts: Parts, access: AccessIndex): Feature {
-  const { loaded, runtime } = build;
-  const { keystone } = loaded.configuration.authentication;
-  const directory = keystone && createKeystone(build, keystone).client.directory;
+function createWhoCanFeature(build: FeatureBuild, parts: Parts, access: AccessIndex): Feature {
+  const { loaded, runtime, keystone } = build;
+  const directory = keystone?.client.directory;
   const options = {
     ...parts,
     ...parts.ownBodies,

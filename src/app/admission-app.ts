@@ -9,19 +9,16 @@ import { Generations } from '../config/generation.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
-import {
-  ADMISSION_LISTENER,
-  admissionTLS,
-  createConfiguredAdmission,
-} from '../features/admission/feature.ts';
+import { createConfiguredAdmission } from '../features/admission/feature.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
-import type { Exchange } from '../proxy/ports.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
+import { ADMISSION_LISTENER, admissionTLS } from './admission-listener.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions {

@@ -11,15 +11,9 @@ import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { CacheConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import type { Drops } from '../proxy/streams/ports.ts';
+import { type Shared, sealingSecrets } from '../features/build.ts';
 
 type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
-
-export interface Shared {
-  readonly cache: SharedCache;
-  /** What was dropped, for open streams. */
-  readonly drops: Drops;
-}
 
 const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) => cache.close() });
 
@@ -70,8 +64,4 @@ export function longestLife({
   const reviewed = authentication.tokenReview?.cacheTTL ?? 0;
   const session = portal?.sessionLifetime ?? 0;
   return Math.max(cacheTTL + staleIfUnavailable, roles, reviewed, session, tenancy.discoveryTTL);
-}
-
-export function sealingSecrets(loaded: LoadedConfiguration): string[] {
-  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
 }

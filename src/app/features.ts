@@ -8,7 +8,6 @@ import { createDefinitionScopeRule } from '../features/admission/definition-scop
 import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
 import { watchListAdmission } from '../features/admission/watch-list.ts';
 import type { Parts } from '../features/build.ts';
-import type { Policies } from '../features/cross-tenant/ports.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
 import { createExplanationHandler } from '../features/explain/handle-explanation.ts';
@@ -23,12 +22,13 @@ import { createConnectCreate } from '../features/tenant-boundary/connect-create.
 import { createSharedResources } from '../features/tenant-boundary/shared-resources.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../features/tenant-boundary/upgrade-places.ts';
-import { type AccessReviewer, reviewOf } from '../proxy/access-reviewer.ts';
+import { type AccessReviewer, reviewOf } from '../kubernetes/access-reviewer.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
+import type { Policies } from '../proxy/tenant-entry.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
-import type { TenantName } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { AccessFeatures } from './access-features.ts';
 

@@ -20,7 +20,8 @@ import type { KeystoneConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { namespaceOf } from '../features/bindings/namespace-name.ts';
-import type { DisabledScopes } from '../features/bindings/ports.ts';
+import { caOf, type Keystone } from '../features/build.ts';
+import type { DisabledScopes } from '../identity/keystone/directory.ts';
 import { createKeystoneClient, type KeystoneClient } from '../identity/keystone/keystone.ts';
 import {
   keystoneTokenCodec,
@@ -35,7 +36,7 @@ import {
   disabledScopesCodec,
   type RoleLookup,
 } from '../identity/keystone/role-lookup.ts';
-import { createStartupProbe, type StartupProbe } from '../lib/startup-probe.ts';
+import { createStartupProbe } from '../lib/startup-probe.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { KeystoneToken, RoleAssignment } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
@@ -46,11 +47,6 @@ import { createShared, longestLife } from './cache.ts';
  * Redis.
  */
 const MAX_PROJECT_TAGS = 64;
-
-export interface Keystone {
-  readonly client: KeystoneClient;
-  readonly contact: StartupProbe;
-}
 
 const KEYSTONE = new ComponentType<Keystone>('Keystone', {
   start: ({ contact }) => contact.start(),
@@ -92,11 +88,6 @@ export function createConfiguredKeystoneClient(
     readSecret: () => secret,
     timeout,
   });
-}
-
-/** The authorities of Keystone's certificate, as an option of its clients; empty for those of the system. */
-export function caOf(loaded: LoadedConfiguration, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
-  return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
 }
 
 function serviceSecret(loaded: LoadedConfiguration, { serviceCredential }: KeystoneConfiguration): string {

@@ -8,11 +8,11 @@ import type { RuntimeDependencies } from '../config/build.ts';
 import type { StonegateConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { ADMISSION_LISTENER, admissionTLS } from '../features/admission/feature.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { ListenerName } from '../lib/telemetry.ts';
-import type { Exchange } from '../proxy/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
+import { ADMISSION_LISTENER, admissionTLS } from './admission-listener.ts';
 import type { Serving } from './serving.ts';
 
 /** The listeners in the order in which they are opened. */

@@ -3,27 +3,29 @@
  * ports, and the features of `features.ts`.
  */
 
-import type { Build } from '../config/build.ts';
-import type { RequestProvisioning } from '../features/bindings/on-request.ts';
-import type { Policies } from '../features/cross-tenant/ports.ts';
+import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createExplain, type Explain } from '../features/explain/explain-request.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import type { AccessSource } from '../features/portal/ports.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
+import { createTenancyMode } from '../features/tenancy-mode.ts';
 import { createAnonymousAccess } from '../identity/anonymous.ts';
 import { createAccessReviewer } from '../kubernetes/access-reviews.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { ByteBudget } from '../limits/byte-budget.ts';
 import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
 import { createTenantRateLimit } from '../limits/rate-limits.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
+import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
 import type { Pipeline } from '../proxy/delivery.ts';
+import type { Provisioner } from '../proxy/feature.ts';
 import { combineFeatures } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
 import { createOwnAPI } from '../proxy/own-api.ts';
-import type { Exchange, RequestObserver } from '../proxy/ports.ts';
 import { createReasonOf } from '../proxy/rbac-reasons.ts';
 import { parseTrustedProxies } from '../proxy/request/client-address.ts';
 import { createBodyInspection } from '../proxy/request/inspect-body.ts';
@@ -33,16 +35,15 @@ import type { Stages } from '../proxy/stages.ts';
 import type { StreamCredential } from '../proxy/streams/open-stream.ts';
 import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
+import type { Policies } from '../proxy/tenant-entry.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import type { TenantName } from '../tenancy/identity.ts';
 import { memoizedMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessFeatures } from './access-features.ts';
 import { createAuthentication } from './authenticators.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
 import { reviewPathsOf } from './reviewed-writes.ts';
-import { createTenancyMode } from './tenancy-mode.ts';
-import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createOwnRights } from './upstream.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -71,7 +72,7 @@ export interface PipelineOptions {
    * Creates what a user's project lacks before the request is forwarded; undefined if that is not
    * configured.
    */
-  readonly provisioning?: RequestProvisioning | undefined;
+  readonly provisioning?: Provisioner | undefined;
   /** Who may enter other tenants; absent: no user. */
   readonly policies?: Policies | undefined;
   /** Whether an operator reads the explanations, not the user of the request. */
@@ -81,15 +82,14 @@ export interface PipelineOptions {
 /** The longest body that clients post to Stonegate's own API: a token of 16 kB, or very many groups. */
 const OWN_BODY_BYTES = 256 * 1024;
 
-export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
-  const { runtime, generation } = build;
+export function createPipeline(build: FeatureBuild, options: PipelineOptions): ConfiguredPipeline {
+  const { runtime, generation, upstream } = build;
   const { configuration } = build.loaded;
   const { server, limits, authentication } = configuration;
   const { provisioning, policies, responseMemory, streams } = options;
   const { clock } = runtime;
   const { body: bodyTimeout } = server.timeouts;
   const mode = memoizedMode(createTenancyMode(configuration));
-  const upstream = createOwnUpstream(build);
   const upstreamRights = createOwnRights(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);

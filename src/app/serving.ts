@@ -2,12 +2,14 @@
  * What a process serves with one configuration: the value of a generation.
  */
 
+import type { Drops } from '../cache/drops.ts';
 import { type Build, counted } from '../config/build.ts';
 import type { StonegateConfiguration } from '../config/configuration.ts';
 import { accessWarnings } from '../config/validate.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
 import { createServedProvisioning } from '../features/bindings/feature.ts';
 import { USERS_WARNING } from '../features/bindings/grants.ts';
+import type { FeatureBuild } from '../features/build.ts';
 import { createPolicies } from '../features/cross-tenant/feature.ts';
 import type { MembershipLog } from '../features/cross-tenant/membership-log.ts';
 import { createPolicyController } from '../features/cross-tenant/policy-controller.ts';
@@ -15,14 +17,15 @@ import { createConfiguredPortal, type PortalState } from '../features/portal/fea
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
-import type { Exchange, RequestObserver } from '../proxy/ports.ts';
-import type { Drops } from '../proxy/streams/ports.ts';
+import type { RequestObserver } from '../observability/request-observer.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
-import { createShared } from './cache.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createKeystoneAuthentication } from './authenticators.ts';
+import { withBackends } from './backends.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
-import { createOwnUpstream } from './upstream.ts';
 
 type Serve = (exchange: Exchange) => Promise<void>;
 
@@ -57,7 +60,8 @@ export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permits' 
   readonly warnings: readonly string[];
 }
 
-export function createServing(build: Build, process: ServingProcess): Serving {
+export function createServing(components: Build, process: ServingProcess): Serving {
+  const build = withBackends(components);
   const { configuration } = build.loaded;
   const { inFlight } = build.generation;
   const provisioning = createServedProvisioning(build);
@@ -68,10 +72,8 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = pipeline;
   const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);
-  const webhook = process.hasWebhook
-    ? createConfiguredWebhook(build, stages.mode, process.inForce)
-    : undefined;
-  const admission = createConfiguredAdmission(build, createOwnUpstream(build));
+  const webhook = process.hasWebhook ? createServedWebhook(build, stages.mode, process.inForce) : undefined;
+  const admission = createConfiguredAdmission(build, build.upstream);
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     api: pipeline.serve,
@@ -86,9 +88,9 @@ export function createServing(build: Build, process: ServingProcess): Serving {
       ...(indexReadiness ? [indexReadiness] : []),
       ...(webhook?.checks ?? []),
     ],
-    upstream: createOwnUpstream(build),
+    upstream: build.upstream,
     syncRules: webhook?.syncRules,
-    drops: createShared(build).drops,
+    drops: build.shared.drops,
     warnings: [...accessWarnings(configuration), ...warningsOf(configuration, webhook !== undefined)],
   };
 }
@@ -101,4 +103,18 @@ function warningsOf({ bindings, webhook }: StonegateConfiguration, servesWebhook
       ? ['webhook.usernames is legacy: users of one name in two Keystone domains are one user']
       : []),
   ];
+}
+
+/**
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
+ */
+const UNLIMITED = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
+
+function createServedWebhook(build: FeatureBuild, mode: TenancyMode, inForce: () => InForce) {
+  const { keystone } = build.loaded.configuration.authentication;
+  // Loading refuses a webhook without Keystone.
+  if (keystone === undefined) return undefined;
+  const authenticator = createKeystoneAuthentication(build, keystone, mode, UNLIMITED);
+  return createConfiguredWebhook(build, { mode, authenticator, inForce });
 }

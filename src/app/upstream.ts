@@ -2,7 +2,7 @@
  * Connections to the API server, and what Stonegate's own credential may impersonate there.
  */
 
-import type { Build } from '../config/build.ts';
+import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
@@ -11,7 +11,7 @@ import { type AskedUpstreamRights, createUpstreamRights } from '../kubernetes/up
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
-import { createServedReviewedWrites } from './reviewed-writes.ts';
+import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
 
 /** Disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
@@ -99,7 +99,7 @@ export function ownCredential(loaded: LoadedConfiguration): UpstreamCredential {
 }
 
 /** Options for connections with the provisioning credential; undefined if none is configured. */
-export function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
+function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
   const { credential } = loaded.configuration.bindings;
   return credential && upstreamOptions(loaded, credential, false);
 }
@@ -136,4 +136,35 @@ export function createOwnRights(build: Build): AskedUpstreamRights {
     },
   });
   return rights;
+}
+
+const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
+  dispose: (upstream) => upstream.destroy(),
+});
+
+/**
+ * Of what is served: the same connections for all that provisions.
+ *
+ * @returns undefined if the configuration names no credential to provision with
+ */
+export function createServedProvisioningUpstream(build: Build): Upstream | undefined {
+  const { loaded, generation, runtime } = build;
+  const options = provisioningUpstreamOptions(loaded);
+  if (options === undefined) return undefined;
+  const reviewedWrites = createServedReviewedWrites(build);
+  return generation.component(PROVISIONING_UPSTREAM, {
+    fingerprint: [loaded.configuration.upstream, options],
+    uses: [reviewedWrites],
+    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
+  });
+}
+
+/** @returns undefined if the configuration names no credential to provision with */
+export function createProvisioningUpstream(
+  loaded: LoadedConfiguration,
+  runtime: RuntimeDependencies,
+): Upstream | undefined {
+  const options = provisioningUpstreamOptions(loaded);
+  const reviewedWrites = createCommandReviewedWrites(loaded, runtime);
+  return options && createUpstream({ ...runtime, ...options, reviewedWrites });
 }

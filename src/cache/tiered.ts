@@ -5,7 +5,6 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { ForgettingCredentialCache, Validated } from '../identity/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Codec } from '../lib/parse-json.ts';
@@ -13,6 +12,7 @@ import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createExpiringCache } from '../limits/expiring-cache.ts';
+import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
 import { digestOf } from './credential-digest.ts';
 import { distributedSingleFlight } from './distributed-single-flight.ts';
 import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';

@@ -5,8 +5,8 @@
  */
 import type { Document } from 'yaml';
 import type { ConfigMapReference } from '../config/configuration.ts';
+import type { EnabledPolicies } from '../features/cross-tenant/enabled-policies.ts';
 import { resourcesOfPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import type { EnabledPolicies } from '../features/rbac-index/access-configuration.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';

@@ -5,24 +5,11 @@
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { reasonOf } from '../errors/status-error.ts';
-import type { ApplyOptions, ApplyResult, Progress } from '../kubernetes/reconcile/apply.ts';
+import type { CommandReconciler, Progress } from '../kubernetes/reconcile/apply.ts';
 import { heldBack, type Loss, lossesOf } from '../kubernetes/reconcile/deletion-guard.ts';
 import { type Place, placeName } from '../kubernetes/reconcile/objects.ts';
 import type { ChangedObject, Plan } from '../kubernetes/reconcile/plan.ts';
 import { type CommandIO, columns, EXIT, UsageError } from './command.ts';
-
-/** The components of a configuration that the command uses. */
-export interface CommandReconciler {
-  /** About the configuration and the objects in the cluster. */
-  readonly warnings?: (signal: AbortSignal) => Promise<readonly string[]>;
-  readonly plan: (signal: AbortSignal) => Promise<Plan>;
-  /** Deletions of a larger share need `--force`. */
-  readonly maxDeletedShare?: number;
-  readonly apply: (
-    plan: Plan,
-    options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>,
-  ) => Promise<ApplyResult>;
-}
 
 export interface ReconcileOptions {
   /** `sync`. */

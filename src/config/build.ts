@@ -3,11 +3,11 @@
  */
 
 import { type Clock, systemClock } from '../lib/clock.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { noTelemetry, type Telemetry } from '../lib/telemetry.ts';
-import type { Exchange } from '../proxy/ports.ts';
 import type { GenerationBuilder } from './generation.ts';
 import type { LoadedConfiguration } from './load.ts';
 

@@ -6,9 +6,10 @@
 import { z } from 'zod';
 import { admissionSchema } from '../features/admission/admission-configuration.ts';
 import { bindingsSchema } from '../features/bindings/bindings-configuration.ts';
+import { authorizationSchema } from '../features/cross-tenant/authorization-configuration.ts';
 import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
-import { accessSchema, authorizationSchema } from '../features/rbac-index/access-configuration.ts';
+import { accessSchema } from '../features/rbac-index/access-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
 import { authenticationSchema } from '../identity/authentication-configuration.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -30,6 +31,7 @@ import { serverSchema, upstreamSchema } from './server-configuration.ts';
 
 export type * from '../features/admission/admission-configuration.ts';
 export type * from '../features/bindings/bindings-configuration.ts';
+export type * from '../features/cross-tenant/authorization-configuration.ts';
 export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';

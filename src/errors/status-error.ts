@@ -2,8 +2,9 @@
  * The error that Stonegate throws to refuse a request. The message is sent to the client and never contains
  * a secret or the text of a backend; `cause` is for the operator's log only.
  */
-import type { StatusDetails } from '../kubernetes/meta-v1.ts';
+
 import { CODES, type ErrorCode } from './codes.ts';
+import type { StatusDetails } from './status.ts';
 
 export interface StatusErrorOptions {
   readonly details?: StatusDetails;

@@ -3,9 +3,10 @@
  * details; its audit ID identifies the log line.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
-import type { Status } from '../kubernetes/meta-v1.ts';
+
 import type { HeaderField } from '../lib/header-list.ts';
 import { CODES } from './codes.ts';
+import type { Status } from './status.ts';
 import { StatusError } from './status-error.ts';
 
 export interface StatusResponse {

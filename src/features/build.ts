@@ -1,20 +1,65 @@
 /**
- * What the features of a configuration share.
+ * What the features are built with: the configuration, the connections that `app/` has made, and what the
+ * stages of a request share with the features.
  */
+
+import type { DocumentCache } from '../cache/document-cache.ts';
+import type { Drops } from '../cache/drops.ts';
+import type { SharedCache } from '../cache/shared-cache.ts';
+import type { Build } from '../config/build.ts';
+import type { KeystoneConfiguration } from '../config/configuration.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
+import type { KeystoneClient } from '../identity/keystone/keystone.ts';
+import type { AccessReviewer } from '../kubernetes/access-reviewer.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
+import type { UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
-import type { AccessReviewer } from '../proxy/access-reviewer.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
+import type { Provisioner } from '../proxy/feature.ts';
 import type { OwnAPI } from '../proxy/own-api.ts';
 import type { OwnBodyOptions } from '../proxy/own-body.ts';
 import type { ReasonOf } from '../proxy/rbac-reasons.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
+import type { Policies } from '../proxy/tenant-entry.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import type { RequestProvisioning } from './bindings/on-request.ts';
-import type { Policies } from './cross-tenant/ports.ts';
-import type { Discovery } from './discovery/feature.ts';
+import type { DiscoveryDocuments } from './discovery/discovery-documents.ts';
+
+/** What is cached of backends, shared by the replicas if Redis is configured. */
+export interface Shared {
+  readonly cache: SharedCache;
+  /** What was dropped, for open streams. */
+  readonly drops: Drops;
+}
+
+export interface Keystone {
+  readonly client: KeystoneClient;
+  readonly contact: StartupProbe;
+}
+
+export interface Backends {
+  /** The API server with Stonegate's own credential. */
+  readonly upstream: Upstream;
+  /** The API server with the provisioning credential; undefined if none is configured. */
+  readonly provisioningUpstream: Upstream | undefined;
+  readonly shared: Shared;
+  /** Undefined if no Keystone is configured. */
+  readonly keystone: Keystone | undefined;
+}
+
+/** What the features of one generation are built from. */
+export interface FeatureBuild extends Build, Backends {}
+
+export interface Discovery {
+  readonly documents: DiscoveryDocuments;
+  /** The documents of all tenants. */
+  readonly cache: DocumentCache<UpstreamResponse>;
+  /** To be called after a request that may have changed an owner's documents; undefined: every tenant's. */
+  readonly changed: (owner: TenantName | undefined) => void;
+}
 
 export interface Parts {
   readonly clock: Clock;
@@ -27,9 +72,18 @@ export interface Parts {
   readonly discovery: Discovery;
   readonly reasonOf: ReasonOf | undefined;
   readonly policies: Policies | undefined;
-  readonly provisioning: RequestProvisioning | undefined;
+  readonly provisioning: Provisioner | undefined;
   readonly streams: StreamRegistry;
   readonly responseMemory: ResponseMemory;
   /** Limits of the bodies that clients post to Stonegate's own API. */
   readonly ownBodies: OwnBodyOptions;
+}
+
+/** The authorities of Keystone's certificate, as an option of its clients; empty for those of the system. */
+export function caOf(loaded: LoadedConfiguration, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
+  return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
+}
+
+export function sealingSecrets(loaded: LoadedConfiguration): string[] {
+  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
 }

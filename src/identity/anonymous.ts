@@ -3,8 +3,9 @@
  * becomes anonymous.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration
  */
-import type { AnonymousConfiguration } from '../config/configuration.ts';
+
 import type { Identity } from '../tenancy/identity.ts';
+import type { AnonymousConfiguration } from './authentication-configuration.ts';
 
 /** @returns the anonymous identity if a request to the path needs no credential */
 export type AnonymousAccess = (path: string) => Identity | undefined;

@@ -6,8 +6,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { type HeaderList, headerValue, headerValues, isNamed } from '../lib/header-list.ts';
-import type { ClientCertificate } from './credentials.ts';
 
 export type Credential =
   | TokenCredential

@@ -1,28 +1,7 @@
 /**
- * Credentials as they are read for the authenticators: a client's certificate, and the users of a token file
- * or a basic-auth file (`config/static-users.ts`). RFC 5280 §4.1.2.6 (subject).
+ * The users of a token file or a basic-auth file, as `config/static-users.ts` reads them for the
+ * authenticators.
  */
-
-/**
- * The listener has verified the certificate against the current authorities. One that failed is passed on as
- * such, because a request with a refused certificate must not be treated as one without a certificate.
- */
-
-export type ClientCertificate = VerifiedCertificate | { readonly verified: false; readonly problem: string };
-
-export interface VerifiedCertificate {
-  readonly verified: true;
-  /** All attributes of these types in the subject, in order. */
-  readonly commonNames: readonly string[];
-  readonly organizations: readonly string[];
-  readonly organizationalUnits: readonly string[];
-  /** Milliseconds since the epoch. */
-  readonly notAfter: number;
-  /** Hexadecimal, for the audit log. */
-  readonly serialNumber: string;
-  /** SHA-256 of the certificate, in lower-case hexadecimal. */
-  readonly fingerprint: string;
-}
 
 export interface StaticUser {
   /** The user's name with the configured prefix. */

@@ -1,42 +1,9 @@
 /**
- * The interfaces that authentication needs from outside. `cache/`, `clients/` and `flowcontrol/` implement
- * them.
+ * The interfaces that the authenticators need from outside.
  */
 import type { JSONWebKeySet } from 'jose';
-import type { Digestible } from '../cache/credential-digest.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { KeystoneToken } from '../tenancy/keystone-v3.ts';
-
-/** A backend's result; `undefined` means that the credential is invalid. */
-export type Validated<V> =
-  | {
-      readonly value: V;
-      /** Expiry of the credential, in milliseconds since the epoch; no entry outlives it. */
-      readonly expiresAt: number;
-      /** Tags by which an operator drops the entry: `user:NAME`, `user:UID`, `tenant:NAME`. */
-      readonly tags: readonly string[];
-    }
-  | undefined;
-
-export interface CredentialCache<V> {
-  /**
-   * The cached value, or the result of `load`. One `load` runs per credential at a time. An entry close to
-   * its expiry is refreshed in the background. If `load` throws, nothing is stored, and a cached value stays
-   * valid to the end of its entry.
-   *
-   * @param load requests the backend; `refresh` means that no request waits for it
-   * @returns undefined for an invalid credential; no promise if the value is cached
-   */
-  lookup(
-    credential: Digestible,
-    load: (reason: 'miss' | 'refresh') => Promise<Validated<V>>,
-  ): Promise<V | undefined> | V | undefined;
-}
-
-export interface ForgettingCredentialCache<V> extends CredentialCache<V> {
-  /** Removes the entry, so that the next request reaches the backend. */
-  forget(credential: Digestible): void;
-}
 
 export type KeySet = JSONWebKeySet;
 
@@ -77,15 +44,4 @@ export interface TokenReviewClient {
    *   used, UpstreamRefusedCredential if Stonegate may not create TokenReviews
    */
   review(token: string, source: string): Promise<UserInfo | undefined>;
-}
-
-export interface UnknownCredentialGate {
-  /**
-   * Limits how many unknown credentials reach a backend, per source address and in total. Cached credentials
-   * do not pass it.
-   *
-   * @param source the client's address
-   * @throws StatusError CredentialRateExceeded if the source or the total exceeds its limit
-   */
-  enter<T>(source: string, work: () => Promise<T>): Promise<T>;
 }

@@ -8,12 +8,12 @@ import { unauthorized } from '../errors/status-error.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
+import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AsyncAuthenticator, Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import type { StaticPassword, StaticToken, StaticUser } from './credentials.ts';
 import { passwordMatches } from './password.ts';
-import type { UnknownCredentialGate } from './ports.ts';
 
 export interface TokenFileOptions {
   /** No two with the same token. */

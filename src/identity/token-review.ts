@@ -5,22 +5,19 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 import { z } from 'zod';
+import type { ForgettingCredentialCache, Validated } from '../cache/credential-cache.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import { type UserInfo, userInfoSchema } from '../kubernetes/authentication-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { type Codec, jsonCodec } from '../lib/parse-json.ts';
 import type { Output } from '../lib/schema-fields.ts';
+import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt/jwt-parser.ts';
-import type {
-  ForgettingCredentialCache,
-  TokenReviewClient,
-  UnknownCredentialGate,
-  Validated,
-} from './ports.ts';
+import type { TokenReviewClient } from './ports.ts';
 
 export interface TokenReviewAuthenticatorOptions {
   readonly reviewer: TokenReviewClient;

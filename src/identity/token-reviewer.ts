@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
 import { postReview } from '../kubernetes/access-reviews.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import { type Clock, withDeadline } from '../lib/clock.ts';
 import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.ts';
 import { parseJSON } from '../lib/parse-json.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
 import type { TokenReviewClient } from './ports.ts';
 
 export interface TokenReviewClientOptions {

@@ -7,11 +7,11 @@
  */
 
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import type { VerifiedCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import type { VerifiedCertificate } from './credentials.ts';
 import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 export interface X509AuthenticatorOptions {

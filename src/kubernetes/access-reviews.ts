@@ -11,11 +11,11 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { AccessReviewer, ReviewedStatus } from '../proxy/access-reviewer.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
-import type { TenantName } from '../tenancy/identity.ts';
+import type { AccessReviewer, ReviewedStatus } from './access-reviewer.ts';
 import type { UserInfo } from './authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from './authorization-v1.ts';
+import type { TenantName } from './request-info.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { ownGet } from './upstream-request.ts';
 
 const JSON_HEADERS: HeaderList = [

@@ -3,8 +3,9 @@
  * object, and the verdict. Only the fields that Stonegate reads or sends.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+
+import type { StatusCause } from '../errors/status.ts';
 import type { Extra } from './authentication-v1.ts';
-import type { StatusCause } from './meta-v1.ts';
 
 /** The newest version of the Pod Security Standards that is known: v1.36. */
 export const NEWEST_POD_SECURITY_MINOR = 36;

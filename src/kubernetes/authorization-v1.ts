@@ -3,9 +3,9 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 
-import type { TenantName } from '../tenancy/identity.ts';
 import type { Extra } from './authentication-v1.ts';
 import type { ObjectMeta } from './meta-v1.ts';
+import type { TenantName } from './request-info.ts';
 
 export interface ResourceAttributes {
   readonly tenant?: TenantName;

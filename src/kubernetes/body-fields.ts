@@ -5,8 +5,6 @@
 
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { InspectedRequest } from '../proxy/body-rule.ts';
-import { forbidden } from './forbidden.ts';
 
 /**
  * @param what the object's name in a refusal
@@ -46,10 +44,4 @@ export function malformed(why: string, cause?: unknown): StatusError {
 /** Folds case as Go does: the long s and the Kelvin sign are letters of ASCII too. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
-}
-
-/** @param why what in the body is refused */
-export function bodyForbidden({ info, user, tenant }: InspectedRequest, why: string): StatusError {
-  const { message, details } = forbidden('AccessDenied', info, user.username, tenant);
-  return new StatusError('AccessDenied', `${message}: ${why}`, { ...(details && { details }) });
 }

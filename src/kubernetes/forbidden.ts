@@ -4,8 +4,8 @@
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters (forbiddenMessage)
  */
 
+import type { StatusDetails } from '../errors/status.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { StatusDetails } from './meta-v1.ts';
 import type { NonResourceRequest, ResourceRequest } from './request-info.ts';
 
 /** The parts of the request that a message contains. */

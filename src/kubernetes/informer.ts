@@ -8,7 +8,6 @@ import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
 import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
 import {
@@ -20,6 +19,7 @@ import {
   readRevision,
   UnexpectedStatus,
 } from './list-pages.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from './upstream-ports.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };

@@ -6,8 +6,8 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { InformerName, Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
 import { Informer, type InformerOptions } from './informer.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from './upstream-ports.ts';
 
 /** Milliseconds after which a resource whose objects did not all fit in the store is listed again. */
 const COMPLETION_INTERVAL = 600_000;

@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import { elementsOf, valueAt, writtenIn } from '../lib/json-scan.ts';
 import { TooLarge } from '../limits/byte-budget.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { ownGet } from './upstream-request.ts';
 
 /** The API server gave another status than 200. */

@@ -1,6 +1,6 @@
 /**
  * `meta/v1`: the types of the responses that Stonegate itself gives.
- * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/
  */
 
 export const JSON_TYPE = 'application/json';
@@ -15,33 +15,6 @@ export interface ObjectMeta {
   readonly creationTimestamp?: string | null;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-}
-
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly StatusCause[];
-  /** Also sent as the header Retry-After. */
-  readonly retryAfterSeconds?: number;
-}
-
-export interface StatusCause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
-
-export interface Status {
-  readonly kind: 'Status';
-  readonly apiVersion: 'v1';
-  readonly metadata: Readonly<Record<string, never>>;
-  readonly status: 'Failure' | 'Success';
-  readonly message: string;
-  readonly reason: string;
-  readonly details?: StatusDetails;
-  readonly code: number;
 }
 
 export interface APIResource {

@@ -3,7 +3,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
-import type { UpstreamResponse } from '../proxy/ports.ts';
+import type { UpstreamResponse } from './upstream-ports.ts';
 
 /** @throws StatusError UpstreamUnavailable */
 export function objectIn({ body }: UpstreamResponse): JSONObject {

@@ -6,12 +6,12 @@
  */
 
 import type { HeaderField } from '../lib/header-list.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
 import type { ResourceKind } from './kubernetes-object.ts';
 import { listPages, MalformedObject, UnexpectedStatus } from './list-pages.ts';
 import { collectionPath, objectPath, storedObject } from './object-format.ts';
 import { forbidden, objectIn, reasonOf, unexpected, unusable } from './object-response.ts';
 import type { Objects, Place, StoredObject, WrittenObject } from './reconcile/objects.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';
 
 /** How often a list is read from the start. */

@@ -5,9 +5,9 @@
 
 import type { HeaderList } from '../lib/header-list.ts';
 import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
-import type { UpstreamFetcher } from '../proxy/ports.ts';
 import { postReview, reviewStatusOf } from './access-reviews.ts';
 import type { GroupResource } from './meta-v1.ts';
+import type { UpstreamFetcher } from './upstream-ports.ts';
 import { ownGet, STONEGATE_ACCOUNT } from './upstream-request.ts';
 
 const PATH = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';

@@ -2,10 +2,16 @@
  * kube-apiserver's RequestInfo, with Arktos' tenant.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
  */
-import type { TenantName } from '../tenancy/identity.ts';
+
+declare const tenantName: unique symbol;
+/** A tenant name that `tenancy/tenant-name.ts` has validated. */
+export type TenantName = string & { readonly [tenantName]: true };
 
 export const LONG_RUNNING = ['watch', 'log', 'exec', 'attach', 'portforward', 'proxy'] as const;
 export type LongRunning = (typeof LONG_RUNNING)[number];
+
+/** Subresources of pods that open a connection. */
+export const POD_CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 /** The tenant that the path's prefix `/tenants/T` addresses. */
 export interface AddressedTenant {

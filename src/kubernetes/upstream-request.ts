@@ -2,8 +2,9 @@
  * What every request from Stonegate to the API server states: the account that its limits, queue and
  * connections are charged to, and whose credential it carries.
  */
-import type { TenantName } from '../tenancy/identity.ts';
+
 import { JSON_TYPE } from './meta-v1.ts';
+import type { TenantName } from './request-info.ts';
 
 /** Every request has an account, so that no tenant's requests use up the connections of other tenants. */
 export type Account =

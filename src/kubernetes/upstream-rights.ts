@@ -5,8 +5,8 @@
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { UpstreamFetcher, UpstreamRights } from '../proxy/ports.ts';
 import { hasConstrained, mayImpersonate } from './own-access-reviews.ts';
+import type { UpstreamFetcher, UpstreamRights } from './upstream-ports.ts';
 
 /** Milliseconds. */
 const HOUR = 3_600_000;

@@ -6,9 +6,9 @@
 import { isJSONObject, type JSONObject, readJSONObject } from '../lib/json-object.ts';
 import { skipBlanks, valueAt, writtenIn } from '../lib/json-scan.ts';
 import { TooLarge } from '../limits/byte-budget.ts';
-import type { UpstreamStreamer } from '../proxy/ports.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { MalformedObject, type ReceivedObject, readRevision, UnexpectedStatus } from './list-pages.ts';
+import type { UpstreamStreamer } from './upstream-ports.ts';
 import { ownGet } from './upstream-request.ts';
 
 export type WatchEvent =

@@ -6,12 +6,22 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { UnknownCredentialGate } from '../identity/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { KeyedSemaphore } from './keyed-semaphore.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
+
+export interface UnknownCredentialGate {
+  /**
+   * Limits how many unknown credentials reach a backend, per source address and in total. Cached credentials
+   * do not pass it.
+   *
+   * @param source the client's address
+   * @throws StatusError CredentialRateExceeded if the source or the total exceeds its limit
+   */
+  enter<T>(source: string, work: () => Promise<T>): Promise<T>;
+}
 
 export interface UnknownCredentialGateOptions {
   readonly perSource: Rate;

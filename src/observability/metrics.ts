@@ -15,13 +15,13 @@ import {
   STREAM_END_REASONS,
   type Telemetry,
 } from '../lib/telemetry.ts';
-import type { ObservedRequest, RequestObserver } from '../proxy/ports.ts';
 import { createControllerMetrics } from './controller-metrics.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
 import { createInformerMetrics } from './informer-metrics.ts';
 import { createPolicyGauges } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
+import type { ObservedRequest, RequestObserver } from './request-observer.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
-import type { ObservedRequest, RequestObserver } from '../proxy/ports.ts';
+import type { ObservedRequest, RequestObserver } from './request-observer.ts';
 
 /** An observer that throws is logged, and affects neither the request nor the other observers. */
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {

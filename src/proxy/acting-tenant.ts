@@ -3,8 +3,9 @@
  * entered.
  */
 
+import type { ReviewSubject } from '../kubernetes/access-reviewer.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import type { Account } from '../kubernetes/upstream-request.ts';
-import type { TenantName } from '../tenancy/identity.ts';
 
 export interface TenantOfRequest {
   /** The user's own: limits, queues and connections are charged to it. */
@@ -21,4 +22,17 @@ export function actingTenant({ tenant, crossing }: TenantOfRequest): TenantName 
 /** On whose account a request goes to the API server: the tenant's, or that of all its guests elsewhere. */
 export function accountOf({ tenant, crossing }: TenantOfRequest): Account {
   return crossing === undefined ? { kind: 'tenant', tenant } : { kind: 'tenant', tenant, guests: true };
+}
+
+/**
+ * The user of a request as the subject of reviews.
+ *
+ * @param reviewTenant the tenant named in access reviews; undefined if the API server has no tenants
+ */
+export function reviewSubject(
+  request: TenantOfRequest & Pick<ReviewSubject, 'user' | 'sender'>,
+  reviewTenant: (tenant: TenantName) => TenantName | undefined,
+): ReviewSubject {
+  const { user, sender } = request;
+  return { user, sender, home: reviewTenant(actingTenant(request)), account: accountOf(request) };
 }

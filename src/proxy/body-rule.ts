@@ -2,10 +2,11 @@
  * A rule about the body of a request before it is forwarded. The pipeline reads the body whole and bounded,
  * parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
  */
+import { StatusError } from '../errors/status-error.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
-import type { ResourceRequest } from '../kubernetes/request-info.ts';
+import { forbidden } from '../kubernetes/forbidden.ts';
+import type { ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import type { Account, Sender } from '../kubernetes/upstream-request.ts';
-import type { TenantName } from '../tenancy/identity.ts';
 
 /** `object` is the body of a create or update; the others are the kinds of PATCH. */
 export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-merge-patch';
@@ -59,4 +60,10 @@ export interface BodyRule {
    * @throws StatusError
    */
   admit(body: InspectedBody, request: InspectedRequest): Promise<unknown> | unknown;
+}
+
+/** @param why what in the body is refused */
+export function bodyForbidden({ info, user, tenant }: InspectedRequest, why: string): StatusError {
+  const { message, details } = forbidden('AccessDenied', info, user.username, tenant);
+  return new StatusError('AccessDenied', `${message}: ${why}`, { ...(details && { details }) });
 }

@@ -4,17 +4,17 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import { type PolicyReference, policyGroup, policyName } from '../features/cross-tenant/policy.ts';
-import type { Entry, Permit, Policies, PolicyAttributes } from '../features/cross-tenant/ports.ts';
-import { POD_CONNECTIONS } from '../features/tenant-boundary/connect-create.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import { forbidden } from '../kubernetes/forbidden.ts';
-import type { RequestInfo } from '../kubernetes/request-info.ts';
+import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
+import { POD_CONNECTIONS } from '../kubernetes/request-info.ts';
 import { ENTERED_TENANT } from '../observability/audit-event.ts';
-import type { Identity, TenantName } from '../tenancy/identity.ts';
+import type { Identity } from '../tenancy/identity.ts';
 import { selfReviewOf } from '../tenancy/self-review.ts';
 import type { GuestRules, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { OWN_GROUP } from './own-api.ts';
+import type { Entry, Permit, Policies, PolicyAttributes } from './tenant-entry.ts';
+import { type PolicyReference, policyGroup, policyName } from './tenant-entry.ts';
 
 /** A user in another tenant than their own. */
 export interface Crossing {

@@ -6,21 +6,20 @@
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import { isWorkload } from '../kubernetes/request-info.ts';
+import type {
+  Forwarder,
+  RelayHooks,
+  RelayResult,
+  Tunneller,
+  UpstreamRequest,
+} from '../kubernetes/upstream-ports.ts';
+import type { ResponseWriter } from '../lib/exchange.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
+import type { Outcome, RequestObserver } from '../observability/request-observer.ts';
 import { accountOf } from './acting-tenant.ts';
 import type { ForwardFirst, Handled, OwnResponse, RequestHook } from './feature.ts';
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
-import type {
-  Forwarder,
-  Outcome,
-  RelayHooks,
-  RelayResult,
-  RequestObserver,
-  ResponseWriter,
-  Tunneller,
-  UpstreamRequest,
-} from './ports.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';

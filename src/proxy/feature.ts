@@ -3,16 +3,16 @@
  * has, and nothing else of it is visible to the pipeline.
  */
 
-import type { RequestProvisioning } from '../features/bindings/on-request.ts';
-import type { Policies } from '../features/cross-tenant/ports.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
+import type { RelayResult, UpstreamRequest, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
+import type { Identity } from '../tenancy/identity.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { BodyRule } from './body-rule.ts';
-import type { RelayResult, UpstreamRequest, UpstreamResponse } from './ports.ts';
 import type { Outgoing } from './request-context.ts';
 import type { StreamedResponse } from './response/response-stream.ts';
 import type { RouteKind } from './route-kind.ts';
+import type { Policies } from './tenant-entry.ts';
 
 export interface Feature {
   /** They are asked in the order of the features. */
@@ -20,7 +20,7 @@ export interface Feature {
   /** Decides who may enter other tenants. At most one feature gives it; without it no user may. */
   readonly tenantEntry?: Policies | undefined;
   /** Creates what the user's project lacks. At most one feature gives it. */
-  readonly provisioner?: RequestProvisioning | undefined;
+  readonly provisioner?: Provisioner | undefined;
   /** Every authorizer must allow the request. */
   readonly authorizers?: readonly Authorizer[];
   readonly admission?: readonly AdmissionPlugin[];
@@ -28,6 +28,17 @@ export interface Feature {
   readonly handlers?: RouteHandlers;
   readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
+}
+
+/** Creates what a user's project lacks before the API server is asked about the user. */
+export interface Provisioner {
+  /**
+   * Never rejects.
+   *
+   * @param signal aborted when the request ends
+   * @returns undefined if there is nothing to wait for
+   */
+  ensure(identity: Identity, signal: AbortSignal): Promise<void> | undefined;
 }
 
 /** Responds to the requests of one route kind instead of the API server. */

@@ -4,7 +4,8 @@
 
 import { type Authenticator, runAuthenticators } from '../identity/authenticator.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
-import type { Identity, TenantName } from '../tenancy/identity.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
+import type { Identity } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 /** The tenant and user that the Kubernetes API derives from an identity. */

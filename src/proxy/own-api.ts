@@ -5,8 +5,7 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
-import type { TenantName } from '../tenancy/identity.ts';
+import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 
 export const OWN_GROUP = 'stonegate.dev';
 export const OWN_VERSION = 'v1alpha1';

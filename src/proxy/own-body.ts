@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { malformed } from '../kubernetes/body-fields.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Exchange } from './ports.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import { bodyType } from './request/body-type.ts';
 import { parseBody } from './request/inspected-format.ts';
 import { type BodyLimits, readBody } from './request/read-body.ts';

@@ -6,15 +6,16 @@
 
 import type { Credential } from '../identity/credential.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
-import type { RequestInfo } from '../kubernetes/request-info.ts';
+import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
 import type { Sender } from '../kubernetes/upstream-request.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import type { Identity, TenantName } from '../tenancy/identity.ts';
+import type { ObservedRequest, Outcome } from '../observability/request-observer.ts';
+import type { Identity } from '../tenancy/identity.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
 import type { Crossing } from './crossing.ts';
 import type { OwnAPIRoute } from './own-api.ts';
-import type { Exchange, ObservedRequest, Outcome } from './ports.ts';
 import type { RouteKind } from './route-kind.ts';
 import type { OpenStream } from './streams/open-stream.ts';
 

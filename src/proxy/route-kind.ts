@@ -4,8 +4,7 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
-import type { TenantName } from '../tenancy/identity.ts';
+import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { OwnAPIRoute, OwnResourceName } from './own-api.ts';
 

@@ -3,9 +3,10 @@
  * a stage throws becomes a Kubernetes Status, and the observers see every request; `docs/lifecycle.md` shows
  * the Status of each exit.
  */
+
+import type { Exchange } from '../lib/exchange.ts';
 import type { InFlight } from '../lib/in-flight.ts';
 import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from './delivery.ts';
-import type { Exchange } from './ports.ts';
 import { openStream } from './request/open-stream.ts';
 import type { RequestContext } from './request-context.ts';
 import { closeStream, StreamDelivery } from './response/stream-delivery.ts';

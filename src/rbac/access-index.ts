@@ -1,7 +1,8 @@
 /**
  * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
  */
-import type { Question, RBACUser, Scope } from './attributes.ts';
+import type { Question, RBACUser, Scope, SubjectByNamespace } from './attributes.ts';
+import type { NamespacesQuestion } from './enumerate.ts';
 import type { RBACIndex } from './rbac-index.ts';
 
 /**
@@ -75,4 +76,20 @@ export interface KeystoneNames {
     kind: 'project' | 'domain',
     id: string,
   ): Promise<readonly { readonly user: string; readonly role: string }[]>;
+}
+
+/** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
+export interface Verifier {
+  /** Compares the decision with the API server's, if it is drawn. Returns at once and never throws. */
+  sample(user: RBACUser, question: Question, allowed: boolean): void;
+  /**
+   * The same for an enumeration, which counts as one decision.
+   *
+   * @param allowed as `namespacesAllowed` returned them
+   */
+  sampleNamespaces(
+    subject: SubjectByNamespace,
+    question: NamespacesQuestion,
+    allowed: readonly string[],
+  ): void;
 }

@@ -4,7 +4,6 @@
  * that the API server lets it write the roles of policies.
  */
 
-import { TENANCY_GROUP } from '../features/cross-tenant/tenancy-v1alpha1.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
 
@@ -18,7 +17,7 @@ export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'authentication.k8s.io',
   'authorization.k8s.io',
   'stonegate.dev',
-  TENANCY_GROUP,
+  'tenancy.stonegate.dev',
 ]);
 
 /** A role with one of these verbs is worth more than its rules. */

@@ -4,7 +4,7 @@
  * RFC 5280 §4.1.2.6; https://nodejs.org/api/tls.html#certificate-object
  */
 import { hash, X509Certificate } from 'node:crypto';
-import type { ClientCertificate } from '../identity/credentials.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 
 export interface ClientAuthorities {

@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
-import type { ClientCertificate } from '../identity/credentials.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { type Clock, runAt } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import {

@@ -7,7 +7,7 @@
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate } from '../identity/credentials.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type IdleTarget, IdleTimeout, type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import type { ServeContext } from './serve-context.ts';

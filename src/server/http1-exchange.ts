@@ -5,11 +5,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ClientCertificate } from '../identity/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import type { Timer } from '../lib/clock.ts';
+import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list.ts';
-import type { Exchange, ResponseWriter } from '../proxy/ports.ts';
 import type { Http1Connection } from './http1-connection.ts';
 import { announcesBody } from './http1-head.ts';
 import { Http1Response } from './http1-response.ts';

@@ -6,8 +6,8 @@
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ResponseWriter } from '../lib/exchange.ts';
 import { type HeaderList, isNamed } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../proxy/ports.ts';
 import type { Http1Connection, PendingResponse } from './http1-connection.ts';
 import { ResponseState } from './response-state.ts';
 import { type BodySink, checkedFields, endInPieces, whenTaken } from './response-writing.ts';

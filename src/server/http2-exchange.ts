@@ -10,11 +10,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Readable } from 'node:stream';
-import type { ClientCertificate } from '../identity/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
+import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
-import type { Exchange, ResponseWriter } from '../proxy/ports.ts';
 import { type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import { requestFields, responseFields } from './http2-headers.ts';
 import type { SessionGuard } from './http2-session-guard.ts';

@@ -5,11 +5,11 @@
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
-import type { ClientCertificate } from '../identity/credentials.ts';
+import type { ClientCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Exchange, ResponseWriter } from '../proxy/ports.ts';
 import type { OpenResponses } from './response-state.ts';
 import { writeStatus } from './status-writer.ts';
 import type { UnfinishedHeads } from './unfinished-heads.ts';

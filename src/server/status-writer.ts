@@ -4,8 +4,8 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 import type { StatusResponse } from '../errors/to-status.ts';
+import type { ResponseWriter } from '../lib/exchange.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../proxy/ports.ts';
 
 /** The same for a response writer, a raw socket and the admin listener. */
 export interface EncodedStatus {

@@ -4,10 +4,10 @@
  * shared mode only users and service accounts belong to tenants.
  */
 import type { AdmissionOperation, AdmissionRequest } from '../kubernetes/admission-v1.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../kubernetes/reserved-names.ts';
 import { isJSONObject, ownValue } from '../lib/json-object.ts';
 import { CLUSTER_SCOPED } from './arktos-route.ts';
-import type { TenantName } from './identity.ts';
 import { isTenantName } from './tenant-name.ts';
 
 /** Users and namespaces of the cluster besides those that are known by their names. */

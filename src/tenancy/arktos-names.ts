@@ -4,9 +4,10 @@
  */
 
 import { refusedName } from '../errors/status-error.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import { GUEST_PREFIX } from '../kubernetes/reserved-names.ts';
 import type { NamedIdentity } from './finished-user.ts';
-import type { Identity, TenantName } from './identity.ts';
+import type { Identity } from './identity.ts';
 import { DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
 /** What the names of a tenant's users begin with. */

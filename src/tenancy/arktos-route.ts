@@ -5,9 +5,8 @@
  */
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import { forbidden } from '../kubernetes/forbidden.ts';
-import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
+import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
-import type { TenantName } from './identity.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { Route } from './tenancy-mode.ts';
 

@@ -4,6 +4,7 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import { GUEST_PREFIX } from '../kubernetes/reserved-names.ts';
 import { assertNoGuestName, nameWithin, prefixOf } from './arktos-names.ts';
 import {
@@ -19,7 +20,6 @@ import {
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { createGuestRules } from './guests.ts';
-import type { TenantName } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 

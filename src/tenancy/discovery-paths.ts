@@ -3,9 +3,8 @@
  * client needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 
-import type { RequestInfo } from '../kubernetes/request-info.ts';
+import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
 import { allParameters, firstParameter } from '../lib/query.ts';
-import type { TenantName } from './identity.ts';
 import type { Reduction, TenancyMode } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {

@@ -5,7 +5,8 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { TenantName, TenantOrigin } from './identity.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
+import type { TenantOrigin } from './identity.ts';
 import { isTenantName, toTenantName } from './tenant-name.ts';
 
 export interface DomainOptions {

@@ -77,7 +77,3 @@ export type Identity = Output<typeof identitySchema>;
 export type Subject = Identity['subject'];
 export type TenantOrigin = Identity['tenantOrigin'];
 export type IdentityScope = Output<typeof identityScope>;
-
-declare const tenantName: unique symbol;
-/** A tenant name that `tenancy/tenant-name.ts` has validated. */
-export type TenantName = string & { readonly [tenantName]: true };

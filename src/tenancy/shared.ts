@@ -5,10 +5,10 @@
 
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
-import type { TenantName } from './identity.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';

@@ -3,9 +3,9 @@
  * asks which mode it is in.
  */
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
-import type { RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
+import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { Identity, TenantName } from './identity.ts';
+import type { Identity } from './identity.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** How a request is served. Refusals are thrown. */

@@ -4,7 +4,7 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { TenantName } from './identity.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

@@ -3,6 +3,7 @@
  * what it shares with other calls.
  */
 import type { Readable } from 'node:stream';
+import type { UpstreamRequest } from '../kubernetes/upstream-ports.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
@@ -10,7 +11,6 @@ import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
-import type { UpstreamRequest } from '../proxy/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { SelectPools } from './connection-pools.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';

@@ -3,9 +3,10 @@
  * than the client reads.
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { RelayHooks, UpstreamRequest } from '../kubernetes/upstream-ports.ts';
 import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { Exchange, RelayHooks, UpstreamRequest } from '../proxy/ports.ts';
 import type { CallResult, Flow, ResponseSink } from './call-request.ts';
 import { isWithoutBody, responseHeaders } from './header-rules.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';

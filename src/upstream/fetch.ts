@@ -4,12 +4,12 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import type { Account } from '../kubernetes/upstream-request.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { ByteBudget, type Reservation, TooLarge } from '../limits/byte-budget.ts';
 import { MAX_READ_RESPONSE, READ_RESPONSES } from '../limits/memory-bounds.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../proxy/ports.ts';
 import { budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, ResponseSink } from './call-request.ts';

@@ -2,7 +2,8 @@
  * Forwards one request and relays its response. Redirects are passed to the client and never followed: that
  * would send Stonegate's credential to their target (CVE-2020-8559).
  */
-import type { Exchange, Forwarder, UpstreamRequest } from '../proxy/ports.ts';
+import type { Forwarder, UpstreamRequest } from '../kubernetes/upstream-ports.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Sending } from './call-request.ts';
 import { isSafe } from './call-state.ts';

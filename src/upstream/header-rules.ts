@@ -3,6 +3,7 @@
  * RFC 9110 §7.6.1; RFC 9112 §6.
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { Exchange } from '../lib/exchange.ts';
 import {
   type HeaderField,
   type HeaderList,
@@ -12,7 +13,6 @@ import {
   isNamed,
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { Exchange } from '../proxy/ports.ts';
 import { createHeadSerializer, type RequestFraming } from './http1/serializer.ts';
 import { isContentLength, isFieldValue } from './http1/syntax.ts';
 

@@ -3,9 +3,9 @@
  * than it works on them.
  */
 import { Readable } from 'node:stream';
+import type { UpstreamStream, UpstreamStreamer } from '../kubernetes/upstream-ports.ts';
 import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { UpstreamStream, UpstreamStreamer } from '../proxy/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, ResponseSink, Sending } from './call-request.ts';
 import { unavailable } from './failure.ts';

@@ -3,16 +3,10 @@
  * of its own. RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
+import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../kubernetes/upstream-ports.ts';
 import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
+import type { Exchange, Upgrade } from '../lib/exchange.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type {
-  Exchange,
-  RelayHooks,
-  RelayResult,
-  Tunneller,
-  Upgrade,
-  UpstreamRequest,
-} from '../proxy/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, Sending } from './call-request.ts';
 import { ClientResponse } from './client-response.ts';

@@ -2,11 +2,17 @@
  * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
+
+import type {
+  Forwarder,
+  Tunneller,
+  UpstreamFetcher,
+  UpstreamStreamer,
+} from '../kubernetes/upstream-ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../proxy/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
 import { createConnectionPools } from './connection-pools.ts';

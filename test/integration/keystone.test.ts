@@ -2,10 +2,10 @@
  * Client and authenticator against a real Keystone.
  */
 import t, { type Test } from 'tap';
+import type { Validated } from '../../src/cache/credential-cache.ts';
 import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
 import { createKeystoneClient, type KeystoneClient } from '../../src/identity/keystone/keystone.ts';
 import { createKeystoneAuthenticator } from '../../src/identity/keystone/keystone-authenticator.ts';
-import type { Validated } from '../../src/identity/ports.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';

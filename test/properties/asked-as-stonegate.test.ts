@@ -14,8 +14,8 @@ import { createConnectCreate } from '../../src/features/tenant-boundary/connect-
 import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/kubernetes/access-reviews.ts';
+import type { Exchange } from '../../src/lib/exchange.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
-import type { Exchange } from '../../src/proxy/ports.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';

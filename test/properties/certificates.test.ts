@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { VerifiedCertificate } from '../../src/identity/credentials.ts';
 import { createX509Authenticator } from '../../src/identity/x509.ts';
+import type { VerifiedCertificate } from '../../src/lib/client-certificate.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import { createFakeClock } from '../support/fake-clock.ts';

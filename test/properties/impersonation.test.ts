@@ -5,16 +5,16 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
+import type { AccessAttributes } from '../../src/kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
+import type { TenantName } from '../../src/kubernetes/request-info.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
-import type { AccessAttributes } from '../../src/proxy/access-reviewer.ts';
 import { resolveImpersonatedUser } from '../../src/proxy/impersonation/act-as.ts';
 import { withImpersonationHeaders } from '../../src/proxy/impersonation/impersonate.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
 import { canonicalName, cleanClientHeaders } from '../../src/proxy/request/client-headers.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import type { TenantName } from '../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';

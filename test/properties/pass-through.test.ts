@@ -11,8 +11,8 @@ import { createConnectCreate } from '../../src/features/tenant-boundary/connect-
 import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/kubernetes/access-reviews.ts';
+import type { UpstreamRequest } from '../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import type { UpstreamRequest } from '../../src/proxy/ports.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { upgradeFields } from '../../src/upstream/header-rules.ts';

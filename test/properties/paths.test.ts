@@ -7,11 +7,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { Policies } from '../../src/features/cross-tenant/ports.ts';
 import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { runAuthorizers } from '../../src/proxy/authorizer.ts';
 import { crossingOf, guestRules } from '../../src/proxy/crossing.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
+import type { Policies } from '../../src/proxy/tenant-entry.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Route } from '../../src/tenancy/tenancy-mode.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';

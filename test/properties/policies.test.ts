@@ -5,11 +5,13 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type DesiredPolicyObject, desiredRBAC } from '../../src/features/cross-tenant/desired-rbac.ts';
-import { type Policy, policyGroup } from '../../src/features/cross-tenant/policy.ts';
+import type { Policy } from '../../src/features/cross-tenant/policy.ts';
 import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { StoredBinding, StoredRole } from '../../src/kubernetes/rbac-v1.ts';
+import type { Entry, PolicyAttributes } from '../../src/proxy/tenant-entry.ts';
+import { policyGroup } from '../../src/proxy/tenant-entry.ts';
 import { allows } from '../../src/rbac/decide.ts';
 import { grantableRules } from '../../src/rbac/grantable-rules.ts';
 import { roleAllows } from '../../src/rbac/rules.ts';

@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { readPolicy } from '../../src/config/keystone-auth/policy-file.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { createKeystonePolicy } from '../../src/features/webhook/keystone-policy/keystone-policy.ts';
+import { readPolicy } from '../../src/features/webhook/policy-file.ts';
 import { readReview } from '../../src/features/webhook/review.ts';
 import { legacyUser } from '../../src/features/webhook/reviewed-user.ts';
 import { keystoneIdentity } from '../support/identities.ts';

@@ -42,7 +42,7 @@ export function readSources(): SourceFile[] {
 }
 
 /** Folders below the first level that are layers of their own. */
-const NESTED = /^upstream\/http1(?=\/)/;
+const NESTED = /^(upstream\/http1|features\/[a-z-]+)(?=\/)/;
 
 /** `config` of `config/load.ts`; empty for `main.ts`. */
 export function layerOf(path: string): string {

@@ -6,12 +6,12 @@ import {
 } from '../../src/features/all-namespaces/handle-all-namespaces.ts';
 import type { RoleLookup } from '../../src/identity/keystone/role-lookup.ts';
 import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { firstParameter } from '../../src/lib/query.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { ByteBudget } from '../../src/limits/byte-budget.ts';
 import { createAccessSubjects } from '../../src/proxy/access-subject.ts';
-import type { UpstreamRequest, UpstreamResponse } from '../../src/proxy/ports.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { WatchLifetimes } from '../../src/proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../src/rbac/access-changes.ts';

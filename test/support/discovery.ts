@@ -4,10 +4,10 @@ import { DocumentChanges } from '../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../src/cache/process-cache.ts';
 import { createDiscoveryDocuments } from '../../src/features/discovery/discovery-documents.ts';
 import { createSystemDiscovery } from '../../src/features/discovery/system-discovery.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../src/proxy/ports.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
 function documentCache(

@@ -2,9 +2,9 @@
  * An exchange without a socket: what a listener would hand to the pipeline, and what it got back.
  */
 import { Readable } from 'node:stream';
+import type { Exchange, ResponseWriter, Upgrade } from '../../src/lib/exchange.ts';
 import { type HeaderField, type HeaderList, headerValue } from '../../src/lib/header-list.ts';
 import type { AskedExchange } from '../../src/proxy/authorizer.ts';
-import type { Exchange, ResponseWriter, Upgrade } from '../../src/proxy/ports.ts';
 
 export interface FakeResponse extends ResponseWriter {
   readonly status: number;

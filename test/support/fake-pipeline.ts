@@ -4,18 +4,21 @@
  */
 
 import type { StatusResponse } from '../../src/errors/to-status.ts';
+import type { AccessReviewer } from '../../src/kubernetes/access-reviewer.ts';
+import type { TenantName } from '../../src/kubernetes/request-info.ts';
+import type { UpstreamRequest } from '../../src/kubernetes/upstream-ports.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import type { ResponseWriter } from '../../src/lib/exchange.ts';
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { ResponseMemory } from '../../src/limits/response-memory.ts';
-import type { AccessReviewer } from '../../src/proxy/access-reviewer.ts';
+import type { ObservedRequest } from '../../src/observability/request-observer.ts';
 import type { Pipeline } from '../../src/proxy/delivery.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
 import { createOwnAPI } from '../../src/proxy/own-api.ts';
-import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/proxy/ports.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
-import type { Identity, TenantName } from '../../src/tenancy/identity.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 

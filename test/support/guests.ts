@@ -14,12 +14,12 @@ import { createGuestReviewHandler } from '../../src/features/self-reviews/handle
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
 import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
+import type { AccessAttributes, AccessReviewer } from '../../src/kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { Upgrade } from '../../src/lib/exchange.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
-import type { AccessAttributes, AccessReviewer } from '../../src/proxy/access-reviewer.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
-import type { Upgrade } from '../../src/proxy/ports.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
@@ -111,7 +111,6 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
       async ensure(identity) {
         provisioned.push(identity.authenticator);
       },
-      async close() {},
     },
     limitTenant: (tenant) => limited.push(tenant),
     handlers: {

@@ -1,6 +1,6 @@
 /** Watches of single namespaces at an API server, and a client that reads a merged one. */
 import { PassThrough } from 'node:stream';
-import type { UpstreamStreamer } from '../../src/proxy/ports.ts';
+import type { UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 import { eventually } from './eventually.ts';
 import { type ReadStream, readStream } from './response-stream.ts';

@@ -3,8 +3,8 @@
  */
 
 import { impersonationHeaders } from '../../src/kubernetes/impersonation-headers.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
 import { senderOf } from '../../src/proxy/pass-through.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../src/proxy/ports.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import type { Outgoing } from '../../src/proxy/request-context.ts';
 import { routeKind } from '../../src/proxy/route-kind.ts';

@@ -2,7 +2,7 @@
 
 import { parseAbacFile } from '../../src/features/cross-tenant/abac-file.ts';
 import type { AbacPolicy } from '../../src/features/cross-tenant/abac-v1beta1.ts';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
 import {
   createPolicyResolver,
   type PolicySettings,
@@ -14,6 +14,7 @@ import type {
   TenantAdministration,
 } from '../../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { Entry, PolicyAttributes } from '../../src/proxy/tenant-entry.ts';
 import { grantableRules } from '../../src/rbac/grantable-rules.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 

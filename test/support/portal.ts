@@ -14,9 +14,10 @@ import type {
   PasswordSignIn,
   Provider,
 } from '../../src/features/portal/ports.ts';
+import type { TenantName } from '../../src/kubernetes/request-info.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import type { Identity, TenantName } from '../../src/tenancy/identity.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';

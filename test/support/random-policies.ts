@@ -1,13 +1,14 @@
 /** Random policies of all forms and requests of guests, from few names, so that they meet. */
 import fc from 'fast-check';
-import type { Entry, PolicyAttributes, PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { AdministrationConfiguration } from '../../src/features/cross-tenant/authorization-configuration.ts';
+import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
 import type {
   CrossTenantPolicy,
   CrossTenantRule,
   TenantAdministration,
 } from '../../src/features/cross-tenant/tenancy-v1alpha1.ts';
-import type { AdministrationConfiguration } from '../../src/features/rbac-index/access-configuration.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import type { Entry, PolicyAttributes } from '../../src/proxy/tenant-entry.ts';
 import { CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
 import {
   abacLine,

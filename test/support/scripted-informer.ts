@@ -6,8 +6,8 @@
 import { storeOf } from '../../src/features/rbac-index/rbac-informers.ts';
 import { Informer } from '../../src/kubernetes/informer.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../../src/proxy/ports.ts';
 import { TrackedIndex } from '../../src/rbac/index-state.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';

@@ -4,7 +4,7 @@
  */
 import { PassThrough } from 'node:stream';
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { UpstreamFetcher, UpstreamStreamer } from '../../src/proxy/ports.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import { eventually } from './eventually.ts';
 
 export interface OpenWatch {

@@ -11,7 +11,6 @@ import type { StonegateConfiguration } from '../../config/configuration.ts';
 import { Generations } from '../../config/generation.ts';
 import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import { createProvisioningUpstream } from '../../features/bindings/feature.ts';
 import {
   systemBindingWarnings,
   UNJUDGED_NAMESPACES,
@@ -21,6 +20,7 @@ import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenan
 import { missingDefinitions } from '../../features/cross-tenant/policy-definitions.ts';
 import { hasPolicyWebhook } from '../../features/cross-tenant/policy-webhook.ts';
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import {
   mayImpersonateUsers,
@@ -28,12 +28,11 @@ import {
   missingListWatchRights,
 } from '../../kubernetes/own-access-reviews.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { createTenancyMode } from '../tenancy-mode.ts';
-import { createOwnRights, createOwnUpstream } from '../upstream.ts';
+import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 
 /** @param argv what follows `check` */
 export function checkCommand(argv: readonly string[], io: CommandIO): Promise<number> {

@@ -10,7 +10,6 @@ import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createPolicies } from '../../features/cross-tenant/feature.ts';
-import { POLICY_FORMS } from '../../features/cross-tenant/policy.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
 import type { Explanation, ExplanationRequest } from '../../features/explain/stonegate-v1alpha1.ts';
@@ -20,9 +19,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import { ResponseMemory } from '../../limits/response-memory.ts';
-import type { RequestObserver } from '../../proxy/ports.ts';
+import type { RequestObserver } from '../../observability/request-observer.ts';
 import { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
+import { withBackends } from '../backends.ts';
 import { createPipeline } from '../pipeline.ts';
 import { createOwnRights } from '../upstream.ts';
 
@@ -56,7 +57,7 @@ async function explainWith(
   try {
     const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
     generations.replace((generation) => {
-      const build = { loaded: withoutSharedCache(loaded), runtime, generation };
+      const build = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation });
       const policies = createPolicies(build);
       const { explain: explainRequest } = createPipeline(build, {
         observer: IGNORED,

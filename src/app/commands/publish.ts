@@ -2,12 +2,13 @@
  * The components of `stonegate publish`: one run of the publishing that the configuration describes. It sends
  * its own requests to the API server; no serving process is needed.
  */
+
 import type { CommandIO } from '../../cli/command.ts';
 import { publish } from '../../cli/publish.ts';
 import type { WithReconciler } from '../../cli/reconcile.ts';
 import { commandRuntime } from '../../config/build.ts';
-import { createProvisioningUpstream } from '../../features/bindings/feature.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
+import { createProvisioningUpstream } from '../upstream.ts';
 
 /** @param argv what follows `publish` */
 export function publishCommand(argv: readonly string[], io: CommandIO): Promise<number> {

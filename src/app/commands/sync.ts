@@ -7,12 +7,13 @@ import type { CommandIO } from '../../cli/command.ts';
 import type { WithReconciler } from '../../cli/reconcile.ts';
 import { sync } from '../../cli/sync.ts';
 import { commandRuntime } from '../../config/build.ts';
-import { createProvisioning, createProvisioningUpstream } from '../../features/bindings/feature.ts';
+import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
+import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';
-import { createTenancyMode } from '../tenancy-mode.ts';
+import { createProvisioningUpstream } from '../upstream.ts';
 
 /** @param argv what follows `sync` */
 export function syncCommand(argv: readonly string[], io: CommandIO): Promise<number> {

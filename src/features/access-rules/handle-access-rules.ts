@@ -4,11 +4,11 @@
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import { requireJSON } from '../../proxy/request/accepted-types.ts';
 import { knowsTag } from '../../proxy/response/own-responses.ts';
 import { type RulesDocument, type RulesDocuments, selfAccessRules } from './rules-document.ts';

@@ -3,10 +3,10 @@
  * right to ask. The right is reviewed by an authorizer, before.
  */
 
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import type { AccessRulesReview } from './access-rules-v1alpha1.ts';
 import type { FindReviewedSubject } from './reviewed-subject.ts';

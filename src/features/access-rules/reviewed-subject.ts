@@ -5,11 +5,11 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { type Authenticator, runAuthenticators } from '../../identity/authenticator.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import { AUTHENTICATED } from '../../kubernetes/reserved-names.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { type SubjectByNamespace, uniformSubject } from '../../rbac/attributes.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import type { NamedSubject, ReviewedSubject } from './rules-request.ts';

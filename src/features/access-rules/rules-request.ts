@@ -3,9 +3,9 @@
  */
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { allParameters, parameterName } from '../../lib/query.ts';
 import { type OwnBodyOptions, ownKind, problemOf, readOwnSpec } from '../../proxy/own-body.ts';
-import type { Exchange } from '../../proxy/ports.ts';
 import type { RulesSelection } from './access-rules-v1alpha1.ts';
 
 const LONGEST = 253;

@@ -5,11 +5,11 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 
-import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from '../../kubernetes/body-fields.ts';
-import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import { fieldOf, malformed, objectOf, textOf } from '../../kubernetes/body-fields.ts';
+import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { BodyRule, InspectedRequest } from '../../proxy/body-rule.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
+import { bodyForbidden } from '../../proxy/body-rule.ts';
 
 export interface AccessReviewsOptions {
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */

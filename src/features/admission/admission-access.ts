@@ -4,12 +4,12 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { sourceKey } from '../../lib/source-key.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
-import type { AccessReviewer } from '../../proxy/access-reviewer.ts';
 import type { AccessReview } from './ports.ts';
 
 export interface AdmissionAccessOptions {

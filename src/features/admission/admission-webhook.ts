@@ -7,13 +7,13 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { type Clock, withDeadline } from '../../lib/clock.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { Exchange } from '../../proxy/ports.ts';
+import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
-import type { AdmissionReviewer, ReviewLimits } from '../webhook/ports.ts';
-import { assertPosted, sendReview } from '../webhook/posted-review.ts';
+import type { AdmissionReviewer, ReviewLimits } from './ports.ts';
 import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
 
 const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);

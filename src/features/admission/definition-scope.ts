@@ -7,9 +7,9 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { fieldOf, malformed, objectOf, textOf } from '../../kubernetes/body-fields.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { BodyRule, InspectedBody } from '../../proxy/body-rule.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { Violation } from './violation.ts';
 

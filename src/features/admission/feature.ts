@@ -3,7 +3,6 @@
  * proxy and of the API server: without the API server only what needs a review of rights is refused.
  */
 
-import { createTenantAdmission } from '../../app/tenancy-mode.ts';
 import type { Build } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
 import type {
@@ -15,12 +14,11 @@ import type {
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createAccessReviewer } from '../../kubernetes/access-reviews.ts';
 import { publishedKindsOf } from '../../kubernetes/published-objects.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';
-import type { Exchange } from '../../proxy/ports.ts';
-import type { ListenerOptions } from '../../server/listener.ts';
-import type { TLSMaterial } from '../../server/tls-material.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { createPolicyProblem } from '../cross-tenant/policy-problem.ts';
+import { createPolicyProblem } from '../cross-tenant/feature.ts';
+import { createTenantAdmission } from '../tenancy-mode.ts';
 import { createAdmissionAccess, noAdmissionAccess } from './admission-access.ts';
 import { createAdmissionWebhook } from './admission-webhook.ts';
 import { podSecurityVersion } from './pod-security/evaluate.ts';
@@ -40,13 +38,6 @@ export interface AdmissionBuild extends Omit<Build, 'loaded'> {
 }
 
 const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook');
-
-/** Settings of the webhook's listener, whose clients are API servers; timeouts in milliseconds. */
-export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'limits'> = {
-  http2: true,
-  timeouts: { header: 10_000, idle: 120_000, stall: 30_000 },
-  limits: { headerBytes: 16_384 },
-};
 
 /**
  * @param upstream where the rights of users are reviewed; undefined if no API server is configured
@@ -102,17 +93,6 @@ function createAccess(
       return createAdmissionAccess({ ...runtime, reviewer });
     },
   });
-}
-
-/** @returns undefined if no admission webhook is configured */
-export function admissionTLS({
-  configuration: { admission },
-  file,
-}: AdmissionSource): TLSMaterial | undefined {
-  if (admission === undefined) return undefined;
-  const { certFile, keyFile, clientCAFile } = admission.tls;
-  const own = { cert: file(certFile), key: file(keyFile) };
-  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
 }
 
 function rulesOf({ podSecurity }: AdmissionConfiguration, { mode }: TenancyConfiguration) {

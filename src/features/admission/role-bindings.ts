@@ -7,11 +7,11 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { SubjectAccessReviewStatus } from '../../kubernetes/authorization-v1.ts';
-import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from '../../kubernetes/body-fields.ts';
-import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import { fieldOf, malformed, objectOf, textOf } from '../../kubernetes/body-fields.ts';
+import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { BodyRule, InspectedBody, InspectedRequest } from '../../proxy/body-rule.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
+import { bodyForbidden } from '../../proxy/body-rule.ts';
 import {
   type BindRight,
   bindRight,

@@ -5,8 +5,8 @@
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/internalversion/validation#ValidateListOptions
  */
 
+import type { StatusCause } from '../../errors/status.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import type { StatusCause } from '../../kubernetes/meta-v1.ts';
 import { firstParameter } from '../../lib/query.ts';
 import type { AdmissionPlugin } from '../../proxy/admission.ts';
 

@@ -12,10 +12,10 @@ import {
   readContinueToken,
 } from '../../kubernetes/lists/continue-token.ts';
 import { digitsIn, withDigits } from '../../kubernetes/lists/shown-revision.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import { type ByteBudget, type Reservation, TooLarge } from '../../limits/byte-budget.ts';
 import { MAX_MERGED_LIST } from '../../limits/memory-bounds.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
 import { JSON_HEADERS, relayedResponse } from '../../proxy/response/own-responses.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {

@@ -5,12 +5,12 @@
  */
 import type { Readable } from 'node:stream';
 import { LineSplitter } from '../../kubernetes/line-splitter.ts';
+import type { UpstreamStream } from '../../kubernetes/upstream-ports.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
-import type { UpstreamStream } from '../../proxy/ports.ts';
 import { EXPIRED_EVENT } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
 import type { ResponseStream } from '../../proxy/response/response-stream.ts';

@@ -3,8 +3,8 @@
  * out, and a response of the API server that fails the whole request.
  */
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 
 /** The API server's response to the request for one namespace, which becomes the response to the client. */
 export class UnexpectedNamespaceResponse extends Error {

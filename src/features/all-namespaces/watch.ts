@@ -4,9 +4,9 @@
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
-import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../../proxy/ports.ts';
 import { relayedResponse } from '../../proxy/response/own-responses.ts';
 import type { StreamedResponse } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';

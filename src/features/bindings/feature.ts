@@ -3,30 +3,28 @@
  * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
  */
 
-import { createKeystone } from '../../app/keystone.ts';
-import { createCommandReviewedWrites, createServedReviewedWrites } from '../../app/reviewed-writes.ts';
-import { createTenancyMode } from '../../app/tenancy-mode.ts';
-import { provisioningUpstreamOptions } from '../../app/upstream.ts';
-import type { Build, RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Objects } from '../../kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { createUpstream, type Upstream } from '../../upstream/upstream.ts';
+import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
+import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
-import type { KeystoneDirectory } from './ports.ts';
+
+export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
 
 /** Provisions the whole cluster. */
 export interface ClusterProvisioning extends Reconciler {
@@ -60,10 +58,6 @@ export function createProvisioning(
   };
 }
 
-const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
-  dispose: (upstream) => upstream.destroy(),
-});
-
 /**
  * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
  * once.
@@ -90,13 +84,13 @@ const WHOLE_PROJECT = 1;
  *
  * @returns what the pipeline calls; undefined unless the configuration asks for provisioning on request
  */
-export function createServedProvisioning(build: Build): RequestProvisioning | undefined {
+export function createServedProvisioning(build: FeatureBuild): RequestProvisioning | undefined {
   const { provision } = build.loaded.configuration.bindings;
   if (provision === 'periodic') createPeriodic(build);
   return provision === 'onRequest' ? createOnRequest(build) : undefined;
 }
 
-function createOnRequest(build: Build): RequestProvisioning {
+function createOnRequest(build: FeatureBuild): RequestProvisioning {
   const { loaded, generation, runtime } = build;
   const { bindings } = loaded.configuration;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
@@ -119,7 +113,7 @@ function createOnRequest(build: Build): RequestProvisioning {
   });
 }
 
-function createPeriodic(build: Build): void {
+function createPeriodic(build: FeatureBuild): void {
   const { loaded, generation, runtime } = build;
   const { authentication, bindings, tenancy } = loaded.configuration;
   const { interval } = bindings;
@@ -141,43 +135,13 @@ function createPeriodic(build: Build): void {
   });
 }
 
-/**
- * Of what is served: the same connections for all that provisions.
- *
- * @returns undefined if the configuration names no credential to provision with
- */
-export function createServedProvisioningUpstream(build: Build): Upstream | undefined {
-  const { loaded, generation, runtime } = build;
-  const options = provisioningUpstreamOptions(loaded);
-  if (options === undefined) return undefined;
-  const reviewedWrites = createServedReviewedWrites(build);
-  return generation.component(PROVISIONING_UPSTREAM, {
-    fingerprint: [loaded.configuration.upstream, options],
-    uses: [reviewedWrites],
-    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
-  });
-}
-
-function provisioningBackends(build: Build) {
-  const { loaded } = build;
-  const { keystone: configuration } = loaded.configuration.authentication;
-  const keystone = configuration && createKeystone(build, configuration);
+function provisioningBackends(build: FeatureBuild) {
+  const { loaded, keystone, provisioningUpstream: fetcher } = build;
   const directory = keystone?.client.directory;
-  const fetcher = createServedProvisioningUpstream(build);
   // Loading refuses a configuration without these.
   if (keystone === undefined || directory === undefined) throw new Error('no Keystone to provision for');
   if (fetcher === undefined) throw new Error('no credential to provision with');
   return { keystone, directory, fetcher, mode: createTenancyMode(loaded.configuration) };
-}
-
-/** @returns undefined if the configuration names no credential to provision with */
-export function createProvisioningUpstream(
-  loaded: LoadedConfiguration,
-  runtime: RuntimeDependencies,
-): Upstream | undefined {
-  const options = provisioningUpstreamOptions(loaded);
-  const reviewedWrites = createCommandReviewedWrites(loaded, runtime);
-  return options && createUpstream({ ...runtime, ...options, reviewedWrites });
 }
 
 /** What is provisioned on a user's request counts against the tenant of the user's domain. */

@@ -5,6 +5,7 @@
  */
 
 import type { BindingsConfiguration, RoleTarget } from '../../config/configuration.ts';
+import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/directory.ts';
 import type { Binding, RBACSubject, RoleRef } from '../../kubernetes/kubernetes-object.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { ownValue } from '../../lib/json-object.ts';
@@ -17,7 +18,6 @@ import type {
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
 import { bindingMeta } from './managed-object.ts';
-import type { KeystoneDomain, KeystoneProject } from './ports.ts';
 
 /** Keystone's facts about the holders of roles, by the kind of subject. */
 export type Holders =

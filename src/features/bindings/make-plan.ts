@@ -4,13 +4,13 @@
  * other.
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
 import type { Objects } from '../../kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import { computeDesiredState, type TenancyFacts } from './desired-state.ts';
 import { computePlan } from './difference.ts';
 import type { Holders } from './grants.ts';
-import type { KeystoneDirectory } from './ports.ts';
 import { readCluster, readGroups, readKeystone, readPart } from './read-state.ts';
 
 export interface PlanSources {

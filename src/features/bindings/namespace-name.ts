@@ -4,9 +4,9 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
+import type { KeystoneProject } from '../../identity/keystone/directory.ts';
 import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
-import type { KeystoneProject } from './ports.ts';
 
 export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;
 

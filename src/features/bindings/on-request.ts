@@ -12,6 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { Provisioner } from '../../proxy/feature.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProvisioningScope } from './make-plan.ts';
 
@@ -36,14 +37,7 @@ export interface RequestProvisioningOptions {
   readonly telemetry: Telemetry;
 }
 
-export interface RequestProvisioning {
-  /**
-   * Never rejects.
-   *
-   * @param signal aborted when the request ends
-   * @returns undefined if there is nothing to wait for
-   */
-  ensure(identity: Identity, signal: AbortSignal): Promise<void> | undefined;
+export interface RequestProvisioning extends Provisioner {
   /** Starts no further run, and cancels running ones before their next change. */
   close(): Promise<void>;
 }

@@ -6,13 +6,13 @@
 
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
 import { KINDS, type Objects, type Place, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector } from './managed-object.ts';
-import type { KeystoneDirectory } from './ports.ts';
 import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 /** @throws StatusError KeystoneUnavailable */

@@ -1,7 +1,7 @@
 /**
- * Policies of the operator's file `authorization.abacPolicyFile`, after loading. `features/cross-tenant/abac-file.ts` parses
- * its lines, which are `abac.authorization.kubernetes.io/v1beta1` with three more fields.
- * https://kubernetes.io/docs/reference/access-authn-authz/abac/#policy-file-format
+ * Policies of the operator's file `authorization.abacPolicyFile`, after loading. `features/cross-
+ * tenant/abac-file.ts` parses its lines, which are `abac.authorization.kubernetes.io/v1beta1` with three
+ * more fields. https://kubernetes.io/docs/reference/access-authn-authz/abac/#policy-file-format
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 

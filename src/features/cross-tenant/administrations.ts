@@ -11,10 +11,10 @@ import { firstProblem } from '../../lib/parse-json.ts';
 import { isPrintable } from '../../lib/untrusted-text.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import { withoutEscalation } from '../../rbac/grantable-rules.ts';
-import type { AdministrationConfiguration } from '../rbac-index/access-configuration.ts';
-import { invalid } from './invalid-policy.ts';
+import { checkLength, invalid } from '../../rbac/invalid-policy.ts';
+import type { AdministrationConfiguration } from './authorization-configuration.ts';
 import type { Policy } from './policy.ts';
-import { checkEnd, checkGroup, checkLength, checkName, endOf } from './policy-fields.ts';
+import { checkEnd, checkGroup, checkName, endOf } from './policy-fields.ts';
 import type { TenantFacts } from './ports.ts';
 import {
   type TenantAdministration,

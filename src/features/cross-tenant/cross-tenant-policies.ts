@@ -7,7 +7,7 @@ import { isEnterable } from '../../kubernetes/reserved-names.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { firstProblem } from '../../lib/parse-json.ts';
-import { InvalidPolicy, invalid } from './invalid-policy.ts';
+import { InvalidPolicy, invalid } from '../../rbac/invalid-policy.ts';
 import type { Policy } from './policy.ts';
 import { checkEnd, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
 import type { WebhookRegistration } from './ports.ts';

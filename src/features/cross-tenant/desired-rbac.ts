@@ -11,8 +11,9 @@ import type {
   PolicyRule,
 } from '../../kubernetes/kubernetes-object.ts';
 import { MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
+import { policyGroup } from '../../proxy/tenant-entry.ts';
 import { grantableRules } from '../../rbac/grantable-rules.ts';
-import { type Policy, policyGroup } from './policy.ts';
+import type { Policy } from './policy.ts';
 import type { PolicyObject } from './ports.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';

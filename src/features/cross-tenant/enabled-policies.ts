@@ -4,10 +4,18 @@
 
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GroupResource } from '../../kubernetes/meta-v1.ts';
-import type { EnabledPolicies } from '../rbac-index/access-configuration.ts';
 import { TENANCY_GROUP } from './tenancy-v1alpha1.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
+
+/** Which forms of policies a configuration has. */
+export interface EnabledPolicies {
+  readonly abac: boolean;
+  readonly crossTenantPolicies: boolean;
+  /** The administrations of the configuration. */
+  readonly administrations: boolean;
+  readonly tenantAdministrations: boolean;
+}
 
 export function enabledPolicies({
   authorization,

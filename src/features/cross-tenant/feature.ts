@@ -3,23 +3,25 @@
  * in force outlive reloads; how policies follow from it is built anew with the configuration.
  */
 
-import { createTenancyMode } from '../../app/tenancy-mode.ts';
-import { createOwnUpstream } from '../../app/upstream.ts';
-import type { Build, RuntimeDependencies } from '../../config/build.ts';
+import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import type { PolicyMeasures } from '../../lib/telemetry.ts';
+import type { Policies } from '../../proxy/tenant-entry.ts';
 import { tenancyFacts } from '../bindings/feature.ts';
+import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
-import type { EnabledPolicies } from '../rbac-index/access-configuration.ts';
+import { createTenancyMode } from '../tenancy-mode.ts';
 import { abacPoliciesOf } from './abac-file.ts';
+import type { EnabledPolicies } from './enabled-policies.ts';
 import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
 import { createPoliciesInForce, type PoliciesInForce } from './policies-in-force.ts';
 import { createPolicySet } from './policy-set.ts';
 import { PolicySources } from './policy-sources.ts';
 import { PolicyUpdates } from './policy-updates.ts';
-import type { Policies } from './ports.ts';
 import { createPolicyResolver } from './resolve.ts';
+
+export { createPolicyProblem } from './policy-problem.ts';
 
 const POLICIES_IN_FORCE = new ComponentType<PoliciesInForce>('policies in force', {
   stop: (policies) => policies.replace(createPolicySet([])),
@@ -42,7 +44,7 @@ export interface ConfiguredPolicies {
 }
 
 /** @returns undefined if the configuration enables none */
-export function createPolicies(build: Build): ConfiguredPolicies | undefined {
+export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefined {
   const { generation, loaded, runtime } = build;
   const { access, authorization, tenancy } = loaded.configuration;
   const enabled = enabledPolicies(loaded.configuration);
@@ -70,10 +72,9 @@ export function createPolicies(build: Build): ConfiguredPolicies | undefined {
   return { policies: inForce, updates: component.updates, component };
 }
 
-function createSources(build: Build, enabled: EnabledPolicies): PolicySources {
-  const { generation, loaded, runtime } = build;
+function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySources {
+  const { generation, loaded, runtime, upstream } = build;
   const { systemTenant } = loaded.configuration.tenancy;
-  const upstream = createOwnUpstream(build);
   const sources = generation.component(POLICY_SOURCES, {
     fingerprint: [loaded.configuration.upstream.server, systemTenant, enabled],
     create: () => new PolicySources({ ...runtime, enabled, systemTenant, upstream }),

@@ -1,7 +1,7 @@
 /**
  * Holds the policies in force, for parts that outlive a change of them.
  */
-import type { Policies } from './ports.ts';
+import type { Policies } from '../../proxy/tenant-entry.ts';
 
 export interface PoliciesInForce extends Policies {
   /** Takes effect with the next request. */

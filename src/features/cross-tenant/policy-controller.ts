@@ -3,17 +3,16 @@
  * removes what Stonegate made from policies that the configuration does not have any more.
  */
 
-import type { Build } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { type Controller, createController } from '../../kubernetes/reconcile/controller.ts';
-import { createServedProvisioningUpstream } from '../bindings/feature.ts';
+import { POLICY_FORMS, type PolicyForm } from '../../proxy/tenant-entry.ts';
+import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { desiredRBAC } from './desired-rbac.ts';
 import { enabledPolicies } from './enabled-policies.ts';
 import type { ConfiguredPolicies } from './feature.ts';
 import type { MembershipLog } from './membership-log.ts';
-import { POLICY_FORMS, type PolicyForm } from './policy.ts';
 import { createPolicyReconciler, type WantedPolicies } from './policy-reconciler.ts';
 import type { PolicySnapshot, PolicyUpdates } from './policy-updates.ts';
 import type { PolicyOrigin } from './resolve.ts';
@@ -33,12 +32,11 @@ export interface PolicyControllerSettings {
 
 /** Without a provisioning credential an administrator of each tenant creates roles and bindings. */
 export function createPolicyController(
-  build: Build,
+  build: FeatureBuild,
   { policies, keep, memberships }: PolicyControllerSettings,
 ): void {
-  const { generation, loaded, runtime } = build;
+  const { generation, loaded, runtime, provisioningUpstream: fetcher } = build;
   const { access, tenancy } = loaded.configuration;
-  const fetcher = createServedProvisioningUpstream(build);
   if (fetcher === undefined || tenancy.mode !== 'arktos' || (policies === undefined && keep)) return;
   const { systemTenant } = tenancy;
   const enabled = enabledPolicies(loaded.configuration);

@@ -4,9 +4,9 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import { goList, isJSONObject, readJSONObject } from '../../lib/json-object.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
 import { TENANCY_API_VERSION } from './tenancy-v1alpha1.ts';
 
 /**

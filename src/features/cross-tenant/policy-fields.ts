@@ -10,9 +10,9 @@ import {
 } from '../../kubernetes/reserved-names.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { isPrintable } from '../../lib/untrusted-text.ts';
-import { InvalidPolicy, invalid } from './invalid-policy.ts';
+import { InvalidPolicy, invalid } from '../../rbac/invalid-policy.ts';
 import type { Policy, PolicySubject } from './policy.ts';
-import { type CrossTenantSubject, MAX_ITEMS, MAX_NAME_LENGTH } from './tenancy-v1alpha1.ts';
+import { type CrossTenantSubject, MAX_NAME_LENGTH } from './tenancy-v1alpha1.ts';
 
 const EVERY = '*';
 
@@ -20,18 +20,6 @@ const EVERY = '*';
 export function checkName(name: string): void {
   const problem = labelProblem(name);
   if (problem !== undefined) throw invalid(`metadata.name ${problem}`);
-}
-
-/** @throws InvalidPolicy for a list that is empty or too long */
-export function checkLength(list: readonly unknown[], field: string): void {
-  const problem = lengthProblem(list);
-  if (problem !== undefined) throw invalid(`${field} ${problem}`);
-}
-
-/** @returns what is wrong with a list that is empty or too long, continuing "the list …" */
-export function lengthProblem({ length }: readonly unknown[]): string | undefined {
-  if (length === 0) return 'is empty';
-  return length > MAX_ITEMS ? `has more than ${MAX_ITEMS} items` : undefined;
 }
 
 /**

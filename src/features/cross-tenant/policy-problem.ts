@@ -4,9 +4,9 @@
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createRulesCheck } from '../../rbac/granted-rules.ts';
+import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
 import { createCrossTenantPolicies } from './cross-tenant-policies.ts';
-import { createRulesCheck } from './granted-rules.ts';
-import { InvalidPolicy } from './invalid-policy.ts';
 import { readCrossTenantPolicy } from './read-policy-object.ts';
 
 export interface PolicyProblemOptions {

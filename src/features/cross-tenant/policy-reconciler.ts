@@ -19,8 +19,8 @@ import { type Desired, type Existing, makePlan, type Plan } from '../../kubernet
 import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
-import type { PolicyForm } from './policy.ts';
 import type { PolicyStatus } from './resolve.ts';
 import { conditionsWith } from './status-conditions.ts';
 import {

@@ -2,9 +2,10 @@
  * The policies in force, found by the user's tenant and the tenant to enter. Immutable: another set replaces
  * it.
  */
+
+import type { Entry, Permit, Policies, PolicyAttributes, PolicyReference } from '../../proxy/tenant-entry.ts';
 import { roleAllows } from '../../rbac/rules.ts';
-import type { Policy, PolicyReference, PolicySubject } from './policy.ts';
-import type { Entry, Permit, Policies, PolicyAttributes } from './ports.ts';
+import type { Policy, PolicySubject } from './policy.ts';
 
 const EVERY = '*';
 

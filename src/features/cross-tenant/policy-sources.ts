@@ -7,8 +7,8 @@ import type { Informer } from '../../kubernetes/informer.ts';
 import { ObjectStore, type ObjectStoreBounds, storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import type { EnabledPolicies } from '../rbac-index/access-configuration.ts';
-import type { PolicyForm } from './policy.ts';
+import type { PolicyForm } from '../../proxy/tenant-entry.ts';
+import type { EnabledPolicies } from './enabled-policies.ts';
 import type { PolicyFacts, PolicyFactsSource, TenantFacts, WebhookRegistration } from './ports.ts';
 import {
   readClusterRole,

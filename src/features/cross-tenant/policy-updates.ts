@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { PoliciesInForce } from './policies-in-force.ts';
-import type { PolicyForm } from './policy.ts';
 import { createPolicySet } from './policy-set.ts';
 import type { PolicyFacts, PolicyFactsSource } from './ports.ts';
 import type { PolicyStatus, ResolvedPolicies } from './resolve.ts';

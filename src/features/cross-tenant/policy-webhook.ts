@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-pages.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { readRegistration } from './read-policy-object.ts';
 
 const PATH = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';

@@ -9,48 +9,8 @@ import type {
   PolicyRule,
   RoleBinding,
 } from '../../kubernetes/kubernetes-object.ts';
-import type { NonResourceRequest, ResourceRequest } from '../../kubernetes/request-info.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
-import type { PolicyForm, PolicyReference } from './policy.ts';
+import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { CrossTenantPolicy, TenantAdministration } from './tenancy-v1alpha1.ts';
-
-/** A request of a user for another tenant than their own. */
-export interface Entry {
-  /** The user's own tenant. */
-  readonly home: TenantName;
-  /** The user's name within it. */
-  readonly name: string;
-  readonly groups: readonly string[];
-  /** The tenant to enter. */
-  readonly tenant: TenantName;
-}
-
-/** The parts of a request on which policies decide. */
-export type PolicyAttributes =
-  | Pick<NonResourceRequest, 'isResourceRequest'>
-  | Pick<
-      ResourceRequest,
-      'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name'
-    >;
-
-export interface Permit {
-  readonly policy: PolicyReference;
-  /** When the policy ends, in milliseconds since the epoch; it has no end without it. */
-  readonly notAfter?: number;
-}
-
-export interface Policies {
-  /**
-   * The policy under which the request is allowed: the first by form and name. For what is no resource
-   * (discovery), any policy that lets the user in. Pure on the policies in force.
-   *
-   * @param now milliseconds since the epoch
-   * @returns undefined if no policy allows it, whether or not the tenant exists
-   */
-  permits(entry: Entry, attributes: PolicyAttributes, now: number): Permit | undefined;
-  /** The policies that let the user into the tenant, whatever they allow there; by form and name. */
-  admitting(entry: Entry, now: number): readonly PolicyReference[];
-}
 
 /** A tenant of the cluster. */
 export interface TenantFacts {

@@ -6,17 +6,18 @@
 
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import type { AdministrationConfiguration } from '../rbac-index/access-configuration.ts';
+import { POLICY_FORMS, type PolicyReference } from '../../proxy/tenant-entry.ts';
+import { createRulesCheck } from '../../rbac/granted-rules.ts';
+import { InvalidPolicy, invalid, type PolicyReason } from '../../rbac/invalid-policy.ts';
 import type { AbacPolicy } from './abac-v1beta1.ts';
 import { administrationOf, administrationPolicy } from './administrations.ts';
+import type { AdministrationConfiguration } from './authorization-configuration.ts';
 import {
   createCrossTenantPolicies,
   MAX_NAMESPACES_PER_TENANT,
   MAX_POLICIES_PER_TENANT,
 } from './cross-tenant-policies.ts';
-import { createRulesCheck } from './granted-rules.ts';
-import { InvalidPolicy, invalid, type PolicyReason } from './invalid-policy.ts';
-import { POLICY_FORMS, type Policy, type PolicyReference } from './policy.ts';
+import type { Policy } from './policy.ts';
 import type { PolicyFacts } from './ports.ts';
 
 /** The policies from all places where they are written. */

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
 import type { Output } from '../../lib/schema-fields.ts';
+import { MAX_ITEMS } from '../../rbac/invalid-policy.ts';
 
 export const TENANCY_GROUP = 'tenancy.stonegate.dev';
 export const TENANCY_VERSION = 'v1alpha1';
@@ -17,8 +18,6 @@ export const TENANCY_API_VERSION = `${TENANCY_GROUP}/${TENANCY_VERSION}` as cons
  */
 export const POLICY_REGISTRATION = 'stonegate-policies';
 
-/** The bound of a list: more would cost time on each request. */
-export const MAX_ITEMS = 100;
 export const MAX_NAME_LENGTH = 512;
 
 const name = z.string().max(MAX_NAME_LENGTH);

@@ -5,12 +5,12 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import type { Route } from '../../tenancy/tenancy-mode.ts';
 
 export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;

@@ -5,14 +5,15 @@
  * (`tenancy/discovery-paths.ts`).
  */
 
-import type { DocumentCache } from '../../cache/document-cache-port.ts';
+import type { DocumentCache } from '../../cache/document-cache.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { firstParameter } from '../../lib/query.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
+import { withOwnAPIGroup } from '../../proxy/own-discovery.ts';
 import { isHealth } from '../../tenancy/discovery-paths.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import {
   type ResourceDescription,
   readGroup,
@@ -23,7 +24,6 @@ import {
 } from '../../tenancy/reduce-discovery.ts';
 import { withForced } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { withOwnAPIGroup } from '../own-api/own-discovery.ts';
 import {
   type DiscoveryRoute,
   documentOf,

@@ -2,16 +2,13 @@
  * Discovery documents: those of each tenant, and those of the system tenant, cached and fetched as Stonegate.
  */
 
-import { createShared } from '../../app/cache.ts';
 import { createDocumentCache } from '../../cache/document-cache.ts';
-import type { DocumentCache } from '../../cache/document-cache-port.ts';
 import { DocumentChanges } from '../../cache/document-changes.ts';
-import type { Build } from '../../config/build.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { SYSTEM_DISCOVERY_BYTES, TENANT_DISCOVERY_BYTES } from '../../limits/memory-bounds.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { createDiscoveryDocuments, type DiscoveryDocuments } from './discovery-documents.ts';
+import type { Discovery, FeatureBuild } from '../build.ts';
+import { createDiscoveryDocuments } from './discovery-documents.ts';
 import { createSystemDiscovery } from './system-discovery.ts';
 
 /** Milliseconds for which the system tenant's documents are cached after a change of every tenant's. */
@@ -19,22 +16,17 @@ const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache requests all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 
-export interface Discovery {
-  readonly documents: DiscoveryDocuments;
-  /** The documents of all tenants. */
-  readonly cache: DocumentCache<UpstreamResponse>;
-  /** To be called after a request that may have changed an owner's documents; undefined: every tenant's. */
-  readonly changed: (owner: TenantName | undefined) => void;
-}
+export type { DiscoveryDocuments } from './discovery-documents.ts';
+export { preferredVersion } from './preferred-version.ts';
 
 export function createDiscovery(
-  build: Build,
+  build: FeatureBuild,
   { fetcher, mode }: { readonly fetcher: UpstreamFetcher; readonly mode: TenancyMode },
 ): Discovery {
-  const { loaded, runtime } = build;
+  const { loaded, runtime, shared } = build;
   const { discoveryTTL: ttl } = loaded.configuration.tenancy;
   // One for both caches: a change that one cache publishes would else be new to the other.
-  const changes = new DocumentChanges({ shared: createShared(build).cache, period: ttl, ...runtime });
+  const changes = new DocumentChanges({ shared: shared.cache, period: ttl, ...runtime });
   const options = {
     ttl,
     maxBytes: TENANT_DISCOVERY_BYTES,

@@ -2,9 +2,9 @@
  * Fetches a discovery document as Stonegate itself, on the account of the tenant whose user asks.
  */
 
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type Account, ownGet } from '../../kubernetes/upstream-request.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import { type DiscoveryRoute, refusedRights, relayedHeaders } from './discovery-document.ts';
 
 /** The owner of the document, and the user who asks. */

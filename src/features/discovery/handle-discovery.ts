@@ -2,10 +2,10 @@
  * Answers requests for discovery with the documents of the tenant in which it is made.
  */
 
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { headerValues } from '../../lib/header-list.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import { isHealth } from '../../tenancy/discovery-paths.ts';
 import { discoveryForm } from './discovery-document.ts';

@@ -3,8 +3,8 @@
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import { readGroup } from '../../tenancy/reduce-discovery.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { documentOf } from './discovery-document.ts';

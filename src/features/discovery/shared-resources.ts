@@ -5,8 +5,8 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
 import type { GroupDescription, ResourceNames } from '../../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';

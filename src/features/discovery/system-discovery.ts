@@ -4,14 +4,14 @@
  * API server gives it: one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
 
-import type { DocumentCache } from '../../cache/document-cache-port.ts';
+import type { DocumentCache } from '../../cache/document-cache.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
 import { type ResourceNames, readResourceList } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
 

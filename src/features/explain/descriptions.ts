@@ -10,13 +10,13 @@ import { ROLES_ANNOTATION } from '../../identity/keystone/role-lookup.ts';
 import type { RequestInfo } from '../../kubernetes/request-info.ts';
 import { isLastInstant, timestamp } from '../../lib/go-time.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import type { ObservedRequest } from '../../observability/request-observer.ts';
 import type { Crossing } from '../../proxy/crossing.ts';
-import type { ObservedRequest } from '../../proxy/ports.ts';
 import type { Outgoing, Scoped } from '../../proxy/request-context.ts';
+import { policyName } from '../../proxy/tenant-entry.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import { FERNET_START } from '../../tenancy/keystone-v3.ts';
 import type { SelfReview } from '../../tenancy/tenancy-mode.ts';
-import { policyName } from '../cross-tenant/policy.ts';
 import type { Explanation } from './stonegate-v1alpha1.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);

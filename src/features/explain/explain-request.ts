@@ -5,9 +5,10 @@
  */
 import { PassThrough, Readable } from 'node:stream';
 import { StatusError } from '../../errors/status-error.ts';
+import { type AccessReviewer, resourceAttributesOf } from '../../kubernetes/access-reviewer.ts';
+import type { Exchange, ResponseWriter } from '../../lib/exchange.ts';
 import { redact } from '../../lib/untrusted-text.ts';
-import { type AccessReviewer, resourceAttributesOf } from '../../proxy/access-reviewer.ts';
-import type { Exchange, ResponseWriter } from '../../proxy/ports.ts';
+import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing, Received } from '../../proxy/request-context.ts';
 import { listRequest } from '../../proxy/route-kind.ts';
@@ -24,7 +25,6 @@ import {
   rewrite,
   type Stages,
 } from '../../proxy/stages.ts';
-import type { FilteredReason } from '../self-reviews/filtered-self-review.ts';
 import {
   actingWords,
   credentialWords,

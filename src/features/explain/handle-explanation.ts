@@ -3,9 +3,9 @@
  * read only here, and neither logged nor audited.
  */
 import { z } from 'zod';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import type { Explain } from './explain-request.ts';
 import type { ExplanationRequest } from './stonegate-v1alpha1.ts';

@@ -2,9 +2,9 @@
  * Answers the question who the client is.
  */
 
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import type { Scoped } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import type { SelfIdentity } from './stonegate-v1alpha1.ts';

@@ -11,9 +11,8 @@ import {
   type AccessReviewer,
   resourceAttributesOf,
   reviewOf,
-  reviewSubject,
-} from '../../proxy/access-reviewer.ts';
-import { actingTenant } from '../../proxy/acting-tenant.ts';
+} from '../../kubernetes/access-reviewer.ts';
+import { actingTenant, reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';

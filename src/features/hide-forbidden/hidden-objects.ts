@@ -3,10 +3,9 @@
  * if the index knows for certain that the user may not learn of the object. See docs/access.md.
  */
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { AccessIndex, Verifier } from '../../rbac/access-index.ts';
 import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import type { Verifier } from '../rbac-index/verification.ts';
 
 export interface HiddenObjects {
   /** @param question of the refused request; its object has a name */

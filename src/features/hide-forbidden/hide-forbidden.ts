@@ -4,11 +4,11 @@
  */
 
 import { isWorkload, type ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { RelayResult, Replacement } from '../../kubernetes/upstream-ports.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { goQuoted } from '../../lib/go-quoted.ts';
 import { readJSONObject } from '../../lib/json-object.ts';
 import type { ResponseHook } from '../../proxy/feature.ts';
-import type { RelayResult, Replacement } from '../../proxy/ports.ts';
 import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
 import type { RBACUser } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';

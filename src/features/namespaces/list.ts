@@ -13,7 +13,7 @@ import {
 } from '../../kubernetes/lists/continue-token.ts';
 import { isPretty, responseForm } from '../../kubernetes/lists/response-form.ts';
 import { digitsIn, hasDigits, withDigits } from '../../kubernetes/lists/shown-revision.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { JSON_HEADERS } from '../../proxy/response/own-responses.ts';
 import { listText } from './namespace-form.ts';
 import { selectPage } from './namespace-page.ts';

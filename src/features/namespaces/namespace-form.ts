@@ -5,11 +5,11 @@
  */
 
 import { ageAt } from '../../kubernetes/human-duration.ts';
+import { columnDefinitions } from '../../kubernetes/lists/namespace-columns.ts';
 import type { ResponseForm } from '../../kubernetes/lists/response-form.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { columnDefinitions } from './namespace-columns.ts';
 
 /** The texts of one object, each made when it is first needed. */
 class Texts {

@@ -4,17 +4,17 @@
  */
 import { createHash } from 'node:crypto';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { narrowedTo } from '../../lib/media-ranges.ts';
 import { accountOf } from '../../proxy/acting-tenant.ts';
 import type { RouteHandlers } from '../../proxy/feature.ts';
 import type { OwnAPI, OwnDocument } from '../../proxy/own-api.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
+import { OWN_GROUP_DOCUMENT, ownResourceList, withOwnGroup } from '../../proxy/own-discovery.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
 import { JSON_HEADERS, knowsTag } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import { OWN_GROUP_DOCUMENT, ownResourceList, withOwnGroup } from './own-discovery.ts';
 import { ownOpenAPI } from './own-openapi.ts';
 
 export interface OwnDiscoveryOptions {

@@ -4,17 +4,16 @@
  * wildcard in a tenant's own role does not grant it. The others are bounded by the user's tenant.
  */
 
+import { type AccessReviewer, isAllowed } from '../../kubernetes/access-reviewer.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { ResourceRequest } from '../../kubernetes/request-info.ts';
-import { type AccessReviewer, isAllowed, reviewSubject } from '../../proxy/access-reviewer.ts';
-import { actingTenant } from '../../proxy/acting-tenant.ts';
+import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
+import { actingTenant, reviewSubject } from '../../proxy/acting-tenant.ts';
 import {
   type AuthorizationAttributes,
   type Authorizer,
   decidedFor,
   type RefusalReason,
 } from '../../proxy/authorizer.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 
 export interface OwnAPIRightsOptions {
   readonly reviewer: AccessReviewer;

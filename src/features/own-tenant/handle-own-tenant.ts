@@ -4,18 +4,18 @@
  * nothing is the client's. See docs/access.md.
  */
 
-import type { DocumentCache } from '../../cache/document-cache-port.ts';
+import type { DocumentCache } from '../../cache/document-cache.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { invalidContinue } from '../../kubernetes/lists/continue-token.ts';
 import { fieldsMatch, parseFieldSelector } from '../../kubernetes/lists/field-selector.ts';
 import { labelsMatch, parseLabelSelector } from '../../kubernetes/lists/label-selector.ts';
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
 import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/lists/response-form.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, JSON_HEADERS } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';

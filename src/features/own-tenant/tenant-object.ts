@@ -3,9 +3,9 @@
  * the operator's.
  */
 import { ageAt } from '../../kubernetes/human-duration.ts';
+import { ARKTOS_AGE, ARKTOS_NAME, column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { ResponseForm } from '../../kubernetes/lists/response-form.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import { ARKTOS_AGE, ARKTOS_NAME, column } from '../namespaces/namespace-columns.ts';
 
 export interface TenantSummary {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 
 import type { IdentitySource } from '../../proxy/identity-source.ts';
-import { selfIdentityOf } from '../explain/handle-self-identity.ts';
+import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
 import type { ProjectName, Session } from './ports.ts';
 

@@ -3,9 +3,6 @@
  * outlive reloads.
  */
 
-import { createShared, sealingSecrets } from '../../app/cache.ts';
-import { caOf } from '../../app/keystone.ts';
-import type { ConfiguredPipeline } from '../../app/pipeline.ts';
 import type { Build, RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
 import type {
@@ -13,15 +10,17 @@ import type {
   PortalConfiguration,
   PortalOIDCConfiguration,
 } from '../../config/configuration.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { createSignInRateLimit } from '../../limits/rate-limits.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
-import type { Exchange } from '../../proxy/ports.ts';
+import type { Stages } from '../../proxy/stages.ts';
+import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
 import type { KeystoneSignIn } from './context.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from './portal-password-login.ts';
 import { createMemorySessions, createPortalSealer, createSharedSessions } from './portal-storage.ts';
-import type { Provider, Sealer, SessionStore, SignInRateLimit } from './ports.ts';
+import type { AccessSource, Provider, Sealer, SessionStore, SignInRateLimit } from './ports.ts';
 
 /** Bounds the sessions of one process without Redis. */
 const MAX_SESSIONS = 10_000;
@@ -47,13 +46,19 @@ const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', 
 });
 const OIDC_LOGIN = new ComponentType<OidcPortalLogin>('OIDC login', { dispose: (login) => login.close() });
 
+/** What the portal needs of the API's pipeline. */
+export interface PortalPipeline {
+  readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
+  readonly accessSource: AccessSource | undefined;
+}
+
 /**
  * @param pipeline of the API, so that the portal maps users as the API does
  * @returns undefined if no portal is configured
  */
 export function createConfiguredPortal(
-  build: Build,
-  { stages, accessSource }: Pick<ConfiguredPipeline, 'stages' | 'accessSource'>,
+  build: FeatureBuild,
+  { stages, accessSource }: PortalPipeline,
   state: PortalState,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { generation, loaded, runtime } = build;
@@ -85,11 +90,14 @@ export function createConfiguredPortal(
   });
 }
 
-function createSessions(build: Build, { sessions }: PortalState): SessionStore {
-  const { loaded, runtime } = build;
+function createSessions(build: FeatureBuild, { sessions }: PortalState): SessionStore {
+  const { loaded, runtime, shared } = build;
   if (loaded.configuration.cache.redis === undefined) return sessions;
-  const shared = createShared(build).cache;
-  return createSharedSessions({ ...runtime, shared, configurationDigest: loaded.identityDigest });
+  return createSharedSessions({
+    ...runtime,
+    shared: shared.cache,
+    configurationDigest: loaded.identityDigest,
+  });
 }
 
 function createSealer({ loaded, runtime }: Build, { sealer }: PortalState): Sealer {

@@ -4,8 +4,8 @@
  * pages that tenants serve.
  */
 import { StatusError } from '../../errors/status-error.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import type { Exchange } from '../../proxy/ports.ts';
 import { showAccess, showAccount, showKubeconfig, signOut } from './account-handlers.ts';
 import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';

@@ -4,8 +4,8 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { headerValue } from '../../lib/header-list.ts';
-import type { Exchange } from '../../proxy/ports.ts';
 import { clientAddresses, type TrustedProxies } from '../../proxy/request/client-address.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';

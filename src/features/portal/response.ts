@@ -3,8 +3,9 @@
  * headers: no script, no frame, no cache, and no style or image except our own.
  * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
  */
+
+import type { Exchange } from '../../lib/exchange.ts';
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
-import type { Exchange } from '../../proxy/ports.ts';
 import { STYLE_HASH } from './assets.ts';
 import type { Html } from './html.ts';
 

@@ -3,20 +3,19 @@
  * copies are deleted, unless they are to stay.
  */
 
-import type { CommandReconciler } from '../../cli/reconcile.ts';
-import type { Build } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { TENANT_KINDS } from '../../kubernetes/published-objects.ts';
+import type { CommandReconciler } from '../../kubernetes/reconcile/apply.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
-import { createServedProvisioningUpstream } from '../bindings/feature.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { createRulesCheck } from '../../rbac/granted-rules.ts';
+import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
+import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
-import { createRulesCheck } from '../cross-tenant/granted-rules.ts';
-import { InvalidPolicy } from '../cross-tenant/invalid-policy.ts';
 import { matchesPattern } from './name-pattern.ts';
 import { type PublishingRules, planPublishing } from './plan.ts';
 import { createPublishedChanges } from './published-changes.ts';
@@ -44,10 +43,10 @@ const REMOVAL_DELAY = 30_000;
 const INTERVAL = 300_000;
 
 /** @param keep whether copies stay if the configuration has no section `publishing` any more */
-export function createServedPublishing(build: Build, keep: boolean): void {
+export function createServedPublishing(build: FeatureBuild, keep: boolean): void {
   const { loaded, generation, runtime } = build;
   const { publishing, access, tenancy } = loaded.configuration;
-  const upstream = createServedProvisioningUpstream(build);
+  const { provisioningUpstream: upstream } = build;
   if (upstream === undefined || (publishing === undefined && keep)) return;
   generation.component(PUBLISHING, {
     fingerprint: [publishing ?? 'none', access.grantable, tenancy],

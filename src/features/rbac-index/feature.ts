@@ -3,8 +3,6 @@
  * tenancy mode as they are, and takes up a renewed credential without a new list.
  */
 
-import { createTenancyMode } from '../../app/tenancy-mode.ts';
-import { createOwnUpstream } from '../../app/upstream.ts';
 import type { Build, RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
@@ -16,7 +14,9 @@ import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { TrackedIndex } from '../../rbac/index-state.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
+import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
+import { createTenancyMode } from '../tenancy-mode.ts';
 import { createRBACInformers } from './rbac-informers.ts';
 
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
@@ -29,12 +29,12 @@ const ON = 'the RBAC index is on again';
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', RUNS);
 
 /** @returns undefined if the configuration has no index */
-export function createAccessIndex(build: Build): AccessIndex | undefined {
+export function createAccessIndex(build: FeatureBuild): AccessIndex | undefined {
   return createIndexComponent(build)?.tracked;
 }
 
 /** @param startedAt of the process: a reload that turns the index on makes no process unready */
-export function createIndexReadiness(build: Build, startedAt: number): ReadinessCheck | undefined {
+export function createIndexReadiness(build: FeatureBuild, startedAt: number): ReadinessCheck | undefined {
   const component = createIndexComponent(build);
   const { clock } = build.runtime;
   return (
@@ -48,12 +48,11 @@ export function createIndexReadiness(build: Build, startedAt: number): Readiness
   );
 }
 
-function createIndexComponent(build: Build): IndexComponent | undefined {
-  const { generation, loaded, runtime } = build;
+function createIndexComponent(build: FeatureBuild): IndexComponent | undefined {
+  const { generation, loaded, runtime, upstream } = build;
   const { access, tenancy } = loaded.configuration;
   const { systemTenant } = tenancy;
   if (!access.index) return undefined;
-  const upstream = createOwnUpstream(build);
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
   const index = generation.component(RBAC_INDEX, {
     fingerprint: fingerprintOfIndex(build),

@@ -3,8 +3,8 @@
  * own account.
  */
 
+import type { AccessAttributes, AccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { AccessAttributes, AccessReviewer } from '../../proxy/access-reviewer.ts';
 import type { VerificationSource } from '../../rbac/access-index.ts';
 import type { Question } from '../../rbac/attributes.ts';
 import { toTenantName } from '../../tenancy/tenant-name.ts';

@@ -8,27 +8,11 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry, VerificationResult } from '../../lib/telemetry.ts';
 import { untrustedText } from '../../lib/untrusted-text.ts';
-import type { VerificationSource } from '../../rbac/access-index.ts';
+import type { VerificationSource, Verifier } from '../../rbac/access-index.ts';
 import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { NamespacesQuestion } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-
-/** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
-export interface Verifier {
-  /** Compares the decision with the API server's, if it is drawn. Returns at once and never throws. */
-  sample(user: RBACUser, question: Question, allowed: boolean): void;
-  /**
-   * The same for an enumeration, which counts as one decision.
-   *
-   * @param allowed as `namespacesAllowed` returned them
-   */
-  sampleNamespaces(
-    subject: SubjectByNamespace,
-    question: NamespacesQuestion,
-    allowed: readonly string[],
-  ): void;
-}
 
 /** A verifier with what its owner needs to start and end it. */
 export interface OwnedVerifier extends Verifier {

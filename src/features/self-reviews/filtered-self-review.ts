@@ -3,68 +3,9 @@
  * list, and would not list after a "no". The reason says that the response is filtered.
  */
 
-import type { StatusError } from '../../errors/status-error.ts';
 import type { ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
+import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { FilteredNamespaces } from '../namespaces/handle-namespaces.ts';
-
-/**
- * Whether a request for a kind in all namespaces would be answered with those of some namespaces; the error
- * if it would be refused, since there are too many.
- */
-export type WouldMerge = (
-  outgoing: Outgoing,
-  attributes: ResourceAttributes,
-) => Promise<boolean | StatusError>;
-
-export interface FilteredReasonOptions {
-  readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
-  /** Absent if no lists are filtered. */
-  readonly namespaces?: Pick<FilteredNamespaces, 'wouldFilter'>;
-  readonly wouldMerge?: WouldMerge;
-}
-
-/**
- * @returns why a request is allowed although the API server would refuse it; the error if Stonegate refuses
- *   it; undefined if the API server decides
- */
-export type FilteredReason = (
-  outgoing: Outgoing,
-  attributes: ResourceAttributes,
-) => Promise<string | StatusError | undefined>;
-
-/** Judges requests for a kind, not for an object or a subresource. */
-export function createFilteredReason(options: FilteredReasonOptions): FilteredReason {
-  const { namespaces, wouldMerge } = options;
-  return async (outgoing, attributes) => {
-    const { verb, group = '', resource = '', subresource = '', name = '' } = attributes;
-    if (isOwnTenant(outgoing, attributes, options))
-      return `the ${verb} is filtered: it has the user's own tenant`;
-    if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;
-    if (group === '' && resource === 'namespaces')
-      return (await namespaces?.wouldFilter(outgoing))
-        ? `the ${verb} is filtered: it has the namespaces that the user may get`
-        : undefined;
-    if ((attributes.namespace ?? '') !== '') return undefined;
-    const merged = (await wouldMerge?.(outgoing, attributes)) ?? false;
-    if (typeof merged !== 'boolean') return merged;
-    return merged
-      ? `the ${verb} is filtered: it has the namespaces in which the user may ${verb} ${resource}`
-      : undefined;
-  };
-}
-
-/** Whether users of a tenant are shown this of their own Tenant object: the list, or the object by name. */
-function isOwnTenant(
-  { tenant }: Outgoing,
-  { verb = '', group = '', resource = '', subresource = '', name = '' }: ResourceAttributes,
-  { mode }: Pick<FilteredReasonOptions, 'mode'>,
-): boolean {
-  if (group !== '' || resource !== 'tenants' || subresource !== '' || mode.isSystem(tenant)) return false;
-  if (mode.readableResources.get('/tenants')?.includes(verb) !== true) return false;
-  return verb === 'list' ? name === '' : name === tenant;
-}
 
 export interface FilteredReviewOptions {
   /** The requests whose review may be answered here: `access.selfReviews`. */

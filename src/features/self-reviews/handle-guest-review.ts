@@ -3,22 +3,23 @@
  * RBAC in the entered tenant, asked as the guest that this policy would make. Rules are not listed for
  * guests. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+
+import type { AccessReviewer, ReviewedStatus } from '../../kubernetes/access-reviewer.ts';
 import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { AccessReviewer, ReviewedStatus } from '../../proxy/access-reviewer.ts';
 import { accountOf } from '../../proxy/acting-tenant.ts';
 import { type Crossing, guestOf, permitOf } from '../../proxy/crossing.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
+import type { Policies, PolicyAttributes } from '../../proxy/tenant-entry.ts';
 import { isGranted } from '../../tenancy/self-review.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { Policies, PolicyAttributes } from '../cross-tenant/ports.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec } from './review-body.ts';
 import { answerSubject, apiVersionOf } from './review-response.ts';
 

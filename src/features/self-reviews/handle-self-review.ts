@@ -6,15 +6,15 @@
  */
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
+import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../kubernetes/authorization-v1.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import type { AccessReviewer } from '../../proxy/access-reviewer.ts';
 import type { RequestAs } from '../../proxy/access-subject.ts';
 import { accountOf } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../proxy/ports.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';

@@ -10,7 +10,7 @@ import type { Outgoing } from '../../proxy/request-context.ts';
 import { grantsOf } from '../../rbac/decide.ts';
 import { doubtAbout, type RulesTrust } from '../../rbac/incomplete-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { bytesOfRules, MAX_DOCUMENT } from '../access-rules/access-rules.ts';
+import { bytesOfRules, MAX_DOCUMENT } from '../access-rules/feature.ts';
 
 type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 type ResourceRule = RulesStatus['resourceRules'][number];

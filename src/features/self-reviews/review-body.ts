@@ -7,8 +7,8 @@ import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes
 import { malformed, objectOf } from '../../kubernetes/body-fields.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
-import type { Exchange } from '../../proxy/ports.ts';
 import { bodyType } from '../../proxy/request/body-type.ts';
 import { parseBody } from '../../proxy/request/inspected-format.ts';
 import { type BodyLimits, readBody } from '../../proxy/request/read-body.ts';

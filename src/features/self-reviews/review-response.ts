@@ -2,8 +2,8 @@
  * The responses to self reviews that Stonegate writes itself.
  */
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 

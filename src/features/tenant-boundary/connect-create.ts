@@ -4,17 +4,19 @@
  * would open shells. If the right cannot be reviewed, the request is refused.
  * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
  */
+
+import { type AccessReviewer, isAllowed } from '../../kubernetes/access-reviewer.ts';
 import type { ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { RequestInfo, ResourceRequest } from '../../kubernetes/request-info.ts';
-import { type AccessReviewer, isAllowed, reviewSubject } from '../../proxy/access-reviewer.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import { POD_CONNECTIONS, type RequestInfo, type ResourceRequest } from '../../kubernetes/request-info.ts';
+import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import {
   type AuthorizationAttributes,
   type Authorizer,
   decidedFor,
   type RefusalReason,
 } from '../../proxy/authorizer.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
@@ -23,9 +25,6 @@ export interface ConnectCreateOptions {
   /** Why RBAC does not allow the request; absent without the RBAC index. */
   readonly reasonOf?: RefusalReason | undefined;
 }
-
-/** Subresources of pods that open a connection. */
-export const POD_CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: ConnectCreateOptions): Authorizer {
   async function review(info: ResourceRequest, attributes: AuthorizationAttributes) {

@@ -5,11 +5,10 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 
 /** The port to a tenant's discovery. */
 export interface DiscoveredResources {

@@ -4,9 +4,9 @@
  */
 
 import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import { actingTenant } from '../../proxy/acting-tenant.ts';
 import type { Authorizer } from '../../proxy/authorizer.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 
 export interface TenantBoundaryOptions {
   /** Whether a tenant's users may act in every other. */

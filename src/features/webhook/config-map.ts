@@ -5,13 +5,13 @@
  */
 import type { ConfigMapReference } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { UpstreamFetcher } from '../../proxy/ports.ts';
 
 type Read<T> =
   | { readonly ok: true; readonly value: T }

@@ -3,8 +3,6 @@
  * ConfigMap has been read again, the last valid rules stay in force.
  */
 
-import { createKeystoneAuthentication } from '../../app/authenticators.ts';
-import { caOf } from '../../app/keystone.ts';
 import type { Build } from '../../config/build.ts';
 import { ComponentType, RUNS_TO_THE_END } from '../../config/component.ts';
 import type {
@@ -12,22 +10,24 @@ import type {
   WebhookConfiguration,
   WebhookSource,
 } from '../../config/configuration.ts';
-import { type ParseResult, readPolicy } from '../../config/keystone-auth/policy-file.ts';
-import { syncReader } from '../../config/keystone-auth/sync-file.ts';
+import type { Authenticator } from '../../identity/authenticator.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../../identity/keystone/keystone-login.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { placeOf } from '../../kubernetes/reconcile/objects.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
-import { createIdentitySource, type IdentitySource } from '../../proxy/identity-source.ts';
-import type { Exchange, UpstreamFetcher } from '../../proxy/ports.ts';
+import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { createServedProvisioningUpstream } from '../bindings/feature.ts';
-import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
+import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/feature.ts';
+import { caOf, type FeatureBuild } from '../build.ts';
 import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
-import type { KeystonePolicy, KeystoneSync } from './keystone-auth.ts';
+import type { KeystonePolicy, KeystoneSync } from './keystone-auth-configuration.ts';
 import { createKeystonePolicy } from './keystone-policy/keystone-policy.ts';
+import { type ParseResult, readPolicy } from './policy-file.ts';
 import type { AccessPolicy, KeystoneGroups, Live, ProjectSync as WebhookProjectSync } from './ports.ts';
+import { syncReader } from './sync-file.ts';
 import { createKeystoneGroups, createTokenReviewHandler } from './token-review.ts';
 import { createWebhook } from './webhook.ts';
 
@@ -68,14 +68,18 @@ const PROJECT_SYNC = new ComponentType<ProjectSynchronizer>('synchronisation of 
   dispose: (sync) => sync.close(),
 });
 
-/**
- * @param mode of the API, so that the webhook names users as the API does
- * @returns undefined if no webhook is configured
- */
+export interface WebhookParts {
+  /** Of the API, so that the webhook names users as the API does. */
+  readonly mode: TenancyMode;
+  /** Accepts Keystone tokens alone: no other token belongs to a user here, and none reaches Keystone. */
+  readonly authenticator: Authenticator;
+  readonly inForce: () => InForce;
+}
+
+/** @returns undefined if no webhook is configured */
 export function createConfiguredWebhook(
-  build: Build,
-  mode: TenancyMode,
-  inForce: () => InForce,
+  build: FeatureBuild,
+  { mode, authenticator, inForce }: WebhookParts,
 ): ConfiguredWebhook | undefined {
   const { configuration } = build.loaded;
   const { webhook, authentication, server } = configuration;
@@ -97,7 +101,7 @@ export function createConfiguredWebhook(
     bodyTimeout: server.timeouts.body,
     policy: policy.live && livePolicy(policy.live),
     tokens: createTokenReviewHandler({
-      identities: createIdentities(build, keystone, mode),
+      identities: createIdentitySource([authenticator], mode),
       legacy: webhook.usernames === 'legacy' ? createGroups(build, keystone) : undefined,
       rules: sync.live,
       sync: createSync(build, sync.live, mode, inForce),
@@ -141,26 +145,16 @@ function createRules<T>(
 }
 
 /**
- * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone.
- * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
- * concurrent validations stays.
- */
-function createIdentities(build: Build, keystone: KeystoneConfiguration, mode: TenancyMode): IdentitySource {
-  const perSource = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
-  return createIdentitySource([createKeystoneAuthentication(build, keystone, mode, perSource)], mode);
-}
-
-/**
  * Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for
  * nothing.
  */
 function createSync(
-  build: Build,
+  build: FeatureBuild,
   rules: Live<KeystoneSync> | undefined,
   mode: TenancyMode,
   inForce: () => InForce,
 ): WebhookProjectSync {
-  const fetcher = createServedProvisioningUpstream(build);
+  const fetcher = build.provisioningUpstream;
   if (fetcher === undefined || rules === undefined) return { request() {} };
   const sync = build.generation.component(PROJECT_SYNC, {
     fingerprint: [mode.name],

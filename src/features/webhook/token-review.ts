@@ -5,9 +5,10 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
-import type { Identity, TenantName } from '../../tenancy/identity.ts';
-import type { KeystoneSync } from './keystone-auth.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { KeystoneSync } from './keystone-auth-configuration.ts';
 import type { KeystoneGroups, Live, ProjectSync } from './ports.ts';
 import type { TokenReviewStatus } from './review.ts';
 import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';

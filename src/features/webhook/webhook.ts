@@ -4,12 +4,12 @@
  * an error and does not cache it.
  */
 import type { Clock } from '../../lib/clock.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { Exchange } from '../../proxy/ports.ts';
+import { postedBody, sendReview } from '../../proxy/posted-review.ts';
 import type { AccessPolicy, Live } from './ports.ts';
-import { postedBody, sendReview } from './posted-review.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
 import type { TokenReviewHandler } from './token-review.ts';
 

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import type { UpstreamResponse } from '../../proxy/ports.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';

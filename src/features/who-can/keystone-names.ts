@@ -4,10 +4,10 @@
  * without them.
  */
 
+import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeystoneNames } from '../../rbac/access-index.ts';
-import type { KeystoneDirectory } from '../bindings/ports.ts';
 
 const TTL = 60_000;
 /** Milliseconds, less than `askStonegate` waits. */

@@ -3,10 +3,11 @@
  * never converted; null is an empty string.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens
  */
-import type { JWTStrictness } from '../../config/configuration.ts';
+
 import { StatusError } from '../../errors/status-error.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { requirePrintableText, requireUnreservedName } from '../name-validation.ts';
+import type { JWTStrictness } from './jwt-configuration.ts';
 
 /**
  * kube-apiserver would refuse these claims too. The message contains names of claims only, nothing else of

@@ -11,11 +11,11 @@ import {
   ExpressionError,
   type Result,
 } from '../../cel/cel.ts';
-import type { ExpressionRule } from '../../config/configuration.ts';
 import { unauthorized } from '../../errors/status-error.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { quoted, UnusableClaims } from './jwt-claims.ts';
+import type { ExpressionRule } from './jwt-configuration.ts';
 
 /**
  * @returns a check that throws StatusError CredentialInvalid unless the rule evaluates to true; its message

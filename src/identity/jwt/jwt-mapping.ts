@@ -5,7 +5,6 @@
  */
 
 import { compileClaimsExpression } from '../../cel/cel.ts';
-import type { JWTConfiguration, JWTStrictness, JWTTenant } from '../../config/configuration.ts';
 import { refusedName, StatusError, unauthorized } from '../../errors/status-error.ts';
 import type { Extra, UserInfo } from '../../kubernetes/authentication-v1.ts';
 import {
@@ -31,6 +30,7 @@ import {
   unusable,
   usernameClaim,
 } from './jwt-claims.ts';
+import type { JWTConfiguration, JWTStrictness, JWTTenant } from './jwt-configuration.ts';
 import { claimRule, stringReader, stringsReader, userRule } from './jwt-expressions.ts';
 import { groupsElsewhere } from './jwt-groups.ts';
 import { stringMember } from './jwt-parser.ts';

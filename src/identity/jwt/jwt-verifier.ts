@@ -5,12 +5,12 @@
  * RFC 7515 §5.2; RFC 7518 §3; RFC 7519 §4.1 and §7.2; RFC 8725 §3; OpenID Connect Core 1.0 §3.1.3.7.
  */
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
-import type { JWTConfiguration } from '../../config/configuration.ts';
 import { unauthorized } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { KeySet } from '../ports.ts';
+import type { JWTConfiguration } from './jwt-configuration.ts';
 import { type JWTParts, type RegisteredClaims, stringMember } from './jwt-parser.ts';
 
 const ALGORITHMS = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;

@@ -5,7 +5,6 @@
  */
 
 import { digestOf } from '../../cache/credential-digest.ts';
-import type { JWTConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
@@ -14,6 +13,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { AsyncAuthenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
 import type { IssuerKeys, KeySet } from '../ports.ts';
+import type { JWTConfiguration } from './jwt-configuration.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
 import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';

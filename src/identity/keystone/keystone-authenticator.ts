@@ -4,15 +4,17 @@
  * tokens that no cache knows pass the gate, so that a flood of unknown tokens does not slow known users.
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { KeystoneConfiguration } from '../../config/configuration.ts';
+import type { CredentialCache, Validated } from '../../cache/credential-cache.ts';
 import { unauthorized } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import type { UnknownCredentialGate } from '../../limits/unknown-credential-gate.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import { FERNET_START, type KeystoneToken, TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
+import type { KeystoneConfiguration } from '../authentication-configuration.ts';
 import type { AuthenticationContext, Authenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
-import type { CredentialCache, KeystoneTokenValidator, UnknownCredentialGate, Validated } from '../ports.ts';
+import type { KeystoneTokenValidator } from '../ports.ts';
 import { identityOf } from './keystone-mapping-authenticator.ts';
 
 export interface KeystoneAuthenticatorOptions {

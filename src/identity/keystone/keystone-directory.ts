@@ -6,7 +6,6 @@
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import { z } from 'zod';
-import type { AssignmentSource, KeystoneDirectory } from '../../features/bindings/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
@@ -16,6 +15,7 @@ import type {
   RoleReference,
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
+import type { AssignmentSource, KeystoneDirectory } from './directory.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import {
   assignmentSchema,

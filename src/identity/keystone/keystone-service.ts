@@ -5,11 +5,13 @@
  * missing) is logged once.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
-import type { KeystoneServiceCredential, SecretSource } from '../../config/configuration.ts';
+
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { SecretSource } from '../../lib/schema-files.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
+import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
 import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
 import {
   type IssuedToken,

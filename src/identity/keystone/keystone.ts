@@ -4,14 +4,16 @@
  * would promise to enforce access rules.
  * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  */
-import type { KeystoneServiceCredential, SecretSource } from '../../config/configuration.ts';
-import type { AssignmentSource, KeystoneDirectory } from '../../features/bindings/ports.ts';
+
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { type Logger, silentLogger } from '../../lib/logger.ts';
+import type { SecretSource } from '../../lib/schema-files.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
+import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
 import type { KeystoneTokenValidator } from '../ports.ts';
+import type { AssignmentSource, KeystoneDirectory } from './directory.ts';
 import { createKeystoneDirectory } from './keystone-directory.ts';
 import { createKeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
 import { type ReadToken, readToken } from './keystone-response.ts';

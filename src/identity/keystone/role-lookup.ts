@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
-import type { AssignmentSource, DisabledScopes } from '../../features/bindings/ports.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { jsonCodec } from '../../lib/parse-json.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -17,6 +16,7 @@ import {
   scopeGroups,
 } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
+import type { AssignmentSource, DisabledScopes } from './directory.ts';
 import {
   type NamespaceOf,
   projectNamespaces,

@@ -4,8 +4,8 @@
  * Keystone's system. Projects of another domain never count: they need a token with that scope.
  */
 
-import type { DisabledScopes } from '../../features/bindings/ports.ts';
 import type { AssignmentScope, RoleAssignment, RoleReference } from '../../tenancy/keystone-v3.ts';
+import type { DisabledScopes } from './directory.ts';
 
 /** The scope of a request in Keystone's terms. */
 export interface RoleScope {

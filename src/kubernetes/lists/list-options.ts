@@ -4,9 +4,9 @@
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#ListOptions
  */
 
+import type { StatusCause } from '../../errors/status.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { allParameters, isSet } from '../../lib/query.ts';
-import type { StatusCause } from '../meta-v1.ts';
 import { isInt64 } from './label-syntax.ts';
 
 export interface ListOptions {

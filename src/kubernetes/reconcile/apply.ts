@@ -187,3 +187,16 @@ function ownerOf(change: Change): string {
 function read(objects: Objects, { kind, place, name }: Target, signal: AbortSignal) {
   return objects.get(kind, place, name, signal);
 }
+
+/** The components of a configuration that the command uses. */
+export interface CommandReconciler {
+  /** About the configuration and the objects in the cluster. */
+  readonly warnings?: (signal: AbortSignal) => Promise<readonly string[]>;
+  readonly plan: (signal: AbortSignal) => Promise<Plan>;
+  /** Deletions of a larger share need `--force`. */
+  readonly maxDeletedShare?: number;
+  readonly apply: (
+    plan: Plan,
+    options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>,
+  ) => Promise<ApplyResult>;
+}

@@ -7,8 +7,14 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import {
+  type AccessAttributes,
+  type AccessReviewer,
+  resourceAttributesOf,
+} from '../../kubernetes/access-reviewer.ts';
 import type { Extra, UserInfo } from '../../kubernetes/authentication-v1.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import {
   AUTHENTICATED,
   ORIGINAL_USER_KEY,
@@ -18,11 +24,9 @@ import {
 } from '../../kubernetes/reserved-names.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { asciiJSON } from '../../lib/untrusted-text.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import type { ImpersonationTarget } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../../tenancy/user-name.ts';
-import { type AccessAttributes, type AccessReviewer, resourceAttributesOf } from '../access-reviewer.ts';
 import type { RefusalReason } from '../authorizer.ts';
 import type { Scoped } from '../request-context.ts';
 import {

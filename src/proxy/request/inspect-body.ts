@@ -5,15 +5,14 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import type { ReviewPathOf } from '../../features/admission/reviewed-writes.ts';
-import { isWorkload } from '../../kubernetes/request-info.ts';
+import { isWorkload, type ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import type { ByteBudget } from '../../limits/byte-budget.ts';
 import { accountOf, actingTenant } from '../acting-tenant.ts';
 import type { BodyRule, InspectedRequest, UserResponse } from '../body-rule.ts';
-import type { UpstreamFetcher } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
 import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
@@ -27,7 +26,7 @@ export interface BodyInspectionOptions {
    * Requests that other tenants' wait for while they are sent (Arktos): a body must not arrive slowly then.
    * Absent if there are none.
    */
-  readonly reviewPathOf?: ReviewPathOf | undefined;
+  readonly reviewPathOf?: ((method: string, info: ResourceRequest) => string | undefined) | undefined;
   /** Bounds all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
   /** Sends what the body rules ask as the user. */

@@ -4,7 +4,6 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import type { Policies } from '../../features/cross-tenant/ports.ts';
 import { runAuthenticators } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -13,6 +12,7 @@ import { establish, type Scoped } from '../request-context.ts';
 import { roleScopeOf, type Stages } from '../stages.ts';
 import type { OpenStream, StreamCredential } from '../streams/open-stream.ts';
 import type { StreamRegistry } from '../streams/stream-registry.ts';
+import type { Policies } from '../tenant-entry.ts';
 
 type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess' | 'mode' | 'roles'>;
 

@@ -3,7 +3,7 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Exchange } from '../ports.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;

@@ -6,6 +6,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import {
   isWorkload,
   type LongRunning,
@@ -13,7 +14,6 @@ import {
   type ResourceRequest,
 } from '../../kubernetes/request-info.ts';
 import { firstParameter, isSet } from '../../lib/query.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { assertSameTenant, splitAddressed } from './addressed-tenant.ts';
 import {

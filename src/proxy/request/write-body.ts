@@ -3,7 +3,7 @@
  * body, or is gone. A client that reads slowly holds its tenant's share meanwhile.
  */
 import { fromAbortSignal } from '../../lib/cancellation.ts';
-import type { Exchange } from '../ports.ts';
+import type { Exchange } from '../../lib/exchange.ts';
 
 const PIECE = 64 * 1024;
 

@@ -2,8 +2,8 @@
  * The forms that responses of handlers have in common.
  */
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderField, type HeaderList, headerValues } from '../../lib/header-list.ts';
-import type { UpstreamResponse } from '../ports.ts';
 import type { StreamedResponse } from './response-stream.ts';
 
 export const JSON_HEADERS: readonly HeaderField[] = [

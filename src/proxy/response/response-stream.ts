@@ -3,10 +3,10 @@
  * take counts against the tenant's memory, and a client for which there is no room is disconnected.
  */
 
+import type { RelayHooks, RelayResult } from '../../kubernetes/upstream-ports.ts';
 import { fromAbortSignal } from '../../lib/cancellation.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
-import type { RelayHooks, RelayResult } from '../ports.ts';
 import type { Outgoing } from '../request-context.ts';
 
 /** The client's end of a streamed answer. */

@@ -3,9 +3,10 @@
  * stream of days does not keep a previous generation alive.
  */
 
+import type { RelayHooks, RelayResult } from '../../kubernetes/upstream-ports.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
+import type { RequestObserver } from '../../observability/request-observer.ts';
 import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from '../delivery.ts';
-import type { RelayHooks, RelayResult, RequestObserver } from '../ports.ts';
 import type { Outgoing, RequestContext } from '../request-context.ts';
 import type { OpenStream } from '../streams/open-stream.ts';
 import type { StreamRegistry } from '../streams/stream-registry.ts';

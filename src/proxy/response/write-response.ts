@@ -2,9 +2,9 @@
  * Writes a whole response of Stonegate's own.
  */
 
+import type { RelayResult, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
-import type { RelayResult, UpstreamResponse } from '../ports.ts';
 import { writeAccounted } from '../request/write-body.ts';
 import type { Outgoing } from '../request-context.ts';
 

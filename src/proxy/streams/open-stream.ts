@@ -3,15 +3,15 @@
  * to end the request when access ends: thousands of watches are open at once.
  */
 
+import type { DropWatch } from '../../cache/drops.ts';
 import { type StatusError, unauthorized } from '../../errors/status-error.ts';
 import type { Credential } from '../../identity/credential.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
-import type { LongRunning, ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { LongRunning, ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { Cancellation } from '../../lib/cancellation.ts';
 import { ListNode } from '../../lib/linked-list.ts';
 import type { StreamEndReason } from '../../lib/telemetry.ts';
-import type { Identity, TenantName } from '../../tenancy/identity.ts';
-import type { DropWatch } from './ports.ts';
+import type { Identity } from '../../tenancy/identity.ts';
 
 /** What is known of the entry into another tenant than the user's own. */
 export interface StreamEntry {

@@ -8,10 +8,10 @@
 import { digestOf } from '../../cache/credential-digest.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Credential } from '../../identity/credential.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { TenantName } from '../../tenancy/identity.ts';
 import { OpenStream, StreamCredential, type StreamFacts } from './open-stream.ts';
 
 export interface StreamLimits {

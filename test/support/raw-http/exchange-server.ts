@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
+import type { Exchange, ResponseWriter, Upgrade } from '../../../src/lib/exchange.ts';
 import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
-import type { Exchange, ResponseWriter, Upgrade } from '../../../src/proxy/ports.ts';
 
 export interface ExchangeServer {
   readonly port: number;

@@ -5,11 +5,12 @@
 
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
+import type { RelayResult, StreamEnding, UpstreamRequest } from '../../../src/kubernetes/upstream-ports.ts';
 import type { Sender } from '../../../src/kubernetes/upstream-request.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import type { Exchange, RelayResult, StreamEnding, UpstreamRequest } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';

@@ -2,11 +2,11 @@
  * One replica's caches over a shared store, with a backend that a test fills: which credential is whose.
  */
 
+import type { Validated } from '../../../src/cache/credential-cache.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
 import type { LeaseStore, SharedStore } from '../../../src/cache/shared-store.ts';
 import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
-import type { Validated } from '../../../src/identity/ports.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';

@@ -12,9 +12,9 @@ import {
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import type { Exchange } from '../../../src/proxy/ports.ts';
 import { createListener, type Listener, type ListenerOptions } from '../../../src/server/listener.ts';
 import { createAuthority } from '../tls/authority.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createTokenReviewClient } from '../../../src/identity/token-reviewer.ts';
-import type { UpstreamFetcher } from '../../../src/proxy/ports.ts';
+import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const USER = {

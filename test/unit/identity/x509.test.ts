@@ -1,7 +1,7 @@
 /** The user that a client certificate names, in Arktos' two forms, and the certificates that are refused. */
 import t from 'tap';
-import type { VerifiedCertificate } from '../../../src/identity/credentials.ts';
 import { createX509Authenticator, type X509AuthenticatorOptions } from '../../../src/identity/x509.ts';
+import type { VerifiedCertificate } from '../../../src/lib/client-certificate.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const clock = createFakeClock(0);

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createAccessReviewer, createApiServerProbe } from '../../../src/kubernetes/access-reviews.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../src/kubernetes/upstream-ports.ts';
 import type { Account } from '../../../src/kubernetes/upstream-request.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

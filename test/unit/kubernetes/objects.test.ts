@@ -3,9 +3,9 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import type { Binding } from '../../../src/kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../../src/kubernetes/objects.ts';
 import { KINDS, type StoredObject } from '../../../src/kubernetes/reconcile/objects.ts';
+import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
-import type { UpstreamFetcher } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];

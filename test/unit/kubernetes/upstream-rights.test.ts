@@ -1,8 +1,8 @@
 import t from 'tap';
 import { mayImpersonateUsers } from '../../../src/kubernetes/own-access-reviews.ts';
+import type { UpstreamRights } from '../../../src/kubernetes/upstream-ports.ts';
 import { createUpstreamRights } from '../../../src/kubernetes/upstream-rights.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
-import type { UpstreamRights } from '../../../src/proxy/ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeFetcher } from '../../support/outgoing.ts';
 

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
+import type { RelayHooks, RelayResult } from '../../../src/kubernetes/upstream-ports.ts';
 import { ResponseMemory } from '../../../src/limits/response-memory.ts';
-import type { RelayHooks, RelayResult } from '../../../src/proxy/ports.ts';
 import { serveRequest } from '../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { fakePipeline } from '../../support/fake-pipeline.ts';

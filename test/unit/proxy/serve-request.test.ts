@@ -331,7 +331,6 @@ t.test('a project is provisioned before the API server authorizes a request of i
         await new Promise((resolve) => setImmediate(resolve));
         order.push(`made for ${uid}`);
       },
-      close: async () => {},
     },
     authorizers: [
       {

@@ -5,8 +5,8 @@ import { connect as connectTCP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import type { ClientCertificate } from '../../../src/identity/credentials.ts';
-import type { Exchange } from '../../../src/proxy/ports.ts';
+import type { ClientCertificate } from '../../../src/lib/client-certificate.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {

@@ -1,7 +1,7 @@
 /** A draining listener: it serves everything, and asks clients to open their next connection elsewhere. */
 import { once } from 'node:events';
 import t from 'tap';
-import type { Exchange } from '../../../src/proxy/ports.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
 import { echoTarget, readAll, readSome, request2, startListener } from '../../support/server/listening.ts';
 import {

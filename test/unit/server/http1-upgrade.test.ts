@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
-import type { Exchange } from '../../../src/proxy/ports.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { writeStatus } from '../../../src/server/status-writer.ts';
 import { readAll, readSome, startListener } from '../../support/server/listening.ts';
 

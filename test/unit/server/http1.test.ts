@@ -1,7 +1,7 @@
 /** HTTP/1.1 of clients and attackers. */
 import { once } from 'node:events';
 import t from 'tap';
-import type { Exchange } from '../../../src/proxy/ports.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';

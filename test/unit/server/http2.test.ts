@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { constants } from 'node:http2';
 import t from 'tap';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
-import type { Exchange } from '../../../src/proxy/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { answerOf, echoTarget, readAll, request2, startListener } from '../../support/server/listening.ts';

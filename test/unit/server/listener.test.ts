@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';
 import t from 'tap';
-import type { Exchange } from '../../../src/proxy/ports.ts';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {

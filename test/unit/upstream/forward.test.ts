@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
+import type { Exchange } from '../../../src/lib/exchange.ts';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
-import type { Exchange } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/upstream/http1/pool.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';

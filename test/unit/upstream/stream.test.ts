@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
+import type { UpstreamStream } from '../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
-import type { UpstreamStream } from '../../../src/proxy/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { createStreamer } from '../../../src/upstream/stream.ts';

@@ -3,7 +3,7 @@
  * over all namespaces) are covered by `*` alone: neither a namespace nor all but one are the whole cluster.
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../../../kubernetes/authorization-v1.ts';
-import type { NamePattern, PolicyNonResource, ResourcePermission } from '../keystone-auth.ts';
+import type { NamePattern, PolicyNonResource, ResourcePermission } from '../keystone-auth-configuration.ts';
 
 export function allowsResource(permission: ResourcePermission, asked: ResourceAttributes): boolean {
   const { namespace = '', resource = '', subresource = '', verb = '' } = asked;

@@ -13,7 +13,12 @@ import type {
   ResourceAttributes,
   SubjectAccessReviewSpec,
 } from '../../../kubernetes/authorization-v1.ts';
-import type { KeystonePolicy, PolicyEntry, PolicyMatch, PolicyUsers } from '../keystone-auth.ts';
+import type {
+  KeystonePolicy,
+  PolicyEntry,
+  PolicyMatch,
+  PolicyUsers,
+} from '../keystone-auth-configuration.ts';
 import { allowsNonResource, allowsResource } from './attributes.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity/';

@@ -4,8 +4,8 @@ import {
   createAdmissionAccess,
   noAdmissionAccess,
 } from '../../../../src/features/admission/admission-access.ts';
+import type { AccessAttributes } from '../../../../src/kubernetes/access-reviewer.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
-import type { AccessAttributes } from '../../../../src/proxy/access-reviewer.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 

@@ -2,9 +2,9 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.ts';
+import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { ByteBudget, TooLarge } from '../../../../src/limits/byte-budget.ts';
-import type { UpstreamResponse } from '../../../../src/proxy/ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';

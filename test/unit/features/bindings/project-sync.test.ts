@@ -3,7 +3,10 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { managedLabels } from '../../../../src/features/bindings/managed-object.ts';
 import { createProjectSynchronizer } from '../../../../src/features/bindings/project-sync.ts';
 import { storedBinding } from '../../../../src/features/bindings/stored-binding.ts';
-import type { KeystoneSync, ProjectMember } from '../../../../src/features/webhook/keystone-auth.ts';
+import type {
+  KeystoneSync,
+  ProjectMember,
+} from '../../../../src/features/webhook/keystone-auth-configuration.ts';
 import type { Binding, Namespace } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { type LogFields, silentLogger } from '../../../../src/lib/logger.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { missingDefinitions } from '../../../../src/features/cross-tenant/policy-definitions.ts';
-import type { UpstreamFetcher } from '../../../../src/proxy/ports.ts';
+import type { UpstreamFetcher } from '../../../../src/kubernetes/upstream-ports.ts';
 
 const POLICIES = 'crosstenantpolicies';
 const ADMINISTRATIONS = 'tenantadministrations';

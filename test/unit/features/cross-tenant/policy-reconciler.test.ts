@@ -1,13 +1,13 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
-import type { PolicyForm } from '../../../../src/features/cross-tenant/policy.ts';
 import {
   createPolicyReconciler,
   type MembershipChange,
 } from '../../../../src/features/cross-tenant/policy-reconciler.ts';
 import type { Condition } from '../../../../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { KINDS, placeName } from '../../../../src/kubernetes/reconcile/objects.ts';
+import type { PolicyForm } from '../../../../src/proxy/tenant-entry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import type { Stored } from '../../../support/memory-objects.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { createPoliciesInForce } from '../../../../src/features/cross-tenant/policies-in-force.ts';
-import type { PolicyForm } from '../../../../src/features/cross-tenant/policy.ts';
 import { createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
 import { PolicyUpdates } from '../../../../src/features/cross-tenant/policy-updates.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
+import type { PolicyForm } from '../../../../src/proxy/tenant-entry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import {
   attributes,

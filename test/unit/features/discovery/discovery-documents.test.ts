@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import type { Account } from '../../../../src/kubernetes/upstream-request.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/proxy/ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import type { DocumentRequest } from '../../../../src/cache/document-cache-port.ts';
+import type { DocumentRequest } from '../../../../src/cache/document-cache.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createDiscoveryDocuments } from '../../../../src/features/discovery/discovery-documents.ts';
 import { createDiscoveryHandler } from '../../../../src/features/discovery/handle-discovery.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/proxy/ports.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { preferredVersion } from '../../../../src/features/discovery/preferred-version.ts';
-import type { UpstreamResponse } from '../../../../src/proxy/ports.ts';
+import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 
 const { signal } = new AbortController();

@@ -6,7 +6,7 @@ import type {
   Explanation,
   StageName,
 } from '../../../../src/features/explain/stonegate-v1alpha1.ts';
-import type { ReviewedStatus } from '../../../../src/proxy/access-reviewer.ts';
+import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import { createBodySizeAdmission } from '../../../../src/proxy/admission.ts';
 import type { Pipeline } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';

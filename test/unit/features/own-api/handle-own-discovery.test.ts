@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createOwnDiscoveryHandlers } from '../../../../src/features/own-api/handle-own-discovery.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/proxy/ports.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';

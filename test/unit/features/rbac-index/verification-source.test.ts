@@ -1,8 +1,8 @@
 /** What the API server is asked for the comparison with the RBAC index, and what counts as its answer. */
 import t from 'tap';
 import { createVerificationSource } from '../../../../src/features/rbac-index/verification-source.ts';
+import type { AccessAttributes, ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import type { Account } from '../../../../src/kubernetes/upstream-request.ts';
-import type { AccessAttributes, ReviewedStatus } from '../../../../src/proxy/access-reviewer.ts';
 import { question, rbacUser } from '../../../support/rbac-objects.ts';
 
 const { signal } = new AbortController();

@@ -4,10 +4,10 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import {
-  createFilteredReason,
   createFilteredReview,
   type FilteredReviewOptions,
 } from '../../../../src/features/self-reviews/filtered-self-review.ts';
+import { createFilteredReason } from '../../../../src/proxy/filtered-reason.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { namespacesSite } from '../../../support/namespaces-site.ts';

@@ -2,10 +2,10 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createConnectCreate } from '../../../../src/features/tenant-boundary/connect-create.ts';
 import type { SubjectAccessReviewStatus } from '../../../../src/kubernetes/authorization-v1.ts';
+import type { TenantName } from '../../../../src/kubernetes/request-info.ts';
 import type { Sender } from '../../../../src/kubernetes/upstream-request.ts';
 import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
-import type { TenantName } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
 

@@ -1,6 +1,9 @@
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
-import type { KeystoneSync, ProjectMember } from '../../../../src/features/webhook/keystone-auth.ts';
+import type {
+  KeystoneSync,
+  ProjectMember,
+} from '../../../../src/features/webhook/keystone-auth-configuration.ts';
 import {
   createKeystoneGroups,
   createTokenReviewHandler,

@@ -1,12 +1,13 @@
 import t from 'tap';
+import type { CredentialCache, Validated } from '../../../../src/cache/credential-cache.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { AuthenticationContext } from '../../../../src/identity/authenticator.ts';
 import type { Credential } from '../../../../src/identity/credential.ts';
 import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
 import { createKeystoneAuthenticator } from '../../../../src/identity/keystone/keystone-authenticator.ts';
-import type { CredentialCache, UnknownCredentialGate, Validated } from '../../../../src/identity/ports.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import type { UnknownCredentialGate } from '../../../../src/limits/unknown-credential-gate.ts';
 import type { KeystoneToken } from '../../../../src/tenancy/keystone-v3.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';

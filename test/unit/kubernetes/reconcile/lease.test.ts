@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createObjects } from '../../../../src/kubernetes/objects.ts';
 import { createLease, LEASE_TTL } from '../../../../src/kubernetes/reconcile/lease.ts';
-import type { UpstreamFetcher } from '../../../../src/proxy/ports.ts';
+import type { UpstreamFetcher } from '../../../../src/kubernetes/upstream-ports.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 

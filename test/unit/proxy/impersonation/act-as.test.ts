@@ -1,12 +1,12 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { AccessAttributes } from '../../../../src/kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../../../src/kubernetes/authentication-v1.ts';
 import type {
   ResourceAttributes,
   SubjectAccessReviewStatus,
 } from '../../../../src/kubernetes/authorization-v1.ts';
 import type { HeaderField, HeaderList } from '../../../../src/lib/header-list.ts';
-import type { AccessAttributes } from '../../../../src/proxy/access-reviewer.ts';
 import type { RefusalReason } from '../../../../src/proxy/authorizer.ts';
 import { resolveImpersonatedUser } from '../../../../src/proxy/impersonation/act-as.ts';
 import { LastModes } from '../../../../src/proxy/impersonation/impersonation-modes.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
+import type { Drops } from '../../../../src/cache/drops.ts';
 import { unauthorized } from '../../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import type { OpenStream, StreamCredential } from '../../../../src/proxy/streams/open-stream.ts';
-import type { Drops } from '../../../../src/proxy/streams/ports.ts';
 import { StreamLifetimes } from '../../../../src/proxy/streams/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { readPolicy } from '../../../../../src/config/keystone-auth/policy-file.ts';
 import { createKeystonePolicy } from '../../../../../src/features/webhook/keystone-policy/keystone-policy.ts';
+import { readPolicy } from '../../../../../src/features/webhook/policy-file.ts';
 import type { SubjectAccessReviewSpec } from '../../../../../src/kubernetes/authorization-v1.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { stringify } from 'yaml';
-import { checkWebhookFiles, readSync } from '../../../../src/config/keystone-auth/sync-file.ts';
 import { parseConfiguration } from '../../../../src/config/parse.ts';
 import { formatProblem } from '../../../../src/config/problem.ts';
+import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sync-file.ts';
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readSync(stringify(document));

@@ -3,11 +3,11 @@
  * namespace format must produce valid names, and reserved names are never mapped to.
  */
 import { z } from 'zod';
-import type { KeystoneSync, RoleMapping } from '../../features/webhook/keystone-auth.ts';
+import type { StonegateConfiguration, WebhookSource } from '../../config/configuration.ts';
+import { readYAML } from '../../config/documents.ts';
+import { type Finding, formatProblem } from '../../config/problem.ts';
 import { text } from '../../lib/schema-fields.ts';
-import type { StonegateConfiguration, WebhookSource } from '../configuration.ts';
-import { readYAML } from '../documents.ts';
-import { type Finding, formatProblem } from '../problem.ts';
+import type { KeystoneSync, RoleMapping } from './keystone-auth-configuration.ts';
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';
 
 const FORMAT =

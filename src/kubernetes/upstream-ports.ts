@@ -1,81 +1,12 @@
 /**
- * What the pipeline needs from outside: the listener's exchange, the ways to the API server, and the
- * observers of requests. Implemented in `server/`, `upstream/`, `clients/`, `audit/` and `observability/`.
+ * The ways to the API server: forwarding, tunnels, whole responses and streams. `upstream/` implements them.
  */
-import type { Duplex, Readable } from 'node:stream';
-import type { ErrorCode } from '../errors/codes.ts';
+import type { Readable } from 'node:stream';
 import type { StatusError } from '../errors/status-error.ts';
-import type { ClientCertificate } from '../identity/credentials.ts';
-import type { UserInfo } from '../kubernetes/authentication-v1.ts';
-import type { RequestInfo } from '../kubernetes/request-info.ts';
-import type { Account, Sender } from '../kubernetes/upstream-request.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
+import type { Exchange, Upgrade } from '../lib/exchange.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { StreamEndReason } from '../lib/telemetry.ts';
-import type { Identity, TenantName } from '../tenancy/identity.ts';
-import type { Crossing } from './crossing.ts';
-
-/** One request and the way to respond to it, the same for HTTP/1.1, HTTP/2 and upgrade requests. */
-export interface Exchange {
-  readonly method: string;
-  /** The request target as sent: path and query. */
-  readonly target: string;
-  readonly headers: HeaderList;
-  readonly httpVersion: string;
-  /** The same object for all requests of one connection; absent if the listener has none. */
-  readonly connection?: object;
-  /** The peer's address; undefined if the connection is already closed. */
-  readonly peerAddress: string | undefined;
-  /** It must be read or paused before the response's head is sent: an untouched body is discarded then. */
-  readonly body: Readable;
-  readonly response: ResponseWriter;
-  /** Present if client certificates are accepted as credentials and the client sent one. */
-  readonly clientCertificate?: ClientCertificate | undefined;
-  /** Aborted when the client is gone before the response is complete. */
-  readonly signal: AbortSignal;
-  /** The same, cheaper to listen to; present if the listener has it. */
-  readonly cancellation?: Cancellation;
-  /**
-   * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
-   * is to be ended cleanly now. Others finish.
-   */
-  readonly stopping?: AbortSignal;
-  /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
-  readonly upgrade?: Upgrade;
-}
-
-export interface Upgrade {
-  /** Lower-cased: `spdy/3.1`, `websocket`. */
-  readonly protocol: string;
-  readonly socket: Duplex;
-  /** What the client sent behind its request head. */
-  readonly head: Buffer;
-}
-
-export interface ResponseWriter {
-  readonly headersSent: boolean;
-  /**
-   * True once the response is complete or the client is gone. A response with a Content-Length may be
-   * complete with the last byte that is written, before `end`.
-   */
-  readonly closed: boolean;
-  /**
-   * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on
-   *   them
-   */
-  writeHead(status: number, headers: HeaderList): void;
-  /**
-   * @param onTaken called once, when the chunk's memory is no longer used; perhaps never, if the client is
-   *   gone
-   * @returns false if the client reads more slowly than this: wait for `onDrain`
-   */
-  write(chunk: Uint8Array, onTaken?: () => void): boolean;
-  /** Calls back once when there is room again. */
-  onDrain(callback: () => void): void;
-  end(chunk?: Uint8Array | string): void;
-  /** Aborts the response: the connection over HTTP/1.1, the stream over HTTP/2. */
-  destroy(): void;
-}
+import type { Account, Sender } from './upstream-request.ts';
 
 export interface UpstreamRequest {
   readonly account: Account;
@@ -247,53 +178,4 @@ export interface UpstreamRights {
    * Reports that the API server refused a request because of Stonegate's own rights: they are reviewed again.
    */
   refused(): void;
-}
-
-/** What observers read of a request: what is known so far. The stages add to it. */
-export interface ObservedRequest {
-  /** The request as the client sent it. */
-  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;
-  readonly auditID: string;
-  /** Milliseconds since the epoch. */
-  readonly receivedAt: number;
-  /** The client's address first. */
-  readonly sourceIPs: readonly string[];
-  readonly info?: RequestInfo;
-  readonly identity?: Identity;
-  readonly tenant?: TenantName;
-  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
-  readonly user?: UserInfo;
-  /** The user who sent the request, if it impersonates another one (`kubectl --as`). */
-  readonly impersonator?: UserInfo;
-  /** Present if the user has entered another tenant: then `user` is the guest. */
-  readonly crossing?: Crossing;
-  /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
-  readonly impersonationSent?: boolean;
-  /** How the request left the pipeline. */
-  readonly outcome?: Outcome;
-  /** Why Stonegate ended a long-running request. */
-  readonly ended?: StreamEndReason;
-}
-
-export interface Outcome {
-  /** The HTTP status sent; 0 if the client was gone before there was one. */
-  readonly status: number;
-  /** If Stonegate refused. */
-  readonly code?: ErrorCode;
-  readonly message?: string;
-  /** Written to the audit log only. */
-  readonly annotations?: Readonly<Record<string, string>>;
-  /** Thrown, for the log; never for the client. */
-  readonly error?: unknown;
-  /** True if the API server or the client closed the connection before the response was complete. */
-  readonly aborted: boolean;
-}
-
-/** Sees every request, refused ones included. */
-export interface RequestObserver {
-  /** Called once, as soon as the user is known, or when it is clear that the user will not be known. */
-  requestReceived(request: ObservedRequest): void;
-  /** A long-running request's response has begun, with this status. */
-  responseStarted(request: ObservedRequest, status: number): void;
-  responseComplete(request: ObservedRequest): void;
 }

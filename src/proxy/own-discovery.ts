@@ -3,9 +3,9 @@
  * that is not understood stays as it is.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import type { APIResourceList } from '../../kubernetes/meta-v1.ts';
-import { goList, isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from '../../proxy/own-api.ts';
+import type { APIResourceList } from '../kubernetes/meta-v1.ts';
+import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './own-api.ts';
 
 const GROUP_VERSION = `${OWN_GROUP}/${OWN_VERSION}`;
 const VERSION = { groupVersion: GROUP_VERSION, version: OWN_VERSION };

@@ -18,3 +18,18 @@ export class InvalidPolicy extends Error {
 export function invalid(message: string): InvalidPolicy {
   return new InvalidPolicy('Invalid', message);
 }
+
+/** The bound of a list: more would cost time on each request. */
+export const MAX_ITEMS = 100;
+
+/** @throws InvalidPolicy for a list that is empty or too long */
+export function checkLength(list: readonly unknown[], field: string): void {
+  const problem = lengthProblem(list);
+  if (problem !== undefined) throw invalid(`${field} ${problem}`);
+}
+
+/** @returns what is wrong with a list that is empty or too long, continuing "the list …" */
+export function lengthProblem({ length }: readonly unknown[]): string | undefined {
+  if (length === 0) return 'is empty';
+  return length > MAX_ITEMS ? `has more than ${MAX_ITEMS} items` : undefined;
+}

@@ -3,13 +3,12 @@
  * resource and name must be allowed by it, as RBAC's escalation check requires of a role's writer.
  */
 
-import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { memoizeByReference } from '../../lib/memoize.ts';
-import { isPrintable } from '../../lib/untrusted-text.ts';
-import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
-import { coveredByRole } from '../../rbac/rules.ts';
-import { InvalidPolicy } from './invalid-policy.ts';
-import { checkLength, lengthProblem } from './policy-fields.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
+import { type GrantableRule, grantableRules } from './grantable-rules.ts';
+import { checkLength, InvalidPolicy, lengthProblem } from './invalid-policy.ts';
+import { coveredByRole } from './rules.ts';
 
 /** Combinations of verbs, groups and resources in all rules of a policy: `stonegate:manage` has about 500. */
 const MAX_COMBINATIONS = 2_000;

@@ -2,12 +2,12 @@
  * A review that an API server posts: one path, POST, JSON, bounded; and the response to it.
  */
 
-import { StatusError } from '../../errors/status-error.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Exchange } from '../../proxy/ports.ts';
-import { bodyType } from '../../proxy/request/body-type.ts';
-import { type BodyLimits, readBody } from '../../proxy/request/read-body.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Exchange } from '../lib/exchange.ts';
+import { bodyType } from './request/body-type.ts';
+import { type BodyLimits, readBody } from './request/read-body.ts';
 
 export interface PostedReviewOptions extends BodyLimits {
   readonly path: string;

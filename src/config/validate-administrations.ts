@@ -2,10 +2,11 @@
  * Rules about the administrations of sets of tenants in a configuration. What the API server's objects decide
  * is checked when it is known, see `policy/`.
  */
-import type { AdministrationConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
-import type { Finding, Path } from '../../config/problem.ts';
-import { isEnterable } from '../../kubernetes/reserved-names.ts';
-import { ownValue } from '../../lib/json-object.ts';
+
+import { isEnterable } from '../kubernetes/reserved-names.ts';
+import { ownValue } from '../lib/json-object.ts';
+import type { AdministrationConfiguration, StonegateConfiguration } from './configuration.ts';
+import type { Finding, Path } from './problem.ts';
 
 export function validateAdministrations(configuration: StonegateConfiguration): Finding[] {
   return configuration.authorization.administrations.flatMap((administration, at) =>

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readPolicy } from '../../../../src/config/keystone-auth/policy-file.ts';
+import { readPolicy } from '../../../../src/features/webhook/policy-file.ts';
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readPolicy(typeof document === 'string' ? document : JSON.stringify(document));

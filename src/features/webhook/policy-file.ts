@@ -3,15 +3,15 @@
  * request time is a problem here: an unknown key may be a mistyped restriction.
  */
 import { z } from 'zod';
+import { formatPath, formatProblem, problemsOfIssue } from '../../config/problem.ts';
+import { readJSON } from '../../lib/json-object.ts';
+import { parseStrictJSON } from '../../lib/strict-json.ts';
 import type {
   KeystonePolicy,
   NamePattern,
   PolicyEntry,
   ResourcePermission,
-} from '../../features/webhook/keystone-auth.ts';
-import { readJSON } from '../../lib/json-object.ts';
-import { parseStrictJSON } from '../../lib/strict-json.ts';
-import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
+} from './keystone-auth-configuration.ts';
 
 /** Each problem names its path in the document. */
 export type ParseResult<T> =

@@ -1,16 +1,14 @@
 /**
  * The port for reviewing a user's rights at the API server. Implemented in `kubernetes/access-reviews.ts`.
  */
-import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { UserInfo } from './authentication-v1.ts';
 import type {
   NonResourceAttributes,
   ResourceAttributes,
   SubjectAccessReviewStatus,
-} from '../kubernetes/authorization-v1.ts';
-import type { ResourceRequest } from '../kubernetes/request-info.ts';
-import type { Account, Sender } from '../kubernetes/upstream-request.ts';
-import type { TenantName } from '../tenancy/identity.ts';
-import { accountOf, actingTenant, type TenantOfRequest } from './acting-tenant.ts';
+} from './authorization-v1.ts';
+import type { ResourceRequest, TenantName } from './request-info.ts';
+import type { Account, Sender } from './upstream-request.ts';
 
 /** The reviewed access: one of the two, with its `tenant` if the API server has tenants. */
 export type AccessAttributes =
@@ -78,19 +76,6 @@ export interface ReviewSubject {
   readonly home: TenantName | undefined;
   /** The account to which the review is charged. */
   readonly account: Account;
-}
-
-/**
- * The user of a request as the subject of reviews.
- *
- * @param reviewTenant the tenant named in access reviews; undefined if the API server has no tenants
- */
-export function reviewSubject(
-  request: TenantOfRequest & Pick<ReviewSubject, 'user' | 'sender'>,
-  reviewTenant: (tenant: TenantName) => TenantName | undefined,
-): ReviewSubject {
-  const { user, sender } = request;
-  return { user, sender, home: reviewTenant(actingTenant(request)), account: accountOf(request) };
 }
 
 /**

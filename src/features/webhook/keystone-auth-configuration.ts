@@ -3,7 +3,7 @@
  * file.
  * https://github.com/kubernetes/cloud-provider-openstack/tree/master/docs/keystone-auth
  */
-import type { TenantName } from '../../tenancy/identity.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 
 /** A set of namespaces or resources; `*` in a list stands for all names. */
 export type NamePattern =

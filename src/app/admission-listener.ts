@@ -1,0 +1,24 @@
+/**
+ * The listener of the admission webhook, in the process that serves everything and in one of its own.
+ */
+import type { AdmissionSource } from '../features/admission/feature.ts';
+import type { ListenerOptions } from '../server/listener.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
+
+/** Settings of the webhook's listener, whose clients are API servers; timeouts in milliseconds. */
+export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'limits'> = {
+  http2: true,
+  timeouts: { header: 10_000, idle: 120_000, stall: 30_000 },
+  limits: { headerBytes: 16_384 },
+};
+
+/** @returns undefined if no admission webhook is configured */
+export function admissionTLS({
+  configuration: { admission },
+  file,
+}: AdmissionSource): TLSMaterial | undefined {
+  if (admission === undefined) return undefined;
+  const { certFile, keyFile, clientCAFile } = admission.tls;
+  const own = { cert: file(certFile), key: file(keyFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
+}
