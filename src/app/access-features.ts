@@ -5,7 +5,11 @@
 
 import { ComponentType } from '../config/component.ts';
 import { accessMatrix } from '../features/access-rules/access-matrix.ts';
-import { SELF_ACCESS_RULES_PATH } from '../features/access-rules/access-rules-v1alpha1.ts';
+import {
+  ACCESS_RULES_REVIEWS,
+  SELF_ACCESS_RULES,
+  SELF_ACCESS_RULES_PATH,
+} from '../features/access-rules/access-rules-v1alpha1.ts';
 import { createSelfAccessRulesHandler } from '../features/access-rules/handle-access-rules.ts';
 import { createRulesReviewHandler } from '../features/access-rules/handle-rules-review.ts';
 import { createReviewedSubjects } from '../features/access-rules/reviewed-subject.ts';
@@ -25,6 +29,7 @@ import { createVerificationSource } from '../features/rbac-index/verification-so
 import { watchLifetimesOf } from '../features/watch-lifetimes.ts';
 import { createWhoCanHandler } from '../features/who-can/handle-who-can.ts';
 import { createKeystoneNames } from '../features/who-can/keystone-names.ts';
+import { WHO_CAN_RESOURCES } from '../features/who-can/who-can-v1alpha1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type { Feature } from '../proxy/feature.ts';
 import { createFilteredReason, type FilteredReason } from '../proxy/filtered-reason.ts';
@@ -131,10 +136,13 @@ function createLists(build: FeatureBuild, parts: Parts, access: AccessIndex, ver
 function createRulesFeature(parts: Parts, documents: RulesDocuments): Feature {
   const findSubject = createReviewedSubjects(parts);
   return {
-    handlers: {
-      selfaccessrules: createSelfAccessRulesHandler({ ...parts, documents }),
-      accessrulesreviews: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents, findSubject }),
-    },
+    ownResources: [
+      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
+      {
+        ...ACCESS_RULES_REVIEWS,
+        handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents, findSubject }),
+      },
+    ],
   };
 }
 
@@ -150,10 +158,10 @@ function createWhoCanFeature(build: FeatureBuild, parts: Parts, access: AccessIn
     ...(directory && { keystone: createKeystoneNames({ directory, clock: runtime.clock }) }),
   };
   return {
-    handlers: {
-      resourceaccessreviews: createWhoCanHandler('ResourceAccessReview', options),
-      localresourceaccessreviews: createWhoCanHandler('LocalResourceAccessReview', options),
-    },
+    ownResources: (['ResourceAccessReview', 'LocalResourceAccessReview'] as const).map((kind) => ({
+      ...WHO_CAN_RESOURCES[kind],
+      handle: createWhoCanHandler(kind, options),
+    })),
   };
 }
 
@@ -186,3 +194,12 @@ function createAccessSource(
     },
   };
 }
+
+const NEEDS_INDEX = "need the RBAC index, which Stonegate's operator turns on with access.index";
+
+/** Without the index: requests for its resources are told why there are none. */
+export const WITHOUT_INDEX: Feature = {
+  ownResources: [...Object.values(WHO_CAN_RESOURCES), SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS].map(
+    (resource) => ({ ...resource, unavailable: NEEDS_INDEX }),
+  ),
+};

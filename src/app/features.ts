@@ -10,10 +10,8 @@ import { watchListAdmission } from '../features/admission/watch-list.ts';
 import type { Parts } from '../features/build.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
-import { createExplanationHandler } from '../features/explain/handle-explanation.ts';
-import { handleSelfIdentity } from '../features/explain/handle-self-identity.ts';
-import { createOwnDiscoveryHandlers } from '../features/own-api/handle-own-discovery.ts';
-import { createOwnAPIRights } from '../features/own-api/own-api-rights.ts';
+import { createExplainFeature } from '../features/explain/feature.ts';
+import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenantHandler } from '../features/own-tenant/handle-own-tenant.ts';
 import { createFilteredReview } from '../features/self-reviews/filtered-self-review.ts';
 import { createGuestReviewHandler } from '../features/self-reviews/handle-guest-review.ts';
@@ -27,10 +25,11 @@ import type { TenantName } from '../kubernetes/request-info.ts';
 import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
+import { createOwnAPI, type OwnAPI } from '../proxy/own-api.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { AccessFeatures } from './access-features.ts';
+import { type AccessFeatures, WITHOUT_INDEX } from './access-features.ts';
 
 /** @param access undefined without the RBAC index */
 export function createFeatures(
@@ -38,12 +37,12 @@ export function createFeatures(
   parts: Parts,
   access: AccessFeatures | undefined,
   explain: Explain,
-): readonly Feature[] {
+): { readonly features: readonly Feature[]; readonly ownAPI: OwnAPI } {
   const { tenancy, server } = loaded.configuration;
-  const { mode, ownAPI, upstream, reviewer, discovery, reasonOf, policies } = parts;
+  const { mode, upstream, reviewer, discovery, reasonOf, policies } = parts;
   const allowedGroups = new Set(tenancy.sharedAPIGroups);
   const discovered = discovery.documents;
-  return [
+  const features: Feature[] = [
     { authenticators: parts.authenticators },
     { provisioner: parts.provisioning },
     { authorizers: [createUpgradePlaces(mode), createTenantBoundary(mode)] },
@@ -53,15 +52,16 @@ export function createFeatures(
     { handlers: { discovery: createDiscoveryHandler(discovered) }, responseHooks: [changesOf(parts)] },
     { authorizers: [createSharedResources({ discovered, mayBeShared: mode.mayBeShared, allowedGroups })] },
     { handlers: { 'own-tenant': createOwnTenantHandler({ ...parts, ...discovery, fetcher: upstream }) } },
-    { authorizers: [createOwnAPIRights({ ...mode, reviewer, reasonOf })] },
-    { handlers: createOwnDiscoveryHandlers({ ownAPI, fetcher: upstream }) },
-    { handlers: { selfidentity: handleSelfIdentity } },
-    { handlers: { explanations: createExplanationHandler(explain, parts.ownBodies) } },
+    createExplainFeature(explain, parts.ownBodies),
     { handlers: { 'self-review': createSelfReviews(loaded.configuration, parts, access) } },
     ...(policies ? [createCrossTenant(parts, policies)] : []),
     { bodyRules: createBodyRules(mode, reviewer) },
-    ...(access?.features ?? []),
+    ...(access?.features ?? [WITHOUT_INDEX]),
   ];
+  const served = features.flatMap(({ ownResources = [] }) => ownResources);
+  const ownAPI = createOwnAPI(served);
+  const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
+  return { features: [...features, own], ownAPI };
 }
 
 /** Sees the requests that change a tenant's discovery. */

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
 
 export const SELF_ACCESS_RULES_PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 
@@ -97,3 +98,30 @@ export interface AccessRulesReview {
   readonly spec: RulesSelection;
   readonly status: Output<typeof reviewedAccessRulesSchema>;
 }
+
+/** The user's own access rules, as a resource of Stonegate's own API. */
+export const SELF_ACCESS_RULES: OwnResource = {
+  name: 'selfaccessrules',
+  singularName: 'selfaccessrules',
+  kind: 'SelfAccessRules',
+  namespaced: false,
+  verbs: ['get'],
+  methods: ['GET'],
+  inTenant: true,
+  description: 'SelfAccessRules is everything that the user may do, by namespace.',
+  schemas: { status: accessRulesStatusSchema },
+};
+
+/** Those of another user. */
+export const ACCESS_RULES_REVIEWS: OwnResource = {
+  name: 'accessrulesreviews',
+  singularName: 'accessrulesreview',
+  kind: 'AccessRulesReview',
+  namespaced: false,
+  verbs: ['create'],
+  methods: ['POST'],
+  inTenant: true,
+  right: 'tenant',
+  description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',
+  schemas: { spec: accessRulesReviewSpecSchema, status: reviewedAccessRulesSchema },
+};

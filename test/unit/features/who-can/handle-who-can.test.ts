@@ -12,6 +12,7 @@ import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
+import { ownAPIHandler } from '../../../support/own-api.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -78,7 +79,7 @@ async function post(body: string, given: Given = {}) {
   });
   const pipeline = fakePipeline({
     mode,
-    handlers: { [place === undefined ? 'resourceaccessreviews' : 'localresourceaccessreviews']: handler },
+    handlers: ownAPIHandler({ resourceaccessreviews: handler, localresourceaccessreviews: handler }),
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
   await serveRequest(exchange, pipeline);
