@@ -143,16 +143,18 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     return lines;
   }
 
-  store.onGap(() => {
-    gaps += 1;
-  });
-  store.onMessage((message) => {
-    if (message.length > MAX_MESSAGE_LENGTH) return;
-    for (const line of message.split('\n')) {
-      const [id = '', record = ''] = line.split(' ');
-      const epoch = parseEpoch(keys, id, record);
-      if (epoch !== undefined) known.learn(id, epoch);
-    }
+  store.listen({
+    onGap() {
+      gaps += 1;
+    },
+    onMessage(message) {
+      if (message.length > MAX_MESSAGE_LENGTH) return;
+      for (const line of message.split('\n')) {
+        const [id = '', record = ''] = line.split(' ');
+        const epoch = parseEpoch(keys, id, record);
+        if (epoch !== undefined) known.learn(id, epoch);
+      }
+    },
   });
 
   return {

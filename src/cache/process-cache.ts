@@ -28,7 +28,6 @@ export function createProcessCache({
     isDropped: known.isDropped,
     find: async () => undefined,
     save: async () => false,
-    acquireFlightLease: async () => 'unavailable',
     remove: async () => true,
     async drop(tags) {
       const now = clock.now();

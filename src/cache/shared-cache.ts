@@ -8,16 +8,13 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { createRateLimiter, ONCE_A_MINUTE } from '../lib/rate-limiter.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { LeaseAttempt } from './distributed-single-flight.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
 import { createEpochs, type Mark, type Stamp } from './epochs.ts';
 import { createSealingKey } from './sealing-key.ts';
-import type { LeaseStore, SharedStore } from './shared-store.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** A larger entry is not written; hundreds of groups fit. */
 const MAX_ENTRY_BYTES = 65_536;
-/** Milliseconds; no request to a backend takes longer. */
-const FLIGHT_LEASE_TTL = 10_000;
 
 /** Identifies an entry. */
 export interface EntryKey {
@@ -46,8 +43,6 @@ export interface SharedCache {
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
-  /** The lease to request that entry from the backend. */
-  acquireFlightLease(key: EntryKey): Promise<LeaseAttempt>;
   /** @returns whether it is deleted */
   remove(key: EntryKey): Promise<boolean>;
   /**
@@ -65,8 +60,6 @@ export interface SharedCache {
 
 export interface SharedCacheOptions {
   readonly store: SharedStore;
-  /** Leases for the distributed single flight; without them each replica asks the backend itself. */
-  readonly leases?: LeaseStore;
   /** 32 bytes each: the first one seals, all of them open. */
   readonly sealingKeys: readonly Buffer[];
   readonly keyPrefix: string;
@@ -80,7 +73,7 @@ export interface SharedCacheOptions {
 
 /** @throws RangeError without a sealing key, or if one does not have 32 bytes */
 export function createSharedCache(options: SharedCacheOptions): SharedCache {
-  const { store, leases, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
+  const { store, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
   const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
@@ -144,14 +137,6 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
       };
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
-    },
-    async acquireFlightLease({ cache, digest, configurationDigest }) {
-      if (leases === undefined) return 'unavailable';
-      const name = `${keyPrefix}turn:${sealingKey.mac('turn', [cache, digest, configurationDigest])}`;
-      const owner = random.uuid();
-      if (await leases.acquireLease(name, owner, FLIGHT_LEASE_TTL))
-        return { release: () => void leases.releaseLease(name, owner) };
-      return store.problem() === undefined ? 'held' : 'unavailable';
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,

@@ -13,7 +13,6 @@ import type { Codec } from '../lib/parse-json.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { distributedSingleFlight } from './distributed-single-flight.ts';
 import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
 import type { Stamp } from './epochs.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
@@ -88,33 +87,8 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     return entry;
   }
 
-  /** Asks the backend, unless another replica does. */
-  function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh', newerThan: number) {
-    return distributedSingleFlight({
-      clock,
-      acquireLease: () => shared.acquireFlightLease(keyOf(digest)),
-      find: async () => {
-        const found = await recallShared(digest, newerThan);
-        return found !== undefined && clock.now() < found.expiresAt ? found.value : undefined;
-      },
-      load: async (lease) => {
-        const saved: Promise<unknown>[] = [];
-        try {
-          return await askNow(digest, load, reason, saved);
-        } finally {
-          void Promise.all(saved).then(lease.release);
-        }
-      },
-    });
-  }
-
   /** Asks again if there was a drop in the meantime: the result may be older than the drop. */
-  async function askNow(
-    digest: string,
-    load: Load<V>,
-    reason: 'miss' | 'refresh',
-    saved: Promise<unknown>[],
-  ): Promise<V | undefined> {
+  async function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh'): Promise<V | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const began = generation;
       const mark = shared.mark();
@@ -127,7 +101,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       if (validated.expiresAt <= clock.now()) return undefined;
       const stamp = shared.stamp(validated.tags, mark);
       if (stamp !== undefined) {
-        if (began === generation) saved.push(keep(digest, validated, storedAt, stamp));
+        if (began === generation) keep(digest, validated, storedAt, stamp);
         return validated.value;
       }
       if (attempt === MAX_ATTEMPTS) return validated.value;
@@ -143,7 +117,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       credentialExpiresAt: validated.expiresAt,
       discardAt: entry.discardAt,
     };
-    return shared.save(keyOf(digest), { content, stamp });
+    void shared.save(keyOf(digest), { content, stamp });
   }
 
   function forget(digest: string): void {
@@ -157,9 +131,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   async function find(digest: string, load: Load<V>, known: Entry<V> | undefined): Promise<V | undefined> {
     const newerThan = known?.storedAt ?? Number.NEGATIVE_INFINITY;
     const found = (await recallShared(digest, newerThan)) ?? known;
-    return found !== undefined && clock.now() < found.expiresAt
-      ? found.value
-      : ask(digest, load, 'miss', newerThan);
+    return found !== undefined && clock.now() < found.expiresAt ? found.value : ask(digest, load, 'miss');
   }
 
   /** The stale entry, if the backend is down. Other errors are thrown. */
@@ -179,7 +151,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       const newer = await recallShared(digest, entry.storedAt);
       return newer !== undefined && clock.now() < newer.refreshAt
         ? newer.value
-        : ask(digest, load, 'refresh', entry.storedAt);
+        : ask(digest, load, 'refresh');
     };
     flight
       .do(flightKey(digest), work)
@@ -238,10 +210,6 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       memory.clear();
       bad.clear();
     },
-    get size() {
-      return memory.size;
-    },
-    keys: memory.keys,
   };
 }
 
@@ -270,8 +238,4 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
 export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {
   /** Removes all entries from memory; results that are being fetched are not cached either. */
   clear(): void;
-  /** Entries in memory. */
-  readonly size: number;
-  /** The digests of the entries in memory. */
-  keys(): Iterable<string>;
 }

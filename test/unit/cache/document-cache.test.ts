@@ -168,25 +168,6 @@ t.test('a fetch goes on while one waits for it, and ends when the last has left'
   t.equal(await anew, 'document', 'who comes later is not given what was broken off');
 });
 
-t.test(
-  'a cancelled caller in the queue causes no fetch, and neither does one cancelled before',
-  async (t) => {
-    const { ask, begun, keys } = heldFetches();
-    const cancelled = new AbortController();
-    for (const key of ['a', 'b']) ask(key);
-    const waiting = ask('c', { signal: cancelled.signal });
-    const last = ask('d');
-    cancelled.abort();
-    await t.rejects(waiting, { code: 'UpstreamUnavailable' });
-    await t.rejects(ask('e', { signal: AbortSignal.abort() }), { code: 'UpstreamUnavailable' });
-    begun[0]?.answer('document');
-    await settled();
-    t.same(keys(), ['a', 'b', 'd']);
-    begun[2]?.answer('document');
-    t.equal(await last, 'document');
-  },
-);
-
 t.test('however clients arrive and cancel, no more fetches than the bound are under way', async () => {
   const step = fc.record({ key: fc.nat({ max: 9 }), leaves: fc.boolean() });
   await fc.assert(

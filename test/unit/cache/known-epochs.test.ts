@@ -2,15 +2,6 @@ import t from 'tap';
 import { createKnownEpochs } from '../../../src/cache/known-epochs.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('an epoch never goes back', (t) => {
-  const epochs = createKnownEpochs(createFakeClock(), 10);
-  epochs.learn('a', { value: 2, until: 9 });
-  epochs.learn('a', { value: 1, until: 9 });
-  t.equal(epochs.newest(['a', 'b']), 2);
-  t.equal(epochs.learned, 1);
-  t.end();
-});
-
 t.test('epochs that have served their time make room; if that is not enough, all entries end', (t) => {
   const clock = createFakeClock();
   const epochs = createKnownEpochs(clock, 2);
@@ -37,17 +28,5 @@ t.test('an entry is current until one of its tags is dropped, however often it i
   epochs.learn('b', { value: 6, until });
   t.notOk(epochs.isCurrent(stamp));
   t.notOk(epochs.isCurrent(stamp), 'it stays dropped');
-  t.end();
-});
-
-t.test('no entry is current once all have ended', (t) => {
-  const epochs = createKnownEpochs(createFakeClock(), 1);
-  const until = Number.MAX_SAFE_INTEGER;
-  const stamp = { tags: [{ ids: ['x'], epoch: 0 }], generation: epochs.generation };
-  t.ok(epochs.isCurrent(stamp));
-  epochs.learn('a', { value: 1, until });
-  t.ok(epochs.isCurrent(stamp));
-  epochs.learn('b', { value: 1, until });
-  t.notOk(epochs.isCurrent(stamp));
   t.end();
 });

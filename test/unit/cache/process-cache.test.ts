@@ -30,15 +30,6 @@ t.test('facts that were requested before a drop are not cached after it', async 
   t.ok(later && (await cache.confirm(later)));
 });
 
-t.test('a second drop in the same millisecond counts too', async (t) => {
-  const { cache } = setUp();
-  await cache.drop(['user:alice']);
-  const stamp = cache.stamp(['user:alice'], cache.mark());
-  if (stamp === undefined) throw new Error('it was dropped before');
-  await cache.drop(['user:alice']);
-  t.equal(await cache.confirm(stamp), false);
-});
-
 t.test('it knows what was dropped, and finds nothing', async (t) => {
   const { cache } = setUp();
   t.equal(await cache.wasDropped('event:x'), false);
