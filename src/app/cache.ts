@@ -8,7 +8,7 @@ import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
 import type { SharedStore } from '../cache/shared-store.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import type { Drops } from '../flowcontrol/ports.ts';
+import type { Drops } from '../flowcontrol/open-stream.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { ComponentType } from './component.ts';
 

@@ -5,7 +5,7 @@ import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { MembershipLog } from '../audit/membership-log.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
 import { accessWarnings } from '../config/validate.ts';
-import type { Drops } from '../flowcontrol/ports.ts';
+import type { Drops } from '../flowcontrol/open-stream.ts';
 import type { ResponseMemory } from '../flowcontrol/response-memory.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';

@@ -3,7 +3,7 @@
  * long-running requests. A watch tells long-running requests about drops, since they are not entries and
  * outlive them.
  */
-import type { Drops } from '../flowcontrol/ports.ts';
+import type { Drops } from '../flowcontrol/open-stream.ts';
 import {
   endStreamsOfTenantTag,
   endStreamsOfUserTag,
@@ -18,15 +18,14 @@ type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'r
 /** Drops by the epochs that invalidate cached entries (`epochs.ts`). */
 export function createDrops(shared: Watched): Drops {
   return {
-    get learned() {
+    get count() {
       return shared.revocations;
     },
     watch(tags) {
       const stamp = shared.stamp(tags, shared.mark());
-      // That needs a drop between two synchronous calls.
-      if (stamp === undefined) return { dropped: true, confirmDropped: async () => true };
+      if (stamp === undefined) throw new Error('a drop between two synchronous calls is impossible');
       return {
-        get dropped() {
+        get isDropped() {
           return shared.isDropped(stamp);
         },
         async confirmDropped() {

@@ -8,9 +8,22 @@ import type { LongRunning, ResourceRequest } from '../api/request-info.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { type StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-import { ListNode } from '../lib/linked-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import type { DropWatch } from './ports.ts';
+
+/** Tells that an operator or Keystone has revoked something, at this or another replica. */
+export interface Drops {
+  /** The number of drops that this process knows of, without those of documents, which take nothing from a user. */
+  readonly count: number;
+  /** Watches from now on. */
+  watch(tags: readonly string[]): DropWatch;
+}
+
+export interface DropWatch {
+  /** Whether one of the tags was dropped since, as far as this process knows. */
+  readonly isDropped: boolean;
+  /** The same; asks Redis if messages may have been lost. */
+  confirmDropped(): Promise<boolean>;
+}
 
 /** What is known of the entry into another tenant than the user's own. */
 export interface StreamEntry {
@@ -55,18 +68,16 @@ export class StreamCredential {
   readonly uid: string;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
-  /** Head of the list of its streams. */
-  readonly list = new ListNode();
+  readonly streams = new Set<OpenStream>();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
   checking = false;
   /** Since when it could not be validated; undefined while it can. */
   unverifiedSince: number | undefined;
-  /** Watches what ends all streams of the credential. */
+  /** Drops that end all streams of the credential. */
   endings: DropWatch | undefined;
   /**
-   * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it
-   * cannot be validated.
+   * Drops after which a valid credential is validated again. An expired one cannot be: its tunnels end.
    */
   revocations: DropWatch | undefined;
 
@@ -81,13 +92,7 @@ export class StreamCredential {
     this.expiresAt = identity.expiresAt;
   }
 
-  /** What is ended leaves the list later, when its request has ended. */
-  get streams(): OpenStream[] {
-    const streams: OpenStream[] = [];
-    for (let node = this.list.next; node instanceof OpenStream; node = node.next) streams.push(node);
-    return streams;
-  }
-
+  /** A stream that is ended leaves the set later, when its request has ended. */
   end(reason: StreamEndReason): void {
     for (const stream of this.streams) stream.end(reason);
   }
@@ -99,7 +104,7 @@ export class StreamCredential {
 }
 
 /** For the upstream: what ends the request before its client or the API server does. */
-export class OpenStream extends ListNode implements Cancellation {
+export class OpenStream implements Cancellation {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
   readonly user: UserInfo;
@@ -123,7 +128,6 @@ export class OpenStream extends ListNode implements Cancellation {
     openedAt: number,
     fraction: number,
   ) {
-    super();
     this.info = info;
     this.kind = kind;
     this.user = user;
@@ -132,7 +136,7 @@ export class OpenStream extends ListNode implements Cancellation {
     this.openedAt = openedAt;
     this.fraction = fraction;
     this.entry = entry;
-    this.insertBefore(opener.list);
+    opener.streams.add(this);
   }
 
   /** A connection into a pod, a service or a node. */

@@ -9,8 +9,7 @@ import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import type { OpenStream, StreamCredential } from './open-stream.ts';
-import type { Drops } from './ports.ts';
+import type { Drops, OpenStream, StreamCredential } from './open-stream.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 export interface StreamSettings {
@@ -39,9 +38,9 @@ export interface StreamLifetimesOptions {
 }
 
 /** All in milliseconds. Between two checks of all streams. */
-const LOOK = 1_000;
-/** Between two looks at what the policies permit to guests: their streams end within five seconds. */
-const POLICIES = 2_000;
+const CHECK_INTERVAL = 1_000;
+/** Between two checks of what the policies permit to guests: their streams end within five seconds. */
+const GUEST_CHECK_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
 /** And after this share of what was left of the credential's life when they began. */
@@ -59,7 +58,8 @@ export class StreamLifetimes {
   settings: StreamSettings;
   readonly #options: StreamLifetimesOptions;
   #drops: Drops;
-  #learned: number;
+  /** The number of drops at the last check. */
+  #dropCount: number;
   /** When another configuration came into force, or a drop was last noticed: milliseconds since the epoch. */
   #changedAt = Number.NEGATIVE_INFINITY;
   /** Bounds validations, with a key for each authenticator. */
@@ -72,7 +72,7 @@ export class StreamLifetimes {
     this.settings = options.settings;
     this.#options = options;
     this.#drops = options.drops;
-    this.#learned = this.#drops.learned;
+    this.#dropCount = this.#drops.count;
     this.#rechecks = new KeyedSemaphore({
       clock: options.clock,
       permits: Number.POSITIVE_INFINITY,
@@ -90,11 +90,11 @@ export class StreamLifetimes {
     this.settings = settings;
     const replaced = drops !== this.#drops;
     this.#drops = drops;
-    if (replaced) this.#learned = drops.learned;
+    if (replaced) this.#dropCount = drops.count;
     this.#changedAt = this.#options.clock.now();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
-      this.#hasten(credential);
+      this.#recheckSoon(credential);
     }
   }
 
@@ -108,17 +108,17 @@ export class StreamLifetimes {
     const { opener } = stream;
     if (opener.endings === undefined) {
       this.#watchDrops(opener);
-      this.#postpone(opener, this.settings.recheck);
+      this.#recheckAfter(opener, this.settings.recheck);
     }
     // It was authenticated before the change, while its credential was in no list.
-    if (stream.receivedAt <= this.#changedAt) this.#hasten(opener);
+    if (stream.receivedAt <= this.#changedAt) this.#recheckSoon(opener);
     if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
       opener.revocations ??= this.#drops.watch(revocationTags(opener));
-    this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
+    this.#timer ??= this.#options.clock.after(this.#interval, this.#checkAll);
   }
 
   get #interval(): number {
-    return Math.min(LOOK, this.settings.recheck);
+    return Math.min(CHECK_INTERVAL, this.settings.recheck);
   }
 
   #watchDrops(credential: StreamCredential): void {
@@ -127,32 +127,32 @@ export class StreamLifetimes {
       credential.revocations = this.#drops.watch(revocationTags(credential));
   }
 
-  readonly #look = (): void => {
+  readonly #checkAll = (): void => {
     const { clock, registry } = this.#options;
     const now = clock.now();
-    const { learned } = this.#drops;
-    const heard = learned !== this.#learned;
-    this.#learned = learned;
-    if (heard) this.#changedAt = now;
+    const { count } = this.#drops;
+    const hasDrops = count !== this.#dropCount;
+    this.#dropCount = count;
+    if (hasDrops) this.#changedAt = now;
     if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
-      if (heard) this.#heard(credential, now);
+      if (hasDrops) this.#handleDrops(credential, now);
       this.#endDue(credential, now);
       if (credential.dueAt <= now) void this.#recheck(credential);
     }
-    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
+    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#checkAll);
   };
 
-  /** Something was dropped somewhere. What a cache still knows costs its backend nothing. */
-  #heard(credential: StreamCredential, now: number): void {
+  /** Every credential is validated again: those that a cache still knows cost their backend nothing. */
+  #handleDrops(credential: StreamCredential, now: number): void {
     const expired = credential.expiresAt <= now;
-    const revoked = credential.revocations?.dropped;
-    if (credential.endings?.dropped || (expired && revoked)) {
+    const revoked = credential.revocations?.isDropped;
+    if (credential.endings?.isDropped || (expired && revoked)) {
       this.#end(credential, 'dropped');
       return;
     }
     if (revoked) this.#watchDrops(credential);
-    this.#hasten(credential);
+    this.#recheckSoon(credential);
   }
 
   #endDue(credential: StreamCredential, now: number): void {
@@ -162,7 +162,7 @@ export class StreamLifetimes {
 
   /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
   #endForbiddenGuests(now: number): void {
-    this.#guestsDueAt = now + POLICIES;
+    this.#guestsDueAt = now + GUEST_CHECK_INTERVAL;
     const { registry, permits } = this.#options;
     for (const stream of registry.guests)
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
@@ -183,14 +183,13 @@ export class StreamLifetimes {
     this.#watchDrops(credential);
   }
 
-  /** It is validated again soon. */
-  #hasten(credential: StreamCredential): void {
+  #recheckSoon(credential: StreamCredential): void {
     const { clock, random } = this.#options;
     const spread = Math.min(PROMPT_SPREAD, this.settings.recheck);
     credential.dueAt = Math.min(credential.dueAt, clock.now() + spread * random.fraction());
   }
 
-  #postpone(credential: StreamCredential, milliseconds: number): void {
+  #recheckAfter(credential: StreamCredential, milliseconds: number): void {
     const { clock, random } = this.#options;
     credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
   }
@@ -202,10 +201,10 @@ export class StreamLifetimes {
     const { signal } = this.#stopped;
     const semaphore = this.#rechecks.of(credential.authenticator);
     if (!(await semaphore.acquire(signal))) return;
-    this.#postpone(credential, this.settings.recheck);
+    this.#recheckAfter(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
-      if (credential.list.linked) await this.#validate(credential);
+      if (credential.streams.size > 0) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);
@@ -237,7 +236,7 @@ export class StreamLifetimes {
     if (now - credential.unverifiedSince >= recheck) credential.endAllButTunnels('unverified');
     // A change while this validation was under way has asked for the next one soon.
     const { dueAt } = credential;
-    this.#postpone(credential, recheck * RETRY);
+    this.#recheckAfter(credential, recheck * RETRY);
     credential.dueAt = Math.min(credential.dueAt, dueAt);
   }
 }

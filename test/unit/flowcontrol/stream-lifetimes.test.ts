@@ -1,7 +1,6 @@
 import t from 'tap';
 import { unauthorized } from '../../../src/errors/status-error.ts';
-import type { OpenStream, StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
-import type { Drops } from '../../../src/flowcontrol/ports.ts';
+import type { Drops, OpenStream, StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
 import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -24,14 +23,14 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
   });
   const dropped: string[] = [];
   const drops: Drops = {
-    get learned() {
+    get count() {
       return dropped.length;
     },
     watch(tags) {
       const since = dropped.length;
       const isDropped = () => dropped.slice(since).some((tag) => tags.includes(tag));
       return {
-        get dropped() {
+        get isDropped() {
           return isDropped();
         },
         confirmDropped: async () => isDropped(),
