@@ -2,8 +2,9 @@
  * A Tenant object of Arktos as users of the tenant see it: its name, its phase and how old it is. The rest is
  * the operator's.
  */
-import { ageAt } from '../lib/human-duration.ts';
+
 import { isJSONObject } from '../lib/json-object.ts';
+import { ageAt } from '../lib/kubernetes-time.ts';
 import type { ResponseForm } from './lists/response-form.ts';
 import { ARKTOS_AGE, ARKTOS_NAME, column } from './namespaces/namespace-columns.ts';
 

@@ -6,10 +6,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Identity } from '../api/identity.ts';
-import { createChangedStates } from '../lib/changed-states.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
-import type { Logger } from '../lib/logger.ts';
+import { createChangedStates, type Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { type Reconciler, reconcile } from '../reconcile/controller.ts';
 import { createRunLog, type RunLog } from '../reconcile/run-log.ts';

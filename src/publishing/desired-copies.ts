@@ -3,7 +3,7 @@
  * where its role is copied too, or is Stonegate's own.
  */
 import { resourceName } from '../api/published-objects.ts';
-import { forEachInTurns } from '../lib/in-turns.ts';
+import { forEachInTurns } from '../lib/concurrency.ts';
 import { objectKey, type Place, placeName } from '../reconcile/objects.ts';
 import { PER_TURN, type Refusal } from '../reconcile/plan.ts';
 import { Copy } from './copy.ts';

@@ -4,7 +4,7 @@
  * controller.
  */
 import type { ResourceKind } from '../api/kubernetes-object.ts';
-import { forEachInTurns } from '../lib/in-turns.ts';
+import { forEachInTurns } from '../lib/concurrency.ts';
 import {
   isBindingKind,
   objectKey,

@@ -78,7 +78,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf': ['lib/kubernetes-protobuf.ts'],
   // Each layer has the schemas of what it reads.
   zod: [''],
-  'ipaddr.js': ['pipeline/request/client-address.ts', 'api/config-fields.ts'],
+  'ipaddr.js': ['pipeline/request/client-address.ts', 'api/config-fields.ts', 'lib/source-key.ts'],
 };
 
 t.test('every layer imports only what it may', async (t) => {

@@ -5,8 +5,8 @@
  */
 import type { StoredNamespace } from '../../api/rbac-v1.ts';
 import { goEscaped } from '../../lib/go-json.ts';
-import { ageAt } from '../../lib/human-duration.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { ageAt } from '../../lib/kubernetes-time.ts';
 import type { ResponseForm } from '../lists/response-form.ts';
 import { columnDefinitions } from './namespace-columns.ts';
 
