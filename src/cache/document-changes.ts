@@ -8,11 +8,11 @@ import type { Clock } from '../lib/clock.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts';
-import type { Stamp } from './epochs.ts';
+import type { TagEpochs } from './known-epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
 export interface DocumentChangesOptions {
-  readonly shared: Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'drop'>;
+  readonly shared: Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'drop'>;
   /** Milliseconds for which a change is recent: at least the time for which documents are cached. */
   readonly period: number;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface DocumentChangesOptions {
 }
 
 interface Seen {
-  readonly stamp: Stamp | undefined;
+  readonly tagEpochs: TagEpochs | undefined;
   /** When this process noticed the last change; the clocks of other replicas do not matter. */
   readonly changedAt: number;
 }
@@ -53,7 +53,7 @@ export class DocumentChanges {
     this.#note(tag, clock.now());
     if (!this.#messages.take(tag)) return;
     shared.drop([tag]).then(
-      // A new stamp, so that this process's own drop is no later change.
+      // New epochs, so that this process's own drop is no later change.
       () => this.#note(tag, this.#seen.get(tag)?.changedAt ?? clock.now()),
       (error: unknown) =>
         logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
@@ -66,9 +66,9 @@ export class DocumentChanges {
 
   #isRecent(tag: string): boolean {
     const { clock, period, shared } = this.#options;
-    const { stamp, changedAt } = this.#seen.get(tag) ?? this.#firstSeen(tag);
+    const { tagEpochs, changedAt } = this.#seen.get(tag) ?? this.#firstSeen(tag);
     if (clock.now() < changedAt + period) return true;
-    if (stamp === undefined || !shared.isDropped(stamp)) return false;
+    if (tagEpochs === undefined || !shared.isDropped(tagEpochs)) return false;
     this.#note(tag, clock.now());
     return true;
   }
@@ -76,13 +76,13 @@ export class DocumentChanges {
   /** The time of a change before the first check is unknown: it counts as a change now. */
   #firstSeen(tag: string): Seen {
     const seen = this.#note(tag, NEVER);
-    const changed = seen.stamp?.tags.some(({ epoch }) => epoch > 0);
+    const changed = seen.tagEpochs?.tags.some(({ epoch }) => epoch > 0);
     return changed ? this.#note(tag, this.#options.clock.now()) : seen;
   }
 
   #note(tag: string, changedAt: number): Seen {
     const { shared } = this.#options;
-    const seen = { stamp: shared.stamp([tag], shared.mark()), changedAt };
+    const seen = { tagEpochs: shared.epochsOf([tag], shared.moment()), changedAt };
     this.#seen.set(tag, seen);
     return seen;
   }

@@ -13,7 +13,7 @@ import {
 } from '../lib/drop-tags.ts';
 import type { SharedCache } from './shared-cache.ts';
 
-type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'revocations'>;
+type Watched = Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'confirm' | 'revocations'>;
 
 /** Drops by the epochs that invalidate cached entries (`epochs.ts`). */
 export function createDrops(shared: Watched): Drops {
@@ -22,14 +22,14 @@ export function createDrops(shared: Watched): Drops {
       return shared.revocations;
     },
     watch(tags) {
-      const stamp = shared.stamp(tags, shared.mark());
-      if (stamp === undefined) throw new Error('a drop between two synchronous calls is impossible');
+      const tagEpochs = shared.epochsOf(tags, shared.moment());
+      if (tagEpochs === undefined) throw new Error('a drop between two synchronous calls is impossible');
       return {
         get isDropped() {
-          return shared.isDropped(stamp);
+          return shared.isDropped(tagEpochs);
         },
         async confirmDropped() {
-          return !(await shared.confirm(stamp)) && shared.isDropped(stamp);
+          return !(await shared.confirm(tagEpochs)) && shared.isDropped(tagEpochs);
         },
       };
     },

@@ -9,7 +9,8 @@ import type { Random } from '../lib/random.ts';
 import { createRateLimiter, ONCE_A_MINUTE } from '../lib/rate-limiter.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
-import { createEpochs, type Mark, type Stamp } from './epochs.ts';
+import { createEpochs } from './epochs.ts';
+import type { Moment, TagEpochs } from './known-epochs.ts';
 import { createSealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';
 
@@ -28,18 +29,18 @@ export interface EntryKey {
 
 export interface SharedEntry {
   readonly content: Omit<SealedEntry, 'epochs'>;
-  readonly stamp: Stamp;
+  readonly tagEpochs: TagEpochs;
 }
 
 export interface SharedCache {
-  /** Called before the backend is asked; see `stamp`. */
-  mark(): Mark;
-  /** @returns undefined after a drop since the mark: the facts may be older than the drop */
-  stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
+  /** Called before the backend is asked; see `epochsOf`. */
+  moment(): Moment;
+  /** @returns undefined after a drop since the moment: the facts may be older than the drop */
+  epochsOf(tags: readonly string[], moment: Moment): TagEpochs | undefined;
   /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
-  confirm(stamp: Stamp): Promise<boolean> | boolean;
+  confirm(tagEpochs: TagEpochs): Promise<boolean> | boolean;
   /** Whether one of its tags was dropped since, as far as this process knows. */
-  isDropped(stamp: Stamp): boolean;
+  isDropped(tagEpochs: TagEpochs): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
@@ -106,8 +107,8 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   }
 
   return {
-    mark: epochs.mark,
-    stamp: epochs.stamp,
+    moment: epochs.moment,
+    epochsOf: epochs.epochsOf,
     confirm: epochs.confirm,
     isDropped: epochs.isDropped,
     async find(key) {
@@ -123,17 +124,17 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
         telemetry.cacheLookup('redis', entry === 'refused' ? 'error' : 'miss');
         return undefined;
       }
-      const stamp = entry.discardAt > clock.now() ? await epochs.restamp(entry.epochs) : undefined;
-      telemetry.cacheLookup('redis', stamp === undefined ? 'miss' : 'hit');
-      return stamp && { content: entry, stamp };
+      const tagEpochs = entry.discardAt > clock.now() ? await epochs.confirmSealed(entry.epochs) : undefined;
+      telemetry.cacheLookup('redis', tagEpochs === undefined ? 'miss' : 'hit');
+      return tagEpochs && { content: entry, tagEpochs };
     },
-    async save(key, { content, stamp }) {
+    async save(key, { content, tagEpochs }) {
       const [name = ''] = namesOf(key);
       const life = content.discardAt - clock.now();
-      if (life <= 0 || !(await epochs.reconfirm(stamp))) return false;
+      if (life <= 0 || !(await epochs.confirmInRedis(tagEpochs))) return false;
       const entry: SealedEntry = {
         ...content,
-        epochs: Object.fromEntries(stamp.tags.map(({ tag, epoch }) => [tag, epoch])),
+        epochs: Object.fromEntries(tagEpochs.tags.map(({ tag, epoch }) => [tag, epoch])),
       };
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
