@@ -68,12 +68,6 @@ t.test('a document is fetched once in its time', async (t) => {
   t.same(fetched, ['a', 'a']);
 });
 
-t.test('those who ask at once share one fetch', async (t) => {
-  const { fetched, get } = setUp();
-  await Promise.all([get('a'), get('a'), get('b')]);
-  t.same(fetched, ['a', 'b']);
-});
-
 t.test('owners share nothing', async (t) => {
   const { get } = setUp();
   t.equal(await get('a', 'of acme'), 'of acme');

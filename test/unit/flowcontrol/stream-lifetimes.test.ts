@@ -104,16 +104,6 @@ t.test('the end of a credential: watches and logs end with a spread, tunnels do 
   t.equal(exec.reason, undefined);
 });
 
-t.test('a tunnel ends at its maximum age', async (t) => {
-  const { registry, pass } = setUp({ settings: { ...SETTINGS, tunnelMaxAge: 5 * MINUTE } });
-  const exec = registry.open(streamFacts({ kind: 'exec' }));
-  const watch = registry.open(streamFacts());
-  await pass(5 * MINUTE - 1_000);
-  t.notOk(exec.cancelled);
-  await pass(1_000);
-  t.same([exec.reason, watch.reason], ['max-age', undefined]);
-});
-
 t.test('what cannot be validated is tried again, and ended after one more recheck time', async (t) => {
   const { registry, check, pass, checked } = setUp();
   const stream = registry.open(streamFacts());
