@@ -46,7 +46,7 @@ export interface KnownEpochs {
   learn(id: string, epoch: Epoch): void;
   /** Messages about epochs may have been lost. */
   noteGap(): void;
-  /** Increases with each epoch that is learned, except those of documents, which a tenant can change at any rate. */
+  /** Increases with each epoch that is learned, except those of documents: a tenant changes these often. */
   readonly revocations: number;
   moment(): Moment;
   /** @returns undefined if one of the tags was dropped since `moment` */

@@ -12,7 +12,7 @@ import type { StreamEndReason } from '../lib/telemetry.ts';
 
 /** Tells that an operator or Keystone has revoked something, at this or another replica. */
 export interface Drops {
-  /** The number of drops that this process knows of, without those of documents, which take nothing from a user. */
+  /** The number of drops that this process knows of; those of documents do not count. */
   readonly count: number;
   /** Watches from now on. */
   watch(tags: readonly string[]): DropWatch;
