@@ -5,17 +5,20 @@
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
 import type { ExplainedRequest } from '../api/stonegate-v1alpha1.ts';
-import { refuseWords, UsageError } from './command.ts';
+import { type OptionValues, refuseWords, UsageError } from './command.ts';
 
-export interface RequestFlags {
-  readonly namespace?: string | undefined;
-  readonly 'all-namespaces'?: boolean | undefined;
-  readonly subresource?: string | undefined;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
-  readonly header?: readonly string[] | undefined;
-  readonly upgrade?: string | undefined;
-}
+/** The options of the command that describe the request. */
+export const REQUEST_OPTIONS = {
+  namespace: { type: 'string', short: 'n' },
+  'all-namespaces': { type: 'boolean', short: 'A' },
+  subresource: { type: 'string' },
+  method: { type: 'string' },
+  path: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  upgrade: { type: 'string' },
+} as const;
+
+type RequestFlags = OptionValues<typeof REQUEST_OPTIONS>;
 
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['get', 'GET'],
@@ -120,7 +123,7 @@ function headerOf(line: string): readonly [string, string] {
   return [name, value];
 }
 
-export interface ResourceType {
+interface ResourceType {
   readonly group: string;
   readonly version: string;
   readonly resource: string;

@@ -7,15 +7,21 @@ import { askFor, askStonegate } from '../clients/stonegate-api.ts';
 import {
   type CommandIO,
   columns,
+  type OptionValues,
   outputFormat,
   print,
   refuseWords,
   runCommand,
   UsageError,
 } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import {
+  DESTINATION_OPTIONS,
+  DESTINATION_USAGE,
+  type Destination,
+  destinationOf,
+  missingNamespace,
+} from './destination.ts';
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
-import { missingNamespace } from './missing-namespace.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
        stonegate who-can VERB /PATH
@@ -58,11 +64,7 @@ interface Asked {
 }
 
 /** @param argv what follows `who-can` */
-export function whoCan(
-  argv: readonly string[],
-  io: CommandIO,
-  { env }: { readonly env: Readonly<Record<string, string | undefined>> } = { env: process.env },
-): Promise<number> {
+export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
     const asked = askedOf(words, values);
@@ -71,19 +73,12 @@ export function whoCan(
     const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
     const answer = await askFor<WhoCanReview>(kind, destination, path, review);
     await print(answer, format, () => tableOf(answer), io.stdout);
-    const missing = await missingNamespace(namespace, destination);
-    for (const line of [...(missing === undefined ? [] : [missing]), ...remarksOn(answer)]) note(line);
+    for (const remark of [...(await missingNamespace(namespace, destination)), ...remarksOn(answer)])
+      note(remark);
   });
 }
 
-interface Flags {
-  readonly subresource?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly 'all-namespaces'?: boolean | undefined;
-  readonly people?: boolean | undefined;
-}
-
-function askedOf([verb, target, ...more]: readonly string[], flags: Flags): Asked {
+function askedOf([verb, target, ...more]: readonly string[], flags: OptionValues<typeof OPTIONS>): Asked {
   if (verb === undefined || target === undefined)
     throw new UsageError('who can do what? For example: who-can delete secrets -n web');
   refuseWords(more);

@@ -10,8 +10,8 @@ import { z } from 'zod';
 import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import type { ImpersonatedUser } from '../../lib/impersonation-headers.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { ExecPluginError, runExecPlugin } from './exec-plugin.ts';
-import { KubeconfigError, readKubeconfig, readKubeconfigFile } from './file.ts';
+import { runExecPlugin } from './exec-plugin.ts';
+import { readKubeconfig, readKubeconfigFile } from './file.ts';
 
 export interface ClusterServer {
   readonly url: string;
@@ -30,7 +30,7 @@ export interface KubeUser {
    * Reads the user's token file or runs the credential plugin, if there is one.
    *
    * @returns the header's value; undefined if the user has only a certificate
-   * @throws KubeconfigError, ExecPluginError
+   * @throws Error
    */
   authorization(): Promise<string | undefined>;
 }
@@ -92,15 +92,15 @@ interface Document {
 
 /**
  * @param wanted the context; default: the current one
- * @throws KubeconfigError
+ * @throws Error with a sentence for the user
  */
 export async function readContext(files: readonly string[], wanted?: string): Promise<KubeContext> {
   const documents = (await Promise.all(files.map(readDocument))).filter((document) => document !== undefined);
   if (documents.length === 0)
-    throw new KubeconfigError(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
+    throw new Error(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
   const name = wanted ?? documents.map(({ fields }) => text.parse(fields['current-context'])).find(Boolean);
   if (name === undefined)
-    throw new KubeconfigError(`no current context in ${files.join(', ')}: name one with --context`);
+    throw new Error(`no current context in ${files.join(', ')}: name one with --context`);
   const context = contextSchema.parse(entryOf(documents, 'context', name).fields);
   const cluster = entryOf(documents, 'cluster', context.cluster ?? '');
   const user = entryOf(documents, 'user', context.user ?? '');
@@ -116,7 +116,7 @@ async function readDocument(file: string): Promise<Document | undefined> {
   if (content === undefined) return undefined;
   const { data } = readKubeconfig(content, file);
   if (data === null) return undefined;
-  if (!isJSONObject(data)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  if (!isJSONObject(data)) throw new Error(`${file} is no kubeconfig`);
   return { fields: data, folder: dirname(file) };
 }
 
@@ -130,19 +130,17 @@ function entryOf(
     const content = isJSONObject(entry) ? entry[kind] : undefined;
     if (entry !== undefined) return { fields: isJSONObject(content) ? content : {}, folder };
   }
-  throw new KubeconfigError(`the kubeconfig has no ${kind} ${JSON.stringify(name)}`);
+  throw new Error(`the kubeconfig has no ${kind} ${JSON.stringify(name)}`);
 }
 
 async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string): Promise<ClusterServer> {
-  if (fields.server === undefined) throw new KubeconfigError('the cluster of the context has no server');
+  if (fields.server === undefined) throw new Error('the cluster of the context has no server');
   if (fields['insecure-skip-tls-verify'] === true)
-    throw new KubeconfigError(
+    throw new Error(
       'the cluster says insecure-skip-tls-verify: anyone on the network could read the token. Set certificate-authority instead',
     );
   if (fields['proxy-url'] !== undefined)
-    throw new KubeconfigError(
-      'the cluster says proxy-url, which is not supported here: use kubectl get --raw',
-    );
+    throw new Error('the cluster says proxy-url, which is not supported here: use kubectl get --raw');
   const ca = await contentOf(fields, 'certificate-authority', folder);
   return { url: fields.server, ca, serverName: fields['tls-server-name'] };
 }
@@ -153,12 +151,10 @@ async function userOf(fields: UserFields, folder: string): Promise<KubeUser> {
     contentOf(fields, 'client-key', folder),
   ]);
   if ((cert === undefined) !== (key === undefined))
-    throw new KubeconfigError('client-certificate and client-key go together, and the user has one of them');
+    throw new Error('client-certificate and client-key go together, and the user has one of them');
   const { tokenFile, token, username, exec } = fields;
   if (cert === undefined && (tokenFile ?? token ?? username ?? exec) === undefined)
-    throw new KubeconfigError(
-      'the user of the context has no token, tokenFile, exec, client-certificate or username',
-    );
+    throw new Error('the user of the context has no token, tokenFile, exec, client-certificate or username');
   return {
     certificate: cert === undefined || key === undefined ? undefined : { cert, key },
     impersonated: {
@@ -182,7 +178,7 @@ async function authorizationOf(fields: UserFields, folder: string): Promise<stri
 /** @param folder of the kubeconfig, the base of a command with a slash */
 function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promise<string> {
   const { apiVersion = 'client.authentication.k8s.io/v1', command, args, installHint } = exec;
-  if (command === undefined) throw new ExecPluginError('the exec of the user names no command');
+  if (command === undefined) throw new Error('the exec of the user names no command');
   const variables = exec.env.flatMap((each) => variableSchema.safeParse(each).data ?? []);
   return runExecPlugin({
     apiVersion,
@@ -196,7 +192,7 @@ function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promi
 
 async function readToken(file: string, folder: string): Promise<string> {
   const token = (await readNamed('tokenFile', file, folder)).trim();
-  if (token === '') throw new KubeconfigError(`tokenFile: ${tellable(file)} is empty`);
+  if (token === '') throw new Error(`tokenFile: ${tellable(file)} is empty`);
   return token;
 }
 
@@ -216,6 +212,6 @@ async function readNamed(member: string, file: string, folder: string): Promise<
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
-    throw new KubeconfigError(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
+    throw new Error(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
   }
 }

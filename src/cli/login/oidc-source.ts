@@ -3,12 +3,11 @@
  * the browser, else with a device code. Modules that call the provider are imported on demand, so that a
  * cached token is not delayed.
  */
-import { join } from 'node:path';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../command.ts';
-import { readGiven } from '../given-file.ts';
+import { absoluteName, readGiven } from '../given-file.ts';
 import {
   type CredentialSource,
   LoginError,
@@ -18,10 +17,7 @@ import {
 import type { OidcValues } from './login-options.ts';
 
 /** @throws UsageError if an option is missing or invalid */
-export function createOidcSource(
-  values: OidcValues,
-  env: Readonly<Record<string, string | undefined>>,
-): CredentialSource {
+export function createOidcSource(values: OidcValues, env: NodeJS.ProcessEnv): CredentialSource {
   const settings = readOidcFlags(values, env);
   return {
     identity: identityOf(settings),
@@ -80,12 +76,11 @@ async function loggedIn(
   settings: OidcSettings,
   terminal: Terminal,
 ): Promise<OidcTokens> {
+  const { logInWithBrowser, logInWithDeviceCode } = await import('./oidc-interactive.ts');
   if (!settings.deviceCode) {
-    const { logInWithBrowser } = await import('./oidc-interactive.ts');
     const tokens = await logInWithBrowser(provider, settings, terminal);
     if (tokens !== undefined) return tokens;
   }
-  const { logInWithDeviceCode } = await import('./oidc-interactive.ts');
   return logInWithDeviceCode(provider, terminal);
 }
 
@@ -128,15 +123,13 @@ const RESERVED_PARAMETERS = new Set([
 ]);
 
 /** @throws UsageError if an option is missing or invalid */
-export function readOidcFlags(
-  values: OidcValues,
-  env: Readonly<Record<string, string | undefined>>,
-): OidcSettings {
+export function readOidcFlags(values: OidcValues, env: NodeJS.ProcessEnv): OidcSettings {
+  const { 'client-secret-file': secretFile, 'ca-file': caFile } = values;
   return {
     issuer: readIssuer(values['issuer-url']),
     clientID: required('client-id', values['client-id']),
-    clientSecretFile: atHome(values['client-secret-file'], env),
-    caFile: atHome(values['ca-file'], env),
+    clientSecretFile: secretFile && absoluteName(secretFile, env),
+    caFile: caFile && absoluteName(caFile, env),
     scopes: (values.scope ?? []).flatMap((scope) => scope.split(/[\s,]+/)).filter((scope) => scope !== ''),
     extraParameters: Object.fromEntries((values['extra-param'] ?? []).map(readParameter)),
     deviceCode: values['device-code'] ?? false,
@@ -188,13 +181,4 @@ function readParameter(text: string): [string, string] {
   const name = text.slice(0, split);
   if (RESERVED_PARAMETERS.has(name)) throw new UsageError(`--extra-param cannot set ${name}`);
   return [name, text.slice(split + 1)];
-}
-
-/** kubectl passes arguments without a shell, so `~/` is expanded here. */
-function atHome(
-  file: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  const home = env.HOME ?? env.USERPROFILE;
-  return file?.startsWith('~/') && home !== undefined ? join(home, file.slice(2)) : file;
 }

@@ -147,7 +147,7 @@ for (const [given, message] of [
 for (const [line, message] of [
   ['pods', /^stonegate access: unexpected argument "pods"\n/],
   ['-o wide', /-o is table, json or yaml/],
-  ['-A', /unknown option '-A'/],
+  ['-A', /Unknown option '-A'/],
 ] as const)
   t.test(`access ${line} is a mistake`, async (t) => {
     const { code, stdout, stderr, asked } = await run(t, line);
