@@ -4,7 +4,6 @@
  */
 import type { PublishingConfiguration } from '../api/config-publishing-v1alpha1.ts';
 import { TENANT_KINDS } from '../api/published-objects.ts';
-import type { CommandReconciler } from '../cli/reconcile.ts';
 import { createObjects } from '../clients/objects.ts';
 import { createPublishedChanges } from '../clients/published-changes.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
@@ -19,6 +18,7 @@ import { applyPlan } from '../reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../reconcile/controller.ts';
 import type { Plan } from '../reconcile/plan.ts';
 import type { Build } from './build.ts';
+import type { CommandReconciler } from './commands/run-reconciler.ts';
 import { ComponentType } from './component.ts';
 import { createControllerLease } from './controller-lease.ts';
 import { createServedProvisioningUpstream } from './provisioning.ts';

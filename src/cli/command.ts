@@ -3,6 +3,7 @@
  * 2 wrong usage) with their messages, and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { reasonOf } from '../errors/status-error.ts';
 
 export interface CommandIO {
   readonly stdout: (text: string) => void;
@@ -59,7 +60,7 @@ export async function runCommand<const Declared extends Options>(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
-    else if (!isUsageError(error)) note(error.message);
+    else if (!isUsageError(error)) note(reasonOf(error));
     if (!isUsageError(error)) return EXIT.failed;
     io.stderr(`${nameIn(usage)}: ${mistakeIn(error)}\n\n${usage}`);
     return EXIT.usage;
