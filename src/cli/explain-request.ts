@@ -37,8 +37,6 @@ const POD_WORDS: ReadonlyMap<string, string> = new Map([
   ['port-forward', 'portforward'],
   ['logs', 'log'],
 ]);
-const WITHOUT_NAME: ReadonlySet<string> = new Set(['list', 'create', 'deletecollection']);
-const WITH_NAME: ReadonlySet<string> = new Set(['update', 'patch']);
 
 /** @throws UsageError */
 export function requestOf(words: readonly string[], flags: RequestFlags): ExplainedRequest {
@@ -70,9 +68,8 @@ function requestOfWords(words: readonly string[], flags: RequestFlags) {
       `unknown verb ${JSON.stringify(verb)}: one of ${[...METHODS.keys(), ...POD_WORDS.keys()].join(', ')}`,
     );
   const [type = '', name = ''] = targetOf(operands);
-  if (name !== '' && WITHOUT_NAME.has(verb)) throw new UsageError(`${verb} takes no name`);
-  if (name === '' && (WITH_NAME.has(verb) || flags.subresource !== undefined))
-    throw new UsageError(`${verb} wants a name here`);
+  if (name === '' && flags.subresource !== undefined)
+    throw new UsageError('--subresource wants the name of an object');
   const watching = verb === 'watch' ? watchQuery(name) : '';
   const path = pathOf(type, verb === 'watch' ? '' : name, flags);
   return { method, path: `${path}${watching}`, upgrade: flags.upgrade };

@@ -9,7 +9,7 @@ import {
   type KubeconfigEntries,
   type KubeconfigEntry,
 } from '../../api/kubeconfig-v1.ts';
-import { readKubeconfig } from './file.ts';
+import { readYAML } from '../read-yaml.ts';
 
 /** The lists of a kubeconfig, and the member of an entry that has its content. */
 const LISTS = [
@@ -49,7 +49,7 @@ export function mergeEntries(
 }
 
 function read(text: string | undefined, file: string): Document {
-  const { document } = readKubeconfig(text === undefined || text.trim() === '' ? EMPTY : text, file);
+  const { document } = readYAML(text === undefined || text.trim() === '' ? EMPTY : text, file);
   if (!isMap(document.contents)) throw new Error(`${file} is no kubeconfig`);
   return document;
 }

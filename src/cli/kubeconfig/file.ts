@@ -1,32 +1,14 @@
 /**
  * Reads and writes kubeconfig files as kubectl does: the same search order and lock, and replacement by
- * rename. A kubeconfig may contain tokens, so errors never quote its text.
+ * rename.
  * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
  */
 import { mkdir, open, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { type Document, parseDocument } from 'yaml';
 import { hasCode } from '../../lib/error-code.ts';
 import { readIfThere, reasonOf } from '../../lib/file-errors.ts';
-import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
 import { replaceFile } from '../replace-file.ts';
-
-/**
- * @param file named in errors
- * @returns the document, also as plain values
- * @throws Error that quotes nothing of the text
- */
-export function readKubeconfig(text: string, file: string): { document: Document; data: unknown } {
-  const document = parseDocument(text);
-  const [mistake] = document.errors;
-  if (mistake !== undefined) throw new Error(`${file} is ${noYAML(mistake)}`);
-  try {
-    return { document, data: document.toJS({ maxAliasCount: 100 }) };
-  } catch {
-    throw new Error(`${file} is no usable YAML: ${UNUSABLE_ALIASES}`);
-  }
-}
 
 /**
  * The kubeconfig files as kubectl finds them, in order of precedence: `--kubeconfig`, else those of

@@ -10,8 +10,9 @@ import { z } from 'zod';
 import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import type { ImpersonatedUser } from '../../lib/impersonation-headers.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { readYAML } from '../read-yaml.ts';
 import { runExecPlugin } from './exec-plugin.ts';
-import { readKubeconfig, readKubeconfigFile } from './file.ts';
+import { readKubeconfigFile } from './file.ts';
 
 export interface ClusterServer {
   readonly url: string;
@@ -114,7 +115,7 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
 async function readDocument(file: string): Promise<Document | undefined> {
   const content = await readKubeconfigFile(file);
   if (content === undefined) return undefined;
-  const { data } = readKubeconfig(content, file);
+  const { data } = readYAML(content, file);
   if (data === null) return undefined;
   if (!isJSONObject(data)) throw new Error(`${file} is no kubeconfig`);
   return { fields: data, folder: dirname(file) };

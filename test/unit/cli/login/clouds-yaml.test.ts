@@ -100,7 +100,7 @@ const TEXTS: readonly (readonly [what: string, text: string, settings: object])[
     `clouds:
   acme:
     auth: { project_id: 1234567890e12, password: 0123, username: ~, user_id: "null", domain_name: null }`,
-    { project_id: '1234567890e12', password: '0123', username: '', user_id: 'null', domain_name: '' },
+    { project_id: '1234567890e12', password: '0123', user_id: 'null' },
   ],
   [
     'anchors and merge keys work',
