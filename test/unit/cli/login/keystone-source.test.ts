@@ -180,14 +180,6 @@ t.test('its own authority is believed, by a path from here or from home', async 
   await t.rejects(system.obtain(terminal, undefined), { message: /certificate.*--os-cacert$/ });
 });
 
-t.test('secrets are no flags', async (t) => {
-  for (const word of ['password', 'token', 'application-credential-secret']) {
-    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), {
-      message: /every user of this machine can read/,
-    });
-  }
-});
-
 t.test(
   'the identity is whose token it is: each scope, user and Keystone its own, and no secret',
   async (t) => {
