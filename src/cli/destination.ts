@@ -63,10 +63,10 @@ export async function destinationOf(
   }
   if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
-  const { server: address, user, namespace = DEFAULT_NAMESPACE } = context;
-  const there = { ...address, impersonated: impersonatedOf(flags, user.impersonated), namespace };
+  const { namespace = DEFAULT_NAMESPACE } = context;
+  const there = { ...context, namespace, impersonated: impersonatedOf(flags, context.impersonated) };
   if (authorization !== undefined) return { ...there, authorization, certificate: undefined };
-  return { ...there, authorization: await user.authorization(), certificate: user.certificate };
+  return { ...there, authorization: await context.authorization() };
 }
 
 /**

@@ -14,15 +14,14 @@ import { readYAML } from '../read-yaml.ts';
 import { runExecPlugin } from './exec-plugin.ts';
 import { readKubeconfigFile } from './file.ts';
 
-export interface ClusterServer {
+export interface KubeContext {
+  /** The namespace of requests that name none; undefined for `default`. */
+  readonly namespace: string | undefined;
   readonly url: string;
   /** PEM; undefined: the system's CAs. */
   readonly ca: string | undefined;
   /** The name in the certificate, if it differs from the host. */
   readonly serverName: string | undefined;
-}
-
-export interface KubeUser {
   /** Client certificate and key of the TLS connection; PEM. Sent beside another credential, as by kubectl. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom requests are made; without a name if that is the one who logs in. */
@@ -31,16 +30,9 @@ export interface KubeUser {
    * Reads the user's token file or runs the credential plugin, if there is one.
    *
    * @returns the header's value; undefined if the user has only a certificate
-   * @throws Error
+   * @throws Error with a sentence for the user
    */
   authorization(): Promise<string | undefined>;
-}
-
-export interface KubeContext {
-  /** The namespace of requests that name none; undefined for `default`. */
-  readonly namespace: string | undefined;
-  readonly server: ClusterServer;
-  readonly user: KubeUser;
 }
 
 /** A value of another type counts as absent. */
@@ -107,8 +99,8 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
   const user = entryOf(documents, 'user', context.user ?? '');
   return {
     namespace: context.namespace,
-    server: await serverOf(clusterSchema.parse(cluster.fields), cluster.folder),
-    user: await userOf(userSchema.parse(user.fields), user.folder),
+    ...(await serverOf(clusterSchema.parse(cluster.fields), cluster.folder)),
+    ...(await userOf(userSchema.parse(user.fields), user.folder)),
   };
 }
 
@@ -134,7 +126,7 @@ function entryOf(
   throw new Error(`the kubeconfig has no ${kind} ${JSON.stringify(name)}`);
 }
 
-async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string): Promise<ClusterServer> {
+async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string) {
   if (fields.server === undefined) throw new Error('the cluster of the context has no server');
   if (fields['insecure-skip-tls-verify'] === true)
     throw new Error(
@@ -146,7 +138,7 @@ async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string): 
   return { url: fields.server, ca, serverName: fields['tls-server-name'] };
 }
 
-async function userOf(fields: UserFields, folder: string): Promise<KubeUser> {
+async function userOf(fields: UserFields, folder: string) {
   const [cert, key] = await Promise.all([
     contentOf(fields, 'client-certificate', folder),
     contentOf(fields, 'client-key', folder),
