@@ -69,24 +69,21 @@ const OPTIONS = {
 
 type Spec = ExplanationRequest['spec'];
 
-export interface ExplainCommandParts {
-  /**
-   * Explains the request with the components of a configuration.
-   *
-   * @param note receives each line that the components log
-   */
-  readonly explainWith: (
-    loaded: LoadedConfiguration,
-    spec: Spec,
-    note: (line: string) => void,
-  ) => Promise<Explanation>;
-  readonly env: NodeJS.ProcessEnv;
-}
+/**
+ * Explains the request with the components of a configuration.
+ *
+ * @param note receives each line that the components log
+ */
+export type ExplainWith = (
+  loaded: LoadedConfiguration,
+  spec: Spec,
+  note: (line: string) => void,
+) => Promise<Explanation>;
 
 type Values = OptionValues<typeof OPTIONS>;
 
 /** @param argv what follows `explain` */
-export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
+export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
     const request = requestOf(words, values);
@@ -95,8 +92,8 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
     const token = await readGivenToken('--token-file', values['token-file']);
     const spec: Spec = { request, ...(token !== undefined && { token }) };
     const explanation = await (values.config === undefined
-      ? askServer(spec, values, parts.env)
-      : parts.explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
+      ? askServer(spec, values)
+      : explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
     await print(explanation, format, () => explanationTable(explanation), io.stdout);
     for (const warning of explanation.status.warnings ?? []) note(warning);
   });
@@ -105,10 +102,9 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
 async function askServer(
   spec: Spec,
   { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile }: Values,
-  env: NodeJS.ProcessEnv,
 ): Promise<Explanation> {
   const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
-  const destination = await destinationOf(flags, env, '--admin-token-file');
+  const destination = await destinationOf(flags, process.env, '--admin-token-file');
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
   return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
 }

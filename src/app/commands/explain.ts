@@ -4,9 +4,8 @@
  * explanation is not from a cache.
  */
 import type { AccessIndex } from '../../access/ports.ts';
-import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { CommandIO } from '../../cli/command.ts';
-import { explain } from '../../cli/explain.ts';
+import { type ExplainWith, explain } from '../../cli/explain.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { ResponseMemory } from '../../flowcontrol/response-memory.ts';
@@ -41,15 +40,10 @@ interface Explaining {
 
 /** @param argv what follows `explain` */
 export function explainCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return explain(argv, io, { explainWith, env: process.env });
+  return explain(argv, io, explainWith);
 }
 
-/** @param note takes each line that the components log */
-async function explainWith(
-  loaded: LoadedConfiguration,
-  spec: ExplanationRequest['spec'],
-  note: (line: string) => void,
-): Promise<Explanation> {
+const explainWith: ExplainWith = async (loaded, spec, note) => {
   const runtime = commandRuntime(notingLogger(note));
   const generations = new Generations<Explaining>(runtime.logger);
   try {
@@ -92,7 +86,7 @@ async function explainWith(
   } finally {
     await generations.close();
   }
-}
+};
 
 /**
  * Waits until all is known, or the time is over: then the explanation warns of an index that is not complete,

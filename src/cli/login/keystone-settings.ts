@@ -91,7 +91,7 @@ export function assertUsable(settings: Settings): void {
   const { auth_type: type } = settings;
   if (type !== undefined && !SUPPORTED.includes(type))
     throw new LoginError(
-      `stonegate login --keystone does not log in with the auth_type ${JSON.stringify(type)} (second factors, federation and the like), only with ${SUPPORTED.join(', ')}. ${INSTEAD}. ` +
+      `--keystone does not log in with the auth_type ${JSON.stringify(type)} (second factors, federation and the like), only with ${SUPPORTED.join(', ')}. ${INSTEAD}. ` +
         'Where Stonegate knows the provider of a federated user, log in to it directly: stonegate login --oidc',
     );
   if (settings.auth_url !== undefined) urlOf(settings);
