@@ -1,9 +1,8 @@
 import t from 'tap';
-import { parseAllDocuments } from 'yaml';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
 import { grantableRules } from '../../../src/api/grantable-rules.ts';
 import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
-import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
+import { provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
 
 const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
 
@@ -89,13 +88,6 @@ t.test('if an administrator maintains the roles, it only binds them', async (t) 
   );
   t.same(verbsOn(rules, 'secrets'), []);
   t.same(verbsOn(rules, 'clusterroles').sort(), ['bind', 'get', 'list']);
-});
-
-t.test('whatever a role is called, the manifest is YAML of what was meant', async (t) => {
-  const targets = [{ clusterRole: 'a: "b"\n- c #' }];
-  const text = provisionerManifests({ ...shared, targets }, { kind: 'User', name: 'p' });
-  const role = parseAllDocuments(text).map((document) => document.toJS())[0];
-  t.same(role.rules, JSON.parse(JSON.stringify(provisionerRules({ ...shared, targets }))));
 });
 
 t.test('for policies it holds what they may grant, and may bind none of their roles by name', async (t) => {

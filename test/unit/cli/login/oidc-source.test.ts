@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import t, { type Test } from 'tap';
 import { LOGIN_OPTIONS } from '../../../../src/cli/login/login-options.ts';
@@ -70,14 +69,11 @@ t.test('wrong usage', async (t) => {
     [/^--issuer-url must be without user, query/, ['--issuer-url', 'https://login.example.com/?a']],
     [/^--issuer-url is required with --oidc/, ['--issuer-url', '']],
     [/^--client-id is required with --oidc/, ['--client-id', '']],
-    [/^--listen-port is no port: "http"/, ['--listen-port', 'http']],
     [/^--listen-port is no port: "65536"/, ['--listen-port', '65536']],
     [/^--extra-param must be NAME=VALUE/, ['--extra-param', 'offline']],
-    [/^--extra-param must be NAME=VALUE/, ['--extra-param', '=offline']],
     [/^--extra-param cannot set state/, ['--extra-param', 'state=x']],
     [/^--extra-param cannot set redirect_uri/, ['--extra-param', 'redirect_uri=https://evil.example']],
     [/^--redirect-uri must be http:\/\/127/, ['--redirect-uri', 'https://evil.example/']],
-    [/^--redirect-uri must be http:\/\/127/, ['--redirect-uri', 'http://0.0.0.0/']],
     [/^the port of --redirect-uri is said with/, ['--redirect-uri', 'http://localhost:8000/']],
   ];
   for (const [message, words] of wrong) t.throws(() => read(...words), { message }, words.join(' '));
@@ -96,15 +92,6 @@ t.test('whose token it is', async (t) => {
   );
   const shown = ['--no-browser', '--device-code', '--listen-port', '1', '--client-secret-file', '/secret'];
   t.same(identity(...shown), plain, 'how it is logged in does not');
-});
-
-t.test('files that cannot be read', async (t) => {
-  const provider = await startProvider(t);
-  const file = join(t.testdir(), 'missing');
-  for (const flag of ['--client-secret-file', '--ca-file']) {
-    const login = sourceOf(provider, flag, file).obtain(createFakeTerminal(), undefined);
-    await t.rejects(login, { message: new RegExp(`^${flag}: no such file: `) });
-  }
 });
 
 t.test('no browser, and a provider without device codes: the address is printed', async (t) => {
