@@ -12,7 +12,7 @@ import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';
 import { assertFlagsUsable } from '../login/keystone-source.ts';
 import { type KeystoneValues, LOGIN_OPTIONS, wayOf } from '../login/login-options.ts';
-import { readOidcFlags } from '../login/oidc-source.ts';
+import { readOidcFlags } from '../login/oidc-settings.ts';
 
 /**
  * Stonegate serves at the root only, because it rewrites whole paths; `--tenant` adds the prefix of a tenant.

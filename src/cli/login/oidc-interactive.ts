@@ -6,7 +6,7 @@ import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { withDeadline } from '../../lib/clock.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { startRedirectListener } from './oidc-redirect.ts';
-import type { OidcSettings } from './oidc-source.ts';
+import type { OidcSettings } from './oidc-settings.ts';
 
 /** Milliseconds for the login in the browser, second factor included. */
 const TIME_TO_LOG_IN = 5 * 60_000;

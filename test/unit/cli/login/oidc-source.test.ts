@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import t, { type Test } from 'tap';
 import { LOGIN_OPTIONS } from '../../../../src/cli/login/login-options.ts';
-import { createOidcSource, readOidcFlags } from '../../../../src/cli/login/oidc-source.ts';
+import { readOidcFlags } from '../../../../src/cli/login/oidc-settings.ts';
+import { createOidcSource } from '../../../../src/cli/login/oidc-source.ts';
 import { createFakeTerminal } from '../../../support/fake-terminal.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../../support/oidc/scripted-provider.ts';
 
