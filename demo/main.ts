@@ -1,55 +1,60 @@
 /**
- * `npm run demo`: Stonegate with stand-ins for its environment on loopback, until Ctrl-C.
+ * `npm run demo`: Stonegate with stand-ins for its environment on loopback, until Ctrl-C. With `--tour` it
+ * runs the tour and ends with exit code 0 if all checks passed, else 1.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { refuseWords, runCommand } from '../src/cli/command.ts';
-import { readIfThere } from '../src/lib/file-errors.ts';
-import { openPlayground } from './playground.ts';
+import { resolve } from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { claimFolder } from './claim-folder.ts';
+import { openPlayground, type Playground } from './playground.ts';
+import { takeTour } from './tour.ts';
 import { whatToTry } from './what-to-try.ts';
 
-const USAGE = `Usage: npm run demo -- [--folder DIR]
+const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
 
-  --folder DIR   where certificates, configuration, kubeconfig and logs go; without it .demo
+  --tour         walk through it without you, then end; 0 when all of it was right
+  --folder DIR   where certificates, configuration, kubeconfig and logs go; .demo, or .demo/tour for the tour
 `;
 
-/** Runs the demo until a stop signal, or until Stonegate ends by itself, which is a failure. */
-async function run(folder: string): Promise<number> {
+const KNOWN_PORTS = { stonegate: 8443, admin: 9090, portal: 8444 };
+
+async function run(tour: boolean, folder: string): Promise<number> {
   // Registered first, so that Ctrl-C during the start also ends everything in order.
   const stopped = untilStopSignal();
-  const pidFile = await claim(folder);
+  const giveBack = await claimFolder(folder);
   try {
-    const playground = await openPlayground(folder);
+    const playground = await openPlayground({ folder, ...(tour ? {} : { ports: KNOWN_PORTS }) });
     try {
-      console.log(whatToTry(playground));
-      const failure = await Promise.race([stopped, playground.ended]);
-      console.log(failure ?? '\nEnding.');
-      return failure === undefined ? 0 : 1;
+      return tour ? await guide(playground) : await host(playground, stopped);
     } finally {
       await playground.close();
     }
   } finally {
-    await rm(pidFile, { force: true });
+    await giveBack();
   }
 }
 
-/** A second demo in the folder would overwrite the configuration of the first. */
-async function claim(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const file = join(folder, 'pid');
-  const owner = await readIfThere(file);
-  if (owner !== undefined && isRunning(Number(owner)))
-    throw new Error(`a demo runs in ${folder} already, as process ${owner} (${file}); end it first`);
-  await writeFile(file, String(process.pid));
-  return file;
+/** Runs the demo until a stop signal, or until Stonegate ends by itself, which is a failure. */
+async function host(playground: Playground, stopped: Promise<void>): Promise<number> {
+  print(whatToTry(playground));
+  const failure = await Promise.race([stopped, playground.ended]);
+  print(failure ?? '\nEnding.');
+  return failure === undefined ? 0 : 1;
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+async function guide({ url, testbed, tokens, folder }: Playground): Promise<number> {
+  print(`Stonegate at ${url}, API server at ${testbed.apiServer.url}; > what goes out, < what comes back`);
+  const wrong = await takeTour({
+    url,
+    tokens,
+    ca: testbed.authority.cert,
+    requests: testbed.apiServer.requests,
+    print,
+    paint: (line, right) => styleText(right ? 'bold' : 'red', line),
+  });
+  print('');
+  if (wrong.length > 0) print(`Wrong: ${wrong.join('; ')}. Logs: ${folder}`);
+  else print(`All of it was right. Logs: ${folder}`);
+  return wrong.length === 0 ? 0 : 1;
 }
 
 /** A second signal is ignored: npm forwards a Ctrl-C that the terminal has already sent. */
@@ -59,15 +64,35 @@ function untilStopSignal(): Promise<void> {
   });
 }
 
-const argv = process.argv.slice(2);
-const io = {
-  stdout: (text: string) => void process.stdout.write(text),
-  stderr: (text: string) => void process.stderr.write(text),
-};
-process.exitCode = await runCommand(
-  { usage: USAGE, options: { folder: { type: 'string' } }, argv, io },
-  ({ folder = '.demo' }, words) => {
-    refuseWords(words);
-    return run(resolve(folder));
-  },
-);
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const OPTIONS = {
+  tour: { type: 'boolean', default: false },
+  folder: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+async function main(args: string[]): Promise<number> {
+  let values: ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+  try {
+    values = parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return 2;
+  }
+  const { tour, folder = tour ? '.demo/tour' : '.demo', help } = values;
+  if (help) {
+    print(USAGE);
+    return 0;
+  }
+  try {
+    return await run(tour, resolve(folder));
+  } catch (error) {
+    process.stderr.write(`The demo has failed: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -3,7 +3,7 @@
  * this process, Stonegate in its own process, users with tokens, and a folder with configuration and logs.
  */
 import { createWriteStream } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
@@ -14,8 +14,11 @@ import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
-/** Preferred ports; any free one if one is in use. */
-const PORTS = { stonegate: 8443, admin: 9090, portal: 8444 };
+export interface PlaygroundOptions {
+  readonly folder: string;
+  /** Preferred ports; otherwise any free ones. */
+  readonly ports?: { readonly stonegate: number; readonly admin: number; readonly portal: number };
+}
 
 export interface Playground {
   readonly folder: string;
@@ -26,6 +29,8 @@ export interface Playground {
   readonly admin: string;
   /** `https://localhost:port` of its portal. */
   readonly portal: string;
+  /** Context of the kubeconfig → the token it sends. */
+  readonly tokens: Readonly<Record<string, string>>;
   /** Settles when Stonegate has ended, with the reason. */
   readonly ended: Promise<string>;
   close(): Promise<void>;
@@ -39,11 +44,12 @@ const API_SERVER_VERSION = 'v0.9.0';
 const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */
-export async function openPlayground(folder: string): Promise<Playground> {
+export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
+  await mkdir(folder, { recursive: true });
   await rm(join(folder, 'audit.log'), { force: true });
-  const stonegate = await freePort(PORTS.stonegate);
-  const adminPort = await freePort(PORTS.admin);
-  const portalPort = await freePort(PORTS.portal);
+  const stonegate = await freePort(ports?.stonegate);
+  const adminPort = await freePort(ports?.admin);
+  const portalPort = await freePort(ports?.portal);
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
   const testbed = await createTestbed({
     folder,
@@ -55,10 +61,9 @@ export async function openPlayground(folder: string): Promise<Playground> {
       server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
       admin: { bind: `127.0.0.1:${adminPort}` },
     },
-    onRequest: (request) => requestLog.write(logLine(request)),
+    onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
-  const stopTalking = keepTalking([testbed.log, ...seedTenants(testbed.apiServer.seed)]);
-  seedReader(testbed.apiServer.seed);
+  const stopTalking = keepTalking([testbed.log, ...seedDemo(testbed.apiServer.seed)]);
   const closeTestbed = async (): Promise<void> => {
     stopTalking();
     await testbed.close();
@@ -74,17 +79,18 @@ export async function openPlayground(folder: string): Promise<Playground> {
       'globex-bob': testbed.keystoneToken('bob'),
       'acme-carol': await testbed.provider.idToken('carol'),
     };
-    const kubeconfig = kubeconfigOf(url, testbed.authority.cert, tokens);
+    const kubeconfig = kubeconfigOf({ server: url, ca: testbed.authority.cert, tokens });
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
     await writeFile(join(folder, TOKEN_FILE), tokens['acme-dave'], { mode: 0o600 });
     const { configFile } = testbed;
-    const child = await startStonegateProcess(configFile, join(folder, 'stonegate.log'), admin);
+    const child = await startStonegateProcess({ configFile, logFile: join(folder, 'stonegate.log'), admin });
     return {
       folder,
       testbed,
       url,
       admin,
       portal: `https://localhost:${portalPort}`,
+      tokens,
       ended: child.ended,
       async close() {
         await child.stop();
@@ -130,6 +136,12 @@ function seedReader(seed: Seed): void {
 }
 
 /** @returns the log of a second pod in each tenant */
+function seedDemo(seed: Seed): PodLog[] {
+  const logs = seedTenants(seed);
+  seedReader(seed);
+  return logs;
+}
+
 function seedTenants(seed: Seed): PodLog[] {
   return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
     seed.namespace(namespace, { tenant });
@@ -157,29 +169,40 @@ function keepTalking(logs: readonly PodLog[]): () => void {
   return () => clearInterval(timer);
 }
 
-/**
- * For an unmodified kubectl.
- *
- * @param ca PEM
- * @param tokens context → the token it sends; the first is the current context
- */
-function kubeconfigOf(server: string, ca: string, tokens: Readonly<Record<string, string>>): string {
-  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  const users = Object.entries(tokens);
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'stonegate', cluster }],
-    users: users.map(([name, token]) => ({ name, user: { token } })),
-    contexts: users.map(([name]) => ({ name, context: { cluster: 'stonegate', user: name } })),
-    'current-context': users[0]?.[0] ?? '',
-  };
-  return stringify(kubeconfig, { lineWidth: 0 });
+interface KubeconfigOptions {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  /** Context → the token it sends. The first is the current one. */
+  readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** A line of the log: the rewritten path, the impersonated user and the groups. */
-function logLine({ method, url, headers }: LoggedRequest): string {
-  const { 'impersonate-user': user = 'Stonegate itself', 'impersonate-group': groups } = headers;
+/** For an unmodified kubectl. */
+function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  const users = Object.keys(tokens);
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'stonegate', cluster }],
+      users: users.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: users.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      'current-context': users[0] ?? '',
+    },
+    { lineWidth: 0 },
+  );
+}
+
+/** Describes a request at the API server: the rewritten path and the impersonated user. */
+export function describeRequest({ method, url, headers }: LoggedRequest): string {
+  const user = headers['impersonate-user'];
+  return `${method} ${url} as ${typeof user === 'string' ? user : 'Stonegate itself'}`;
+}
+
+/** A log line, with the groups. */
+function logLine(request: LoggedRequest, now: Date): string {
+  const groups = request.headers['impersonate-group'];
   const list = groups === undefined ? '' : ` groups ${[groups].flat().join(', ')}`;
-  return `${new Date().toISOString()} ${method} ${url} as ${String(user)}${list}\n`;
+  return `${now.toISOString()} ${describeRequest(request)}${list}\n`;
 }
