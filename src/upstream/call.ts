@@ -24,6 +24,7 @@ import { HeldResponse } from './held-response.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import type { ResponseHandler } from './http1/connection.ts';
 import { isConnectionLoss } from './http1/errors.ts';
+import { InactivityTimer } from './http1/inactivity-timer.ts';
 import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
 import { PermittedCall } from './permitted-call.ts';
 
@@ -235,9 +236,9 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#breakOff(state);
   };
 
-  /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
+  /** @returns whether the connection discards the rest of the response, and releases the permits at its end */
   #discard(state: State): boolean {
-    if (!this.sending.discardable || state.phase !== 'attempt') return false;
+    if (state.phase !== 'attempt' || !(this.sending.discardable || this.isInReview)) return false;
     return state.pending?.discard((closed) => this.release(closed)) ?? false;
   }
 
@@ -285,7 +286,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
 
   #startTimer(attempt: Attempt): void {
     if (!this.isShort || attempt.timer !== undefined || this.#state !== attempt) return;
-    attempt.timer = this.#context.responseTimeouts.start(() =>
+    attempt.timer = new InactivityTimer(this.#context.responseTimeouts, () =>
       this.#fail(
         timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
       ),

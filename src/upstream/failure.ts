@@ -68,7 +68,6 @@ export function toStatusError(error: unknown): StatusError {
         return new StatusError('RequestMalformed', error.message);
       case 'CONNECTION_LOST':
       case 'CONNECT_TIMEOUT':
-      case 'DISCARD_LIMIT_EXCEEDED':
       case 'MALFORMED_RESPONSE':
       case 'POOL_CLOSED':
         return unavailable(error);

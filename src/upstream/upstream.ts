@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
@@ -13,7 +14,6 @@ import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
-import { InactivityTimers } from './http1/inactivity-timer.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
 import type { ReviewedWrites } from './reviewed-writes.ts';
 import { createStreamer } from './stream.ts';
@@ -80,7 +80,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const context: CallContext = {
     selectPools: pools.select,
     limits,
-    responseTimeouts: new InactivityTimers(clock, timeouts.response),
+    responseTimeouts: new TimeoutQueue(clock, timeouts.response),
     refusals: new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger }),
     unpooled,
     clock,

@@ -10,7 +10,7 @@ import type { BorrowedChunk } from './borrowed-chunk.ts';
 import type { Receiver } from './connector.ts';
 import { Http1Error } from './errors.ts';
 import type { ResponseHead } from './response-head.ts';
-import { type ParserLimits, ResponseParser, type ResponseParts } from './response-parser.ts';
+import { ResponseParser, type ResponseParts } from './response-parser.ts';
 import { BodyWriter, type RequestFraming } from './serializer.ts';
 
 export interface WireRequest {
@@ -81,10 +81,10 @@ export class Connection implements ResponseParts, Receiver {
   #state: State = IDLE;
 
   /** @param socket connected */
-  constructor(socket: Socket, owner: ConnectionOwner, limits: ParserLimits) {
+  constructor(socket: Socket, owner: ConnectionOwner) {
     this.#socket = socket;
     this.#owner = owner;
-    this.#parser = new ResponseParser(this, limits);
+    this.#parser = new ResponseParser(this);
     socket
       .on('end', () => this.#onSocketEnd())
       .on('error', (error) => this.fail(error))

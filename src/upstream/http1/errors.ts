@@ -10,8 +10,6 @@ export type Http1ErrorCode =
   | 'CONNECT_TIMEOUT'
   /** The connection ended before the response did. */
   | 'CONNECTION_LOST'
-  /** The response was discarded, and took too long or was too large. */
-  | 'DISCARD_LIMIT_EXCEEDED'
   /** The server sent something that is not exactly one HTTP/1.1 response. */
   | 'MALFORMED_RESPONSE'
   /** The pool takes no new requests, or breaks off those it has. */

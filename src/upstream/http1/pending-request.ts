@@ -10,10 +10,8 @@ import type { IdleConnection } from './idle-connections.ts';
 export type Stage =
   /** Nothing is reserved for it. */
   | { readonly phase: 'unassigned' }
-  /** It waits for a connection to become free. */
+  /** It waits for a connection to become free or to be opened. */
   | { readonly phase: 'queued'; readonly queue: RequestQueue }
-  /** A connection is being opened for it. */
-  | { readonly phase: 'connecting'; readonly connect: { release(): void } }
   /** It has an idle connection, and is sent once pending input was read. */
   | { readonly phase: 'scheduled'; readonly idle: IdleConnection }
   /** The connection sends it, receives its response, or has ended it. */
@@ -55,7 +53,8 @@ export class PendingRequest extends TimeoutEntry {
   }
 
   /**
-   * Cancels the request. Its handler is not called any more.
+   * Cancels the request. Its handler is not called any more. An attempt to connect continues for the next request, as
+   * in Go's transport: otherwise clients that send and cancel would cost the server a TLS handshake each.
    *
    * @returns whether a connection was closed: HTTP/1.1 cancels a request that was sent in no other way
    */
@@ -65,9 +64,6 @@ export class PendingRequest extends TimeoutEntry {
     switch (stage.phase) {
       case 'queued':
         stage.queue.remove(this);
-        return false;
-      case 'connecting':
-        stage.connect.release();
         return false;
       case 'scheduled':
         this.#owner.onReturned(stage.idle);
@@ -120,6 +116,7 @@ export class PendingRequest extends TimeoutEntry {
 export class RequestQueue {
   readonly #timeouts: TimeoutQueue;
   readonly #onTimeout: (request: PendingRequest) => void;
+  #size = 0;
 
   /**
    * @param timeout milliseconds that each request may wait
@@ -130,8 +127,8 @@ export class RequestQueue {
     this.#onTimeout = onTimeout;
   }
 
-  get empty(): boolean {
-    return this.#timeouts.empty;
+  get size(): number {
+    return this.#size;
   }
 
   /**
@@ -139,6 +136,7 @@ export class RequestQueue {
    * limit.
    */
   add(request: PendingRequest): void {
+    this.#size += 1;
     request.stage = { phase: 'queued', queue: this };
     const { clock, timeout } = this.#timeouts;
     if (Number.isNaN(request.queuedUntil)) {
@@ -157,8 +155,9 @@ export class RequestQueue {
   }
 
   remove(request: PendingRequest): void {
+    this.#size -= 1;
     request.unlink();
-    if (this.empty) this.#timeouts.stop();
+    if (this.#size === 0) this.#timeouts.stop();
   }
 
   /** @returns milliseconds until the request has to be checked again */

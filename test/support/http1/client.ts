@@ -46,7 +46,6 @@ export function createOurClient(port: number): TestClient {
     clock: systemClock,
     maxConnections: 1,
     queueTimeout: TIMEOUT,
-    maxHeaderBytes: MAX_HEADER_BYTES,
     onHandlerError: (error) => {
       throw error;
     },

@@ -7,7 +7,7 @@ import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/pool.ts';
+import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/discarder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
@@ -203,7 +203,7 @@ t.test('cancelled requests', async (t) => {
       const relay = await relayFor(t);
       const connection = await cancelled(relay, GET, sent);
       connection.send(OK.slice(sent.length));
-      await eventually(() => relay.clock.untilNext > DEFAULT_DISCARD_TIMEOUT);
+      await eventually(() => relay.clock.untilNext > DISCARD_TIMEOUT);
       const next = await relay.request(GET.replace('/x', '/next'));
       await connection.until('/next');
       connection.send('HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n');
@@ -219,7 +219,7 @@ t.test('cancelled requests', async (t) => {
 
   t.test('a response that is too large is not read to its end', async (t) => {
     const relay = await relayFor(t);
-    const length = DEFAULT_MAX_DISCARDED_BYTES + 1;
+    const length = MAX_DISCARDED_BYTES + 1;
     const connection = await cancelled(relay, GET);
     connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
     await connection.untilEnd();
@@ -228,9 +228,9 @@ t.test('cancelled requests', async (t) => {
   t.test('nor is one that takes too long', async (t) => {
     const relay = await relayFor(t);
     const connection = await cancelled(relay, GET);
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DISCARD_TIMEOUT / 2);
     connection.send(OK.slice(0, -1));
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DISCARD_TIMEOUT / 2);
     await connection.untilEnd();
   });
 
@@ -243,7 +243,7 @@ t.test('cancelled requests', async (t) => {
         await eventually(() => relay.clock.pending > 0 || refused());
         for (const { socket } of clients) socket.destroy();
         for (const _client of clients) await relay.ending();
-        relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
+        relay.clock.advance(DISCARD_TIMEOUT);
       }
     }
     // Each advance of two seconds allows 40 more; those under way at the last one allowed are closed too.

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/upstream/http1/pool.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/http1/discarder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -128,7 +128,7 @@ t.test('fetching as ourselves', async (t) => {
     await connection.until('\r\n\r\n');
     client.abort();
     t.equal(codeOf(await fetched), 'UpstreamUnavailable');
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
+    relay.clock.advance(DISCARD_TIMEOUT);
     await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/upstream/http1/pool.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/http1/discarder.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -755,7 +755,7 @@ t.test('a client that leaves ends its request at once', async (t) => {
     await connection.until('\r\n\r\n');
     client.reset();
     t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
+    relay.clock.advance(DISCARD_TIMEOUT);
     await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });

@@ -490,7 +490,7 @@ t.test('where there are no more connections', async (t) => {
     t.match(two?.error, { code: 'ECONNRESET' });
     await ends.server.next();
     t.same(three?.calls, []);
-    t.equal(ends.clock.pending, 1, 'the limit of the third');
+    t.equal(ends.clock.pending, 2, 'the limits of the third: to connect and to wait');
   });
 });
 

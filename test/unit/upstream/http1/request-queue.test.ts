@@ -30,7 +30,7 @@ t.test('a request that got no connection after all returns to its place', async 
   clock.advance(1);
   t.ok(refused.length === 1 && refused[0] === one, 'with its first time limit');
   t.equal(queue.take(), two);
-  t.ok(queue.empty);
+  t.equal(queue.size, 0);
   t.equal(clock.pending, 0);
 });
 
@@ -43,7 +43,7 @@ t.test('a request that got no connection after its time limit is refused at once
   queue.add(one);
   clock.advance(0);
   t.equal(refused.length, 1);
-  t.ok(queue.empty);
+  t.equal(queue.size, 0);
 });
 
 t.test('a request that has not waited yet waits behind all others', async (t) => {
