@@ -236,7 +236,9 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#breakOff(state);
   };
 
-  /** @returns whether the connection discards the rest of the response, and releases the permits at its end */
+  /**
+   * @returns whether the connection discards the rest of the response, and releases the permits at its end
+   */
   #discard(state: State): boolean {
     if (state.phase !== 'attempt' || !(this.sending.discardable || this.isInReview)) return false;
     return state.pending?.discard((closed) => this.release(closed)) ?? false;

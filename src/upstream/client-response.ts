@@ -72,7 +72,7 @@ export class ClientResponse implements ResponseSink {
   brokeOff(result: CallResult): CallResult {
     const { response } = this.#exchange;
     const { endless, ending: possible } = this.#request;
-    const stopping = endless && this.#exchange.stopping?.aborted === true;
+    const stopping = endless && this.#exchange.stopping?.cancelled === true;
     const ending = possible?.cancelled ? possible : undefined;
     const ours = (stopping || ending !== undefined) && !clientCancellation(this.#exchange).cancelled;
     if (ours && result.status === 0)
@@ -108,5 +108,5 @@ export function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest):
   const client = clientCancellation(exchange);
   const cancellation = ending === undefined ? client : anyOf(client, ending);
   const { stopping } = exchange;
-  return !endless || stopping === undefined ? cancellation : anyOf(cancellation, fromAbortSignal(stopping));
+  return !endless || stopping === undefined ? cancellation : anyOf(cancellation, stopping);
 }

@@ -1,6 +1,6 @@
 /**
- * The permits of one call: a short request or an upgrade needs one as long as it has a connection, guests share one
- * more, and a write that the admission webhook reviews needs another until the API server responds.
+ * The permits of one call: a short request or an upgrade needs one as long as it has a connection, guests
+ * share one more, and a write that the admission webhook reviews needs another until the API server responds.
  */
 import type { Semaphore } from '../lib/keyed-semaphore.ts';
 import type { AccountLimits } from './account-limits.ts';

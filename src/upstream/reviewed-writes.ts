@@ -1,7 +1,7 @@
 /**
- * Limits the writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a webhook at
- * most five times a second and lets the other writes wait in order of arrival. So that no tenant's writes wait for
- * many of another, each tenant has only a few writes for each URL at the API server.
+ * Limits the writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a
+ * webhook at most five times a second and lets the other writes wait in order of arrival. So that no tenant's
+ * writes wait for many of another, each tenant has only a few writes for each URL at the API server.
  */
 import { REVIEWED_WRITE_QUEUES } from '../api/memory-bounds.ts';
 import type { Account } from '../api/upstream-request.ts';
@@ -28,8 +28,8 @@ export interface ReviewedWritesOptions {
 
 export interface ReviewedWrites {
   /**
-   * @returns the permits of the account's writes for the URL, to be used at once; undefined for a request that is
-   *   not reviewed
+   * @returns the permits of the account's writes for the URL, to be used at once; undefined for a request
+   *   that is not reviewed
    */
   of(account: Account, method: string, target: string): Semaphore | undefined;
   /** Refuses all waiting writes. */

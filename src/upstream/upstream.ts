@@ -2,6 +2,7 @@
  * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
+import { CancellationSource } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -76,7 +77,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...options.limits,
   });
   const unpooled = new InFlightCounter();
-  const destroyed = new AbortController();
+  const destroyed = new CancellationSource();
   const context: CallContext = {
     selectPools: pools.select,
     limits,
@@ -91,14 +92,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...createForwarder({ context, timeouts, maxBodyBytes }),
     ...createFetcher(context),
     ...createStreamer(context),
-    ...createTunneller(context, destroyed.signal),
+    ...createTunneller(context, destroyed),
     async close() {
       await pools.close();
       await unpooled.drained();
     },
     async destroy() {
       limits.destroy();
-      destroyed.abort();
+      destroyed.cancel();
       await pools.destroy();
     },
   };

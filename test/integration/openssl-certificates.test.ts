@@ -7,7 +7,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { describeCertificate } from '../../src/server/certificate-chain.ts';
+import { describeCertificate } from '../../src/server/client-certificates.ts';
 import { commandsRunBy } from '../support/page-commands.ts';
 import { readAll, certificate as served, startListener } from '../support/server/listening.ts';
 

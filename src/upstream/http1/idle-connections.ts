@@ -1,6 +1,6 @@
 /**
- * Connections that no request uses. The connection used last is taken first, so that superfluous ones expire and are
- * closed. RFC 9112 §9.3, §9.5.
+ * Connections that no request uses. The connection used last is taken first, so that superfluous ones expire
+ * and are closed. RFC 9112 §9.3, §9.5.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
 /**
- * A timer that expires after a time without activity. It is touched any number of times and computes what is left
- * when it is checked: a new timer for each chunk would cost more than the chunk.
+ * A timer that expires after a time without activity. It is touched any number of times and computes what is
+ * left when it is checked: a new timer for each chunk would cost more than the chunk.
  */
 import { TimeoutEntry, type TimeoutQueue } from '../../lib/timeout-queue.ts';
 

@@ -53,8 +53,9 @@ export class PendingRequest extends TimeoutEntry {
   }
 
   /**
-   * Cancels the request. Its handler is not called any more. An attempt to connect continues for the next request, as
-   * in Go's transport: otherwise clients that send and cancel would cost the server a TLS handshake each.
+   * Cancels the request. Its handler is not called any more. An attempt to connect continues for the next
+   * request, as in Go's transport: otherwise clients that send and cancel would cost the server a TLS
+   * handshake each.
    *
    * @returns whether a connection was closed: HTTP/1.1 cancels a request that was sent in no other way
    */

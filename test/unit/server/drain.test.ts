@@ -40,7 +40,7 @@ t.test('a watch continues until the listener stops', async (t) => {
   const { listener, socket } = await startListener(async ({ response, stopping }: Exchange) => {
     response.writeHead(200, []);
     response.write(Buffer.from('an event'));
-    stopping?.addEventListener('abort', () => response.end('the end'), { once: true });
+    stopping?.onCancel(() => response.end('the end'));
   });
   const watch = await socket();
   watch.write(GET);

@@ -1,14 +1,15 @@
 /** The order of the responses on one connection, and its idle timeout. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
+import { CancellationSource } from '../../../src/lib/cancellation.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
+import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import {
   createHttp1Connections,
   Http1Connection,
   type PendingResponse,
 } from '../../../src/server/http1-connection.ts';
-import { OpenResponses } from '../../../src/server/response-state.ts';
 import { UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -24,13 +25,14 @@ function connectionWithPending(count: number) {
     serve: async () => undefined,
     certificateOf: () => undefined,
     timeouts: { header: 1, idle: IDLE, stall: 1 },
+    idleQueue: new TimeoutQueue(clock, IDLE),
+    stallQueue: new TimeoutQueue(clock, 1),
     headerBytes: 8_192,
     clock,
     random: systemRandom,
     logger: silentLogger,
-    draining: new AbortController().signal,
-    stopping: new AbortController().signal,
-    open: new OpenResponses(),
+    draining: new CancellationSource(),
+    stopping: new CancellationSource(),
     heads: new UnfinishedHeads({ clock, logger: silentLogger }),
   });
   const connection = connectionOf(socket);

@@ -262,24 +262,6 @@ t.test('C208 a flow-control window overflow closes the connection and frees the 
   await eventually(() => listening.listener.activeConnections === 0);
 });
 
-const FLOODS: Readonly<Record<string, Buffer>> = {
-  PING: frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
-  SETTINGS: frame(FRAME.settings, 0, 0),
-};
-for (const [what, bytes] of Object.entries(FLOODS)) {
-  t.test(`a flood of ${what} frames closes the connection`, async (t) => {
-    const listening = await startListener();
-    t.teardown(() => listening.close());
-    const socket = await listening.socket(H2);
-    const received = readAll(socket);
-    socket.write(HELLO);
-    for (let sent = 0; sent < 50 && !socket.destroyed; sent += 1)
-      socket.write(Buffer.concat(Array(20).fill(bytes)));
-    await received;
-    await eventually(() => listening.listener.activeConnections === 0);
-  });
-}
-
 t.test('a client that reads nothing loses its responses, then its connection', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
@@ -319,16 +301,6 @@ t.test('timeouts of HTTP/2 connections', async (t) => {
     timeouts: { header: 10_000, idle: 60_000, stall: 60_000 },
   });
   t.teardown(() => listening.close());
-
-  t.test('a client without a preface is disconnected', async (t) => {
-    const socket = await listening.socket(H2);
-    const received = readAll(socket);
-    socket.write(PREFACE.subarray(0, 10));
-    await eventually(() => clock.pending > 0);
-    clock.advance(10_000);
-    await received;
-    t.equal(clock.pending, 0);
-  });
 
   t.test('a client that sends half of a request head is disconnected', async (t) => {
     const socket = await listening.socket(H2);

@@ -22,9 +22,9 @@ import { createAuthority } from '../../support/tls/authority.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Sends the head at once and ends when the listener drains, like a watch. */
-async function watch({ response, stopping, signal }: Exchange): Promise<void> {
+async function watch({ response, stopping }: Exchange): Promise<void> {
   response.writeHead(200, []);
-  stopping?.addEventListener('abort', () => response.end('the end'), { once: true, signal });
+  stopping?.onCancel(() => response.end('the end'));
 }
 
 t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
@@ -265,7 +265,7 @@ t.test('closing a listener', async (t) => {
       begun.resolve();
       await decided.promise;
       response.writeHead(200, []);
-      response.end(`stopping: ${stopping?.aborted}`);
+      response.end(`stopping: ${stopping?.cancelled}`);
     });
     const socket = await listening.socket();
     socket.write(GET);
