@@ -51,3 +51,21 @@ export function headerTokens(list: HeaderList, name: string): string[] {
     .map((token) => token.trim().toLowerCase())
     .filter((token) => token !== '');
 }
+
+/**
+ * @param start of the part of `text` that is looked at
+ * @param end of that part
+ * @returns the part without the spaces and tabs around it: `trim` would also remove U+00A0 and others
+ */
+export function trimmed(text: string, start = 0, end: number = text.length): string {
+  let first = start;
+  let last = end;
+  while (first < last && isBlank(text, first)) first += 1;
+  while (last > first && isBlank(text, last - 1)) last -= 1;
+  return text.slice(first, last);
+}
+
+export function isBlank(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code === 0x20 || code === 0x09;
+}

@@ -36,8 +36,8 @@ export interface Exchange {
   /** The same, cheaper to listen to; present if the listener has it. */
   readonly cancellation?: Cancellation;
   /**
-   * Cancelled when the server is about to stop: a response without an end of its own (a watch, a followed log)
-   * is to be ended cleanly now. Others finish.
+   * Cancelled when the server is about to stop: a response without an end of its own (a watch, a followed
+   * log) is to be ended cleanly now. Others finish.
    */
   readonly stopping?: Cancellation;
   /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */

@@ -26,7 +26,7 @@ export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' 
     Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
   >;
 
-export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
+export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'pause' | 'resume'>;
 
 export interface Sending {
   readonly framing: RequestFraming;
@@ -45,6 +45,8 @@ export interface CallContext {
   readonly limits: AccountLimits;
   /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
   readonly responseTimeouts: TimeoutQueue;
+  /** Limits the time to read the response to a cancelled request. */
+  readonly discardTimeouts: TimeoutQueue;
   readonly refusals: ImpersonationRefusals;
   /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
   readonly unpooled: InFlightCounter;

@@ -12,7 +12,7 @@ import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, ResponseSink } from './call-request.ts';
-import { unavailable } from './failure.ts';
+import { tooMany, unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
@@ -87,6 +87,6 @@ function noMemory({ kind }: Account): StatusError {
   if (kind === 'stonegate') return unavailable(reason);
   return new StatusError(
     kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
-    `Too many requests, please try again later: ${reason}`,
+    tooMany(reason),
   );
 }

@@ -29,14 +29,15 @@ export abstract class PermittedCall {
 
   protected abstract onPermitted(): void;
 
-  protected abstract onRefused(error: unknown): void;
+  /** Ends the call, unless it has ended. */
+  protected abstract fail(error: unknown): void;
 
   /** Whether the admission webhook may be called for it: the API server does that even if it is cancelled. */
   protected get isInReview(): boolean {
     return this.#review !== undefined;
   }
 
-  /** Ends with `onPermitted` or `onRefused`, unless the wait is cancelled. */
+  /** Ends with `onPermitted` or `fail`, unless the wait is cancelled. */
   protected acquire(): void {
     const { account, method, target, longRunning = false } = this.request;
     try {
@@ -50,7 +51,7 @@ export abstract class PermittedCall {
         }
       }
     } catch (error) {
-      this.onRefused(error);
+      this.fail(error);
       return;
     }
     this.onPermitted();
@@ -94,7 +95,7 @@ export abstract class PermittedCall {
       this.#connection = await permitOf(this.#limits.connectionsOf(account));
     } catch (error) {
       this.release(false);
-      this.onRefused(error);
+      this.fail(error);
       return;
     }
     // It may have been cancelled after it was granted a permit.

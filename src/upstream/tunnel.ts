@@ -17,7 +17,7 @@ import type {
 } from '../pipeline/ports.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, Sending } from './call-request.ts';
-import { ClientResponse } from './client-response.ts';
+import { ClientResponse } from './forward.ts';
 import { UpgradeSender } from './upgrade.ts';
 
 /** Milliseconds the second side has to end after the first did. */

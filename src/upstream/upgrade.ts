@@ -100,7 +100,6 @@ export class UpgradeSender {
         outgoing.destroy();
         return true;
       },
-      discard: () => false,
       pause: () => received?.pause(),
       resume: () => received?.resume(),
     };

@@ -11,6 +11,7 @@ import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
+import { DISCARD_TIMEOUT } from './call-state.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
@@ -82,6 +83,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     selectPools: pools.select,
     limits,
     responseTimeouts: new TimeoutQueue(clock, timeouts.response),
+    discardTimeouts: new TimeoutQueue(clock, DISCARD_TIMEOUT),
     refusals: new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger }),
     unpooled,
     clock,

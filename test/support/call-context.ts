@@ -7,6 +7,7 @@ import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { TimeoutQueue } from '../../src/lib/timeout-queue.ts';
 import { createAccountLimits } from '../../src/upstream/account-limits.ts';
 import type { CallContext } from '../../src/upstream/call-request.ts';
+import { DISCARD_TIMEOUT } from '../../src/upstream/call-state.ts';
 import { type Connector, createConnector } from '../../src/upstream/http1/connector.ts';
 import { ConnectionPool } from '../../src/upstream/http1/pool.ts';
 import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
@@ -42,6 +43,7 @@ export function callContext(
       tenantQueue: { requests: 0, bytes: 0 },
     }),
     responseTimeouts: new TimeoutQueue(clock, timeout),
+    discardTimeouts: new TimeoutQueue(clock, DISCARD_TIMEOUT),
     refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
     unpooled: new InFlightCounter(),
     clock,

@@ -21,30 +21,20 @@ export type Stage =
 export const UNASSIGNED: Stage = { phase: 'unassigned' };
 const DONE: Stage = { phase: 'done' };
 
-/** What a request needs of its pool. */
-export interface RequestOwner {
-  /** The idle connection was not used. */
-  onReturned(idle: IdleConnection): void;
-  /**
-   * @param onDone called once, with whether the connection was closed
-   * @returns a handler that discards the rest of a response
-   */
-  createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler;
-}
-
 export class PendingRequest extends TimeoutEntry {
   readonly request: WireRequest;
   readonly handler: ResponseHandler;
   stage: Stage = UNASSIGNED;
   /** Until when it may wait for a connection, in milliseconds since the epoch; set when it first waits. */
   queuedUntil = Number.NaN;
-  readonly #owner: RequestOwner;
+  readonly #onReturned: (idle: IdleConnection) => void;
 
-  constructor(request: WireRequest, handler: ResponseHandler, owner: RequestOwner) {
+  /** @param onReturned called with an idle connection that was not used */
+  constructor(request: WireRequest, handler: ResponseHandler, onReturned: (idle: IdleConnection) => void) {
     super();
     this.request = request;
     this.handler = handler;
-    this.#owner = owner;
+    this.#onReturned = onReturned;
   }
 
   /** Whether a connection has taken it. */
@@ -67,7 +57,7 @@ export class PendingRequest extends TimeoutEntry {
         stage.queue.remove(this);
         return false;
       case 'scheduled':
-        this.#owner.onReturned(stage.idle);
+        this.#onReturned(stage.idle);
         return false;
       case 'sent':
         if (!stage.connection.serves(this.handler)) return false;
@@ -77,18 +67,6 @@ export class PendingRequest extends TimeoutEntry {
       case 'done':
         return false;
     }
-  }
-
-  /**
-   * Cancels the request, but reads the rest of its response and discards it, so that the connection can be
-   * reused.
-   *
-   * @param onDone called once, with whether the connection was closed after all
-   * @returns false if the request was not sent completely or has ended; then nothing happens
-   */
-  discard(onDone: (closed: boolean) => void): boolean {
-    const create = (connection: Connection) => this.#owner.createDiscarder(connection, onDone);
-    return this.#connection?.handOver(create) ?? false;
   }
 
   /** Stops reading the response. What was read already is still delivered. */

@@ -8,7 +8,6 @@
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
-import { TimeoutQueue } from '../../lib/timeout-queue.ts';
 import {
   Connection,
   type ConnectionOwner,
@@ -17,10 +16,9 @@ import {
   type WireRequest,
 } from './connection.ts';
 import type { ConnectAttempt, Connector } from './connector.ts';
-import { DISCARD_TIMEOUT, ResponseDiscarder } from './discarder.ts';
 import { Http1Error } from './errors.ts';
 import { type IdleConnection, IdleConnections } from './idle-connections.ts';
-import { PendingRequest, type RequestOwner, RequestQueue, UNASSIGNED } from './pending-request.ts';
+import { PendingRequest, RequestQueue, UNASSIGNED } from './pending-request.ts';
 
 export interface PoolOptions {
   readonly connector: Connector;
@@ -40,14 +38,13 @@ const UNUSED_TIMEOUT = 28_000;
 /** Milliseconds before the end of a server's keep-alive timeout, since a request may be on its way. */
 const KEEP_ALIVE_MARGIN = 2_000;
 
-export class ConnectionPool implements ConnectionOwner, RequestOwner {
+export class ConnectionPool implements ConnectionOwner {
   readonly #options: PoolOptions;
   readonly #open = new Set<Connection>();
   /** Each serves the request that has waited longest when it succeeds, whichever it was begun for. */
   readonly #connecting = new Set<ConnectAttempt>();
   readonly #idle: IdleConnections;
   readonly #queue: RequestQueue;
-  readonly #discardTimeouts: TimeoutQueue;
   /** Requests that are sent as soon as pending input was read. */
   #scheduled: PendingRequest[] = [];
   #closed = false;
@@ -61,7 +58,6 @@ export class ConnectionPool implements ConnectionOwner, RequestOwner {
     this.#queue = new RequestQueue(clock, queueTimeout, (request) =>
       this.#fail(request, new Http1Error('QUEUE_TIMEOUT', 'no connection became free')),
     );
-    this.#discardTimeouts = new TimeoutQueue(clock, DISCARD_TIMEOUT);
   }
 
   /**
@@ -70,7 +66,7 @@ export class ConnectionPool implements ConnectionOwner, RequestOwner {
    * @returns the request; if its handler was told of a failure already, nothing was sent
    */
   send(request: WireRequest, handler: ResponseHandler, alreadyAccepted = false): PendingRequest {
-    const pending = new PendingRequest(request, handler, this);
+    const pending = new PendingRequest(request, handler, this.#onReturned);
     if (this.#destroyed || (this.#closed && !alreadyAccepted))
       this.#fail(pending, new Http1Error('POOL_CLOSED', 'the connection pool is closed'));
     else this.#assign(pending);
@@ -119,13 +115,9 @@ export class ConnectionPool implements ConnectionOwner, RequestOwner {
     this.#options.onHandlerError(error);
   }
 
-  onReturned(idle: IdleConnection): void {
+  readonly #onReturned = (idle: IdleConnection): void => {
     if (!idle.connection.closed) this.#release(idle);
-  }
-
-  createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler {
-    return new ResponseDiscarder(connection, this.#discardTimeouts, onDone);
-  }
+  };
 
   #assign(request: PendingRequest): void {
     const idle = this.#idle.take();

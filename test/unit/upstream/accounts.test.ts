@@ -7,7 +7,7 @@ import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/discarder.ts';
+import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/call-state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DISCARD_TIMEOUT } from '../../../src/upstream/http1/discarder.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/call-state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DISCARD_TIMEOUT } from '../../../src/upstream/http1/discarder.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/call-state.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DISCARD_TIMEOUT } from '../../../src/upstream/http1/discarder.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/call-state.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

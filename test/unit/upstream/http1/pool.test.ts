@@ -17,7 +17,7 @@ import { createAuthority } from '../../../support/tls/authority.ts';
 const IDLE_TIMEOUT = 60_000;
 const answer = (content: string, ...fields: string[]): string =>
   ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
-const WHOLE: readonly HandlerCall[] = ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd'];
+const WHOLE: readonly HandlerCall[] = ['onSent', 'onHead', 'onData', 'onEnd'];
 
 interface Ends extends TestPool {
   readonly server: RawServer;
@@ -571,7 +571,7 @@ t.test('a reader that waits', async (t) => {
 });
 
 t.test('a handler that throws', async (t) => {
-  for (const moment of ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
+  for (const moment of ['onSent', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
     t.test(`in ${moment} fails, and no other request does`, async (t) => {
       const ends = await poolFor(t);
       const connection = await warm(ends);

@@ -10,9 +10,8 @@ function setUp() {
   const clock = createFakeClock();
   const refused: PendingRequest[] = [];
   const queue = new RequestQueue(clock, TIMEOUT, (request) => refused.push(request));
-  const owner = { onReturned: () => undefined, createDiscarder: () => new Recorder() };
   const create = (): PendingRequest =>
-    new PendingRequest({ method: 'GET', head: '', framing: 'none' }, new Recorder(), owner);
+    new PendingRequest({ method: 'GET', head: '', framing: 'none' }, new Recorder(), () => undefined);
   return { clock, refused, queue, create };
 }
 
