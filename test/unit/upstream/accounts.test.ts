@@ -2,16 +2,16 @@
  * Whatever a tenant's clients do, they use that tenant's connections and queue: forwarded requests, reviews
  * and discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { STREAM_WINDOW } from '../../../src/api/memory-bounds.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/call-state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
-import { codeOf, LIMITS, type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
+import { codeOf, LIMITS, type Relay, relayFor } from '../../support/raw-http/relay.ts';
 
 const PER_TENANT = 128;
 const OF_ALL_TENANTS = 224;
@@ -21,12 +21,6 @@ const EXEC =
   'POST /exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
-
-async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> {
-  const relay = await startRelay(options);
-  test.teardown(() => relay.close());
-  return relay;
-}
 
 const tenant = (name: string): Account => ({ kind: 'tenant', tenant: toTenantName(name) });
 const source = (address: string): Account => ({ kind: 'source', address });
@@ -177,12 +171,6 @@ t.test('guests of a tenant have a quarter of its connections', async (t) => {
   t.equal(count, PER_TENANT / 4);
   t.equal(limits.partOf(tenant('acme')), undefined);
   t.equal(limits.connectionsOf(guest), limits.connectionsOf(tenant('acme')));
-});
-
-t.test('each tenant has a byte budget of its own, all addresses have one together', async (t) => {
-  const keys = [tenant('acme'), tenant('source'), STONEGATE_ACCOUNT, source('192.0.2.1')].map(budgetKeyOf);
-  t.equal(new Set(keys).size, 4);
-  t.equal(budgetKeyOf(source('192.0.2.1')), budgetKeyOf(source('192.0.2.2')));
 });
 
 t.test('cancelled requests', async (t) => {

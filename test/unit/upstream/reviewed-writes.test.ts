@@ -6,7 +6,7 @@ import { DISCARD_TIMEOUT } from '../../../src/upstream/call-state.ts';
 import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { codeOf, LIMITS, startRelay } from '../../support/raw-http/relay.ts';
+import { codeOf, LIMITS, relayFor } from '../../support/raw-http/relay.ts';
 
 const TIMEOUT = 60_000;
 const POST = 'POST /pods HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{}';
@@ -54,8 +54,7 @@ t.test('a full queue is 429 for its tenant alone, and waiting ends with 504', as
 });
 
 t.test('a response that the client does not read keeps no other write waiting', async (t) => {
-  const relay = await startRelay({ pathOf });
-  t.teardown(() => relay.close());
+  const relay = await relayFor(t, { pathOf });
   for (let sent = 0; sent < 3; sent += 1) await relay.request(POST);
   const [first, second] = [await relay.upstream.next(), await relay.upstream.next()];
   await Promise.all([first.until('{}'), second.until('{}')]);
@@ -65,8 +64,7 @@ t.test('a response that the client does not read keeps no other write waiting', 
 });
 
 t.test('a cancelled write counts as long as its response is awaited', async (t) => {
-  const relay = await startRelay({ pathOf });
-  t.teardown(() => relay.close());
+  const relay = await relayFor(t, { pathOf });
   const clients = [await relay.request(POST), await relay.request(POST)];
   const [first, second] = [await relay.upstream.next(), await relay.upstream.next()];
   await Promise.all([first.until('{}'), second.until('{}')]);

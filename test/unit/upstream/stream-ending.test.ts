@@ -3,7 +3,7 @@ import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { codeOf, startRelay } from '../../support/raw-http/relay.ts';
+import { begun, codeOf } from '../../support/raw-http/relay.ts';
 import { streamFacts } from '../../support/stream-facts.ts';
 
 const WATCH = 'GET /api/v1/pods?watch=true HTTP/1.1\r\nHost: s\r\n\r\n';
@@ -20,12 +20,8 @@ async function setUp(t: Test, kind: 'watch' | 'log' | 'proxy', request: string) 
     telemetry: noTelemetry,
   });
   const stream = registry.open(streamFacts({ kind }));
-  const relay = await startRelay({ longRunning: true, endless: kind !== 'proxy', ending: stream });
-  t.teardown(() => relay.close());
-  const client = await relay.request(request);
-  const server = await relay.upstream.next();
-  await server.until('\r\n\r\n');
-  return { relay, stream, client, server };
+  const ends = await begun(t, request, { longRunning: true, endless: kind !== 'proxy', ending: stream });
+  return { ...ends, stream };
 }
 
 t.test('a watch that is ended is finished, and its request to the API server is given up', async (t) => {

@@ -44,12 +44,3 @@ t.test('a request that got no connection after its time limit is refused at once
   t.equal(refused.length, 1);
   t.equal(queue.size, 0);
 });
-
-t.test('a request that has not waited yet waits behind all others', async (t) => {
-  const { queue, create } = setUp();
-  const [one, two] = [create(), create()];
-  queue.add(one);
-  queue.add(two);
-  t.equal(queue.take(), one);
-  t.equal(queue.take(), two);
-});
