@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { checkUpgradeHead } from '../../src/server/http1-head.ts';
-import { readAll, startListener } from '../support/server/listening.ts';
+import { listenFor, readAll } from '../support/server/listening.ts';
 
 const KNOWN = new Set(['websocket', 'spdy/3.1']);
 
@@ -32,10 +32,9 @@ t.test('the two that are spoken pass it in any case', async (t) => {
 
 t.test('no other protocol comes to the pipeline, whatever is sent behind the head', async (t) => {
   let served = 0;
-  const listening = await startListener(async () => {
+  const listening = await listenFor(t, async () => {
     served += 1;
   });
-  t.teardown(() => listening.close());
   const property = fc.asyncProperty(
     protocol,
     fc.constantFrom('GET', 'POST', 'PATCH'),

@@ -1,8 +1,7 @@
 /** Client certificates: verification, its duration, and the attributes that are read. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
-import { connect as connectTCP, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import type { ClientCertificate } from '../../../src/api/credentials.ts';
@@ -12,10 +11,11 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import {
   authority,
   certificate,
+  heldConnection,
+  listenFor,
   readAll,
   readSome,
   request2,
-  startListener,
 } from '../../support/server/listening.ts';
 import { createIssuer, issuerOf, type Subject } from '../../support/tls/issuer.ts';
 
@@ -41,12 +41,11 @@ async function setUp(t: Test, credentialCA = company.cert) {
     if (target === '/watch') response.write(Buffer.from(verdict));
     else response.end(verdict);
   };
-  const listening = await startListener(serve, {
+  const listening = await listenFor(t, serve, {
     tls: { ...certificate, credentialCA },
     timeouts: PATIENT,
     clock,
   });
-  t.teardown(() => listening.close());
   return {
     ...listening,
     clock,
@@ -65,29 +64,6 @@ async function setUp(t: Test, credentialCA = company.cert) {
 async function closeOf(socket: Socket): Promise<true> {
   if (!socket.closed) await once(socket, 'close');
   return true;
-}
-
-/** A relay to the port that delays what a client sends after its first bytes. */
-function heldBack(port: number) {
-  const held = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  const raw = connectTCP(port, '127.0.0.1');
-  let writes = 0;
-  const way = new Duplex({
-    read() {},
-    async write(chunk: Buffer, _encoding, done) {
-      writes += 1;
-      if (writes > 1) {
-        held.resolve();
-        await released.promise;
-      }
-      raw.write(chunk, done);
-    },
-  });
-  raw.on('error', () => way.destroy());
-  raw.on('data', (chunk) => way.push(chunk));
-  raw.once('close', () => way.destroy());
-  return { way, held: held.promise, release: () => released.resolve() };
 }
 
 /** Whether another request on the same connection gets a response. */
@@ -314,15 +290,15 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
 
 t.test('a handshake that began before the CAs changed is broken off', async (t) => {
   const { port, trust, listener } = await setUp(t);
-  const { way, held, release } = heldBack(port);
+  const { connection, answered, release } = await heldConnection(port);
   const socket = connectTLS({
-    socket: way,
+    socket: connection,
     ca: authority.cert,
     servername: 'localhost',
     ...company.issue(BOB),
   });
   socket.on('error', () => socket.destroy());
-  await held;
+  await answered;
   trust(foreign.cert);
   release();
   socket.write(GET);
@@ -352,12 +328,11 @@ t.test('a required certificate is verified as long as an optional one', async (t
     response.writeHead(200, []);
     response.end('SERVED');
   };
-  const { listener, socket, close } = await startListener(serve, {
+  const { listener, socket } = await listenFor(t, serve, {
     tls: { ...certificate, clientCA: company.cert },
     timeouts: PATIENT,
     clock,
   });
-  t.teardown(close);
   const begun = async (credential: ConnectionOptions) => {
     const connection = await socket(credential);
     connection.on('error', () => connection.destroy());

@@ -13,7 +13,7 @@ import {
 import { UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { echoTarget, readSome, startListener } from '../../support/server/listening.ts';
+import { echoTarget, listenFor, readSome } from '../../support/server/listening.ts';
 
 const IDLE = 60_000;
 
@@ -88,14 +88,14 @@ t.test('a connection is closed as idle only if no response is pending', async (t
 t.test('a connection on which a request head has begun is not idle', async (t) => {
   const clock = createFakeClock();
   let connection: object | undefined;
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     (exchange) => {
       connection = exchange.connection;
       return echoTarget(exchange);
     },
     { clock },
   );
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
   t.match(await readSome(socket), '/first');

@@ -6,7 +6,7 @@ import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import { ProgressTimeout } from '../../../src/server/progress-timeout.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { startListener } from '../../support/server/listening.ts';
+import { listenFor } from '../../support/server/listening.ts';
 
 const TIMEOUT = 120_000;
 
@@ -108,7 +108,8 @@ for (const [protocol, way] of [
     const clock = createFakeClock();
     let signal: AbortSignal | undefined;
     let written = 0;
-    const listening = await startListener(
+    const listening = await listenFor(
+      t,
       async (exchange) => {
         const { response } = exchange;
         signal = exchange.signal;
@@ -127,7 +128,6 @@ for (const [protocol, way] of [
       },
       { clock, timeouts: TIMEOUTS },
     );
-    t.teardown(() => listening.close());
 
     async function ask(): Promise<Asked> {
       signal = undefined;
@@ -192,7 +192,8 @@ for (const [protocol, way] of [
 
 t.test('a watch without events stays open', async (t) => {
   const clock = createFakeClock();
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ response, signal }) => {
       response.writeHead(200, []);
       response.write(Buffer.from('event'));
@@ -200,7 +201,6 @@ t.test('a watch without events stays open', async (t) => {
     },
     { clock, timeouts: TIMEOUTS },
   );
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const stream = session.request({ ':path': '/' });
   await once(stream, 'data');
@@ -221,7 +221,8 @@ t.test('a watch without events stays open', async (t) => {
 t.test('a tunnel does not inherit the stall timeout of an earlier response', async (t) => {
   const clock = createFakeClock();
   let tunnel: Duplex | undefined;
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ response, upgrade, signal }) => {
       tunnel = upgrade?.socket;
       if (tunnel === undefined) {
@@ -235,7 +236,6 @@ t.test('a tunnel does not inherit the stall timeout of an earlier response', asy
     },
     { clock, timeouts: TIMEOUTS },
   );
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.on('error', () => socket.destroy());
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
