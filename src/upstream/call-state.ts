@@ -52,9 +52,10 @@ export const DISCARD_TIMEOUT = 2_000;
 export const MAX_DISCARDED_BYTES = 256 * 1024;
 
 /**
- * The rest of the response to a cancelled request is read and discarded, so that the connection can be reused:
- * over HTTP/1.1 a request can only be cancelled by closing its connection, and a new one costs the server a
- * TLS handshake (decision 0006). The connection is closed if there is too much to read or it takes too long.
+ * The rest of the response to a cancelled request is read and discarded, so that the connection can be
+ * reused: over HTTP/1.1 a request can only be cancelled by closing its connection, and a new one costs the
+ * server a TLS handshake (decision 0006). The connection is closed if there is too much to read or it takes
+ * too long.
  */
 export class Discarding {
   readonly phase = 'discarding';

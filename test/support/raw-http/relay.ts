@@ -106,7 +106,7 @@ export function chunk(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
-export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
+async function startRelay(options: RelayOptions = {}): Promise<Relay> {
   const upstream = await startRawServer();
   const clock = createFakeClock();
   const log: { level: string; fields: LogFields; message: string }[] = [];
