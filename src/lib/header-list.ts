@@ -7,6 +7,26 @@
 export type HeaderField = readonly [name: string, value: string];
 export type HeaderList = readonly HeaderField[];
 
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Also rejects a bare CR or LF, which some parsers read as the end of the line. */
+const INVALID_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** At most 15 digits: far more than any body has, and a number counts them exactly. */
+const CONTENT_LENGTH = /^\d{1,15}$/;
+
+/** RFC 9110 §5.6.2. */
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** @param text one character for each byte (latin1) */
+export function isFieldValue(text: string): boolean {
+  return !INVALID_IN_VALUE.test(text);
+}
+
+export function isContentLength(text: string): boolean {
+  return CONTENT_LENGTH.test(text);
+}
+
 /** Pairs up Node's flat `rawHeaders`; HTTP/2 pseudo-headers (`:path` …) are left out. */
 export function fromRawHeaders(raw: readonly string[]): HeaderField[] {
   const list: HeaderField[] = [];

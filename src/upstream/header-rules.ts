@@ -9,12 +9,13 @@ import {
   headerTokens,
   headerValue,
   headerValues,
+  isContentLength,
+  isFieldValue,
   isNamed,
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import { createHeadSerializer, type RequestFraming } from './http1/serializer.ts';
-import { isContentLength, isFieldValue } from './http1/syntax.ts';
 
 /** Fields of one connection (RFC 9110 §7.6.1, RFC 7540 §3.2.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

@@ -3,8 +3,8 @@
  * that Stonegate forwards has a use for them, but must be valid: if not, a chunk probably ended elsewhere.
  * RFC 9112 §7.1.
  */
+import { isToken } from '../../lib/header-list.ts';
 import { malformedResponse } from './errors.ts';
-import { isToken } from './syntax.ts';
 
 type Step =
   | 'size'

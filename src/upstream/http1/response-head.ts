@@ -2,10 +2,9 @@
  * Parses the head of a response, strictly: the head decides the end of the response, and bytes that two
  * parsers attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
  */
-import { type HeaderField, trimmed } from '../../lib/header-list.ts';
+import { type HeaderField, isContentLength, isFieldValue, isToken, trimmed } from '../../lib/header-list.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { malformedResponse } from './errors.ts';
-import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 
 /** The length of the body in bytes, or what ends it: the last chunk, or the end of the connection. */
 export type ResponseFraming = number | 'chunked' | 'until-close';

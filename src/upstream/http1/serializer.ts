@@ -5,10 +5,9 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import type { HeaderList } from '../../lib/header-list.ts';
+import { type HeaderList, isFieldValue, isToken } from '../../lib/header-list.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
-import { isFieldValue, isToken } from './syntax.ts';
 
 /** How the body's length is declared: no body, chunked, or in bytes. */
 export type RequestFraming = 'none' | 'chunked' | number;

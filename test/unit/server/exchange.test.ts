@@ -85,23 +85,6 @@ t.test(
   },
 );
 
-t.test('the first bytes of a response with a length are sent before the rest is available', async (t) => {
-  const rest = Promise.withResolvers<void>();
-  const listening = await listenFor(t, async ({ response }) => {
-    response.writeHead(200, [['Content-Length', '10']]);
-    response.write(Buffer.from('hello'));
-    await rest.promise;
-    response.write(Buffer.from('world'));
-    response.end();
-  });
-  const socket = await listening.socket();
-  socket.write(GET);
-  t.match(await readSome(socket), /\r\n\r\nhello$/);
-  rest.resolve();
-  t.equal(await readSome(socket), 'world');
-  socket.destroy();
-});
-
 t.test('a handler that throws synchronously is a 500 like any other error', async (t) => {
   const listening = await listenFor(t, () => {
     throw new Error('a fault of ours');

@@ -60,15 +60,6 @@ t.test('responses are sent in the order of their requests, and a cancelled one i
   t.equal(connection.pending, 0);
 });
 
-t.test('a response that is dequeued twice does not remove another one', async (t) => {
-  const { connection, responses } = connectionWithPending(3);
-  const [first] = responses;
-  if (!first) throw new Error('no response');
-  connection.dequeue(first);
-  connection.dequeue(first);
-  t.equal(connection.pending, 2);
-});
-
 t.test('a connection is closed as idle only if no response is pending', async (t) => {
   const { connection, responses, clock, socket } = connectionWithPending(1);
   const [response] = responses;

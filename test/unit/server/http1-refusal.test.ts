@@ -74,14 +74,6 @@ for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADA
   });
 }
 
-t.test('a waiting request with a malformed body neither delays nor aborts earlier responses', async (t) => {
-  const slow = await sendBehindSlow(t, BROKEN);
-  await eventually(() => slow.connection.refused);
-  slow.clock.advance(10_000);
-  slow.release();
-  t.same(answersIn(await slow.answers), ['200 /slow', '400 refused']);
-});
-
 t.test('an endless response does not keep a connection open after malformed bytes', async (t) => {
   const slow = await sendBehindSlow(t, 'nonsense\r\n\r\n');
   await eventually(() => slow.connection.refused);
