@@ -189,6 +189,8 @@ function serveHttp2Connections(server: Server, context: ServeContext): ReadonlyS
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
+    // Its client certificate was not accepted.
+    if (socket.destroyed) return;
     if (socket.alpnProtocol !== 'h2') {
       for (const listener of http1Listeners) listener.call(server, socket);
       return;
