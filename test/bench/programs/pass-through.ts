@@ -6,9 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer } from 'node:https';
-import { connect } from 'node:net';
 import process from 'node:process';
-import { connect as connectTLS } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import { announce } from './announce.ts';
 
