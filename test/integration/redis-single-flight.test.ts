@@ -61,13 +61,4 @@ function defineTests(): void {
     await answer('alice');
     t.match(await asked, { name: 'alice' });
   });
-
-  t.test('without Redis each replica calls for itself, at once', async (t) => {
-    const { server, backend, replicas, answer } = await setUp(t);
-    await server.remove();
-    const asked = Promise.all(replicas.map(({ ask }) => ask('token')));
-    for (const _ of replicas) await answer('alice');
-    t.match(await asked, [{ name: 'alice' }, { name: 'alice' }, { name: 'alice' }]);
-    t.equal(backend.asked.length, replicas.length);
-  });
 }

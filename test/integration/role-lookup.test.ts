@@ -76,7 +76,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
 t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
-  const { acme, web, member, reader, lead, user } = await seed(keystone);
+  const { acme, web, member, reader, user } = await seed(keystone);
   const stonegate = await startBefore(t.testdir(), keystone, web);
   t.teardown(() => stonegate.close());
   const unscoped = (name: string) => keystone.login(passwordOf(name, 'acme', `${name}-pass`), 'unscoped');
@@ -95,25 +95,6 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     await becomes(t, token, 200);
     await remove(place);
     await becomes(t, token, 403);
-  });
-
-  await t.test('one that every project of the domain inherits', async (t) => {
-    const place = `/OS-INHERIT/domains/${acme}/users/${await user('ben')}/roles/${member}/inherited_to_projects`;
-    const token = await unscoped('ben');
-    await put(place);
-    await becomes(t, token, 200);
-    await remove(place);
-    await becomes(t, token, 403);
-  });
-
-  await t.test('one that another role implies', async (t) => {
-    await put(`/projects/${web}/users/${await user('cid')}/roles/${lead}`);
-    const token = await unscoped('cid');
-    await becomes(t, token, 200);
-    await remove(`/roles/${lead}/implies/${member}`);
-    await becomes(t, token, 403);
-    await put(`/roles/${lead}/implies/${member}`);
-    await becomes(t, token, 200);
   });
 
   await t.test('one through a group; who leaves it loses their tokens', async (t) => {
