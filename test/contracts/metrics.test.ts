@@ -34,8 +34,7 @@ t.test('names, types and labels', async (t) => {
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');
   metrics.auditEventLost();
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/namespaces');
   await stonegate.ask(undefined, '/api/v1/namespaces');
   const texts = [await metrics.text(), await stonegate.app.metrics.text()];

@@ -12,8 +12,7 @@ const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
 
 async function start(t: Test, admission: object = {}) {
   const configuration = { admission: { bind: '127.0.0.1:0', tls: TLS, ...admission } };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { configuration });
   return stonegate;
 }
 

@@ -55,8 +55,7 @@ async function setUp(t: Test, changes?: Changes) {
   const authority = await createAuthority('Issuer test CA');
   const maker = await startTokenMaker(await authority.server('issuer'));
   t.teardown(() => maker.stop());
-  const stonegate = await startStonegate({ folder });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder });
   const { configure, app } = stonegate;
   const issuer = `${maker.origin}/users`;
   const write = (next?: Changes) =>

@@ -27,9 +27,8 @@ async function setUp(t: Test, unknownCredentials: object = {}) {
       tenantQueue: { requests: 1_000, bytes: 8_388_608 },
     },
   };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
+  const stonegate = await startStonegate(t, { configuration });
   const { app, authority, keystone } = stonegate;
-  t.teardown(() => stonegate.close());
   // The first contact with Keystone is over: what comes from now on is the test's own.
   await eventually(async () => /backend="keystone",result="ok"/.test(await app.metrics.text()));
   const sessions: ClientHttp2Session[] = [];

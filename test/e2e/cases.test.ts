@@ -13,8 +13,7 @@ import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
 
-const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t);
 const { ask, apiServer } = stonegate;
 const alice = stonegate.keystoneToken('alice');
 const bob = stonegate.keystoneToken('bob');

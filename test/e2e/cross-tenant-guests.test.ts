@@ -28,9 +28,8 @@ async function start(t: Test, options: CrossTenantOptions) {
   const folder = t.testdir({});
   const testbed = await createTestbed({ folder });
   const crossTenant = await prepareCrossTenant(testbed, options);
-  const stonegate = await serveTestbed(testbed);
-  t.teardown(() => stonegate.close());
-  const destination = { port: stonegate.app.address.port, ca: testbed.authority.cert };
+  const stonegate = await serveTestbed(t, testbed);
+  const { destination } = stonegate;
   return { ...stonegate, folder, crossTenant, destination, alice: testbed.keystoneToken('alice') };
 }
 

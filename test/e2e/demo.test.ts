@@ -120,8 +120,7 @@ t.test('the tour shows every step right and exits 0', async (t) => {
 });
 
 t.test('the tour names the steps that were not right, and takes the others', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   const lines: string[] = [];
   const wrong = await takeTour({
     url: stonegate.url,
@@ -144,8 +143,7 @@ t.test('the tour names the steps that were not right, and takes the others', asy
 });
 
 t.test('the tour names a step whose upgrade is refused', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   const lines: string[] = [];
   const last = STEPS.slice(-1);
   const wrong = await takeTour(

@@ -18,8 +18,7 @@ const EXPLAINER = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources:
 
 async function setUp(t: Test, mode: Mode = 'arktos') {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder, mode });
   const files = {
     alice: stonegate.keystoneToken('alice'),
     bob: stonegate.keystoneToken('bob'),

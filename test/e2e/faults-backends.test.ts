@@ -15,8 +15,7 @@ const NAMESPACES = '/api/v1/namespaces';
 
 /** @param keystone of `authentication.keystone` */
 async function setUp(t: Test, keystone: Record<string, unknown> = {}) {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   const { url } = stonegate.keystone;
   await stonegate.configure({
     authentication: { keystone: { url, caFile: 'ca.crt', timeout: '3s', ...keystone } },
@@ -125,8 +124,7 @@ t.test('an issuer that is down at start: others work, its own users get a 503 un
     },
   ];
   const configuration = { authentication: { jwt } };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { configuration });
   const { ask, keystoneToken } = stonegate;
   const claims = { aud: 'kubernetes', email: 'dave@late.example', email_verified: true };
   const token = await issuer.sign(claims);

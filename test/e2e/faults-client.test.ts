@@ -21,14 +21,13 @@ const warnings: Error[] = [];
 process.on('warning', (warning) => warnings.push(warning));
 
 async function setUp(t: Test) {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  const { app, authority, apiServer, keystone, ask, keystoneToken } = stonegate;
+  const stonegate = await startStonegate(t);
+  const { app, apiServer, keystone, ask, keystoneToken } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);
   // The first contact with Keystone is not to hang in a test's stead.
   await eventually(() => keystone.calls.includes('GET /v3'));
-  const destination = { port: app.address.port, ca: authority.cert };
+  const { destination } = stonegate;
   return {
     ...stonegate,
     destination,
@@ -199,7 +198,7 @@ t.test('during the review of exec by WebSocket: the tunnel is never opened', asy
 t.test('after five hundred cancelled requests no connection, timer or listener is left', async (t) => {
   const folder = t.testdir();
   const before = resources();
-  const stonegate = await startStonegate({ folder });
+  const stonegate = await startStonegate(t, { folder });
   const { app, authority, apiServer, ask, keystoneToken, close } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);

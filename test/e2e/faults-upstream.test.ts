@@ -20,12 +20,11 @@ const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&st
 
 async function setUp(t: Test) {
   const configuration = { upstream: { timeouts: { connect: '60s', response: '3s' } } };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
-  t.teardown(() => stonegate.close());
-  const { app, authority, apiServer, ask, keystoneToken } = stonegate;
+  const stonegate = await startStonegate(t, { configuration });
+  const { app, apiServer, ask, keystoneToken } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);
-  const destination = { port: app.address.port, ca: authority.cert };
+  const { destination } = stonegate;
   return {
     ...stonegate,
     destination,

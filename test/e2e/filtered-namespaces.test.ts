@@ -1,8 +1,3 @@
-/**
- * Filtered namespaces of users whose roles are looked up, and of service accounts, in both modes, in front of
- * the stand-in API server. What a real kube-apiserver does is in `kubernetes-filtered-namespaces.test.ts`.
- */
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -135,8 +130,7 @@ for (const mode of MODES)
       ...ACCESS,
       authentication: { tokenReview: mode === 'shared' ? { tenant: 'robots' } : {} },
     };
-    const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land'), mode, configuration });
-    t.teardown(() => stonegate.close());
+    const stonegate = await startStonegate(t, { mode, configuration });
     const { seed } = stonegate.apiServer;
     const place = mode === 'arktos' ? { tenant: 'acme' } : {};
     for (const namespace of ['one', 'two', 'three']) seed.namespace(namespace, place);

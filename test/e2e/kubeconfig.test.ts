@@ -15,8 +15,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const [KUBECTL] = findKubectls();
 const folder = t.testdir();
-const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { keystone, url, authority } = stonegate;
 const { directory } = keystone;
 const alice = directory.user('acme', 'alice');

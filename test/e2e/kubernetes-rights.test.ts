@@ -13,7 +13,7 @@ import {
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
-import { serveTestbed } from '../support/stonegate.ts';
+import { startReplica } from '../support/stonegate.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -45,9 +45,9 @@ const CSR = JSON.stringify({
 });
 
 /** What a user sees of everything Stonegate needs rights for. */
-async function tour({ kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
+async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
   // A new process: nothing is cached, and the API server is probed.
-  const fresh = await serveTestbed({ ...stonegate, close: async () => {} });
+  const fresh = await startReplica(t, stonegate);
   const alice = stonegate.keystoneToken('alice');
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
   const statusOf = async (token: string, headers = {}): Promise<number> =>
@@ -175,7 +175,7 @@ async function give({ kubernetes }: KubernetesSite, rules: readonly Rule[], prob
 t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
   const site = await start(t);
   const rules = rulesOf(site.printed);
-  const complete = await tour(site);
+  const complete = await tour(t, site);
 
   await t.test('what `manifests rbac` prints is enough', async (t) => {
     t.match(complete, {
@@ -198,7 +198,7 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
         left,
         false,
       );
-      t.notSame(await tour(site), complete);
+      t.notSame(await tour(t, site), complete);
       await give(site, rules, left, true);
     });
 });

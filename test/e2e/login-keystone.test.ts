@@ -18,8 +18,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const KUBECTLS = findKubectls();
 const folder = t.testdir();
-const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { keystone } = stonegate;
 
 let homes = 0;

@@ -15,8 +15,7 @@ interface Options {
 
 async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) {
   // The controllers of other features would ask the API server with the same credential.
-  const stonegate = await startStonegate({ folder: t.testdir(), mode, keep: true });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode, keep: true });
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;
   for (const role of ['admin', 'member', 'reader']) directory.role(role);

@@ -12,8 +12,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 const PERIODIC = { provision: 'periodic', interval: '50ms', maxDeletedShare: 1 };
 
 async function setUp(t: Test, mode: Mode, bindings: object = {}) {
-  const stonegate = await startStonegate({ folder: t.testdir(), mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode });
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;
   directory.role('admin');

@@ -14,8 +14,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 async function setUp(t: Test, mode: Mode, configuration: object = {}): Promise<RunningStonegate> {
   const folder = join(t.testdir({}), 'land');
-  const stonegate = await startStonegate({ folder, mode, configuration: { access, ...configuration } });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder, mode, configuration: { access, ...configuration } });
   return stonegate;
 }
 
@@ -85,8 +84,7 @@ t.test('D011 until the index is complete, requests are forwarded as if there wer
   });
   for (let time = 0; time < 4; time += 1)
     testbed.apiServer.breakNext('403', ({ url = '' }) => url.startsWith(`${RBAC}/roles?`));
-  const stonegate = await serveTestbed(testbed);
-  t.teardown(() => stonegate.close());
+  const stonegate = await serveTestbed(t, testbed);
   await eventually(() => requestsFor(stonegate, '/roles?').length > 0);
   t.match(notReady(stonegate), /have not been listed yet/);
   const reply = await stonegate.ask(stonegate.keystoneToken('bob'), '/api/v1/namespaces');

@@ -23,10 +23,9 @@ const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, configuration });
-  t.teardown(() => stonegate.close());
-  const { app, authority, apiServer } = stonegate;
-  const destination = { port: app.address.port, ca: authority.cert };
+  const stonegate = await startStonegate(t, { folder, configuration });
+  const { apiServer } = stonegate;
+  const { destination } = stonegate;
   return {
     ...stonegate,
     destination,

@@ -21,13 +21,12 @@ async function setUp(t: Test) {
     'tokens.csv': 'daves-token,dave,41,"developers,ops",,acme\n',
     'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: { tokenFile: { file: 'tokens.csv' }, basicAuthFile: { file: 'passwords.csv' } },
     },
   });
-  t.teardown(() => stonegate.close());
   const { seed } = stonegate.apiServer;
   for (const [tenant, user] of [
     ['acme', 'acme:token:dave'],
@@ -70,14 +69,13 @@ t.test('unknown clients’ password guesses leave threads for name look-ups', as
   const folder = t.testdir({
     'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: { basicAuthFile: { file: 'passwords.csv' } },
       limits: { unknownCredentials: { concurrent: 16, queue: 0 } },
     },
   });
-  t.teardown(() => stonegate.close());
   const session = connect(stonegate.url, { ca: stonegate.authority.cert });
   t.teardown(() => session.destroy());
   const guess = (password: string) =>
@@ -89,12 +87,10 @@ t.test('unknown clients’ password guesses leave threads for name look-ups', as
 t.test(
   'C074 a request without a credential reaches the API server as system:anonymous, and as no other user',
   async (t) => {
-    const stonegate = await startStonegate({
-      folder: t.testdir(),
+    const stonegate = await startStonegate(t, {
       mode: 'shared',
       configuration: { authentication: ANONYMOUS },
     });
-    t.teardown(() => stonegate.close());
     const { ask, apiServer, audited } = stonegate;
     const before = apiServer.requests.length;
     await ask(undefined, '/version');

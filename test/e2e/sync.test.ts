@@ -8,8 +8,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 
 async function setUp(t: Test, options: ProvisionerOptions) {
   const { mode } = options;
-  const stonegate = await startStonegate({ folder: t.testdir(), mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode });
   const { apiServer, keystone } = stonegate;
   const { directory } = keystone;
   const provisioner = await admitProvisioner(stonegate, options);

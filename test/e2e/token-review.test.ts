@@ -1,6 +1,5 @@
 /** Service accounts and other users that the API server itself knows are forwarded with their own token. */
 import { request } from 'node:https';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -48,13 +47,7 @@ function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): strin
 
 async function start(t: Test, mode: Mode, changes: object = {}, options: Options = {}) {
   const configuration = { ...configurationOf(mode, 'token', changes), ...options.configuration };
-  const stonegate = await startStonegate({
-    ...options,
-    folder: join(t.testdir({}), 'land'),
-    mode,
-    configuration,
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { ...options, mode, configuration });
   const { apiServer } = stonegate;
   /** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
   const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {

@@ -53,14 +53,11 @@ async function start(
   });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
   const webhook = { bind: '127.0.0.1:0', tls, policy: { file: 'policy.json' }, ...changes };
-  const stonegate = await startStonegate({ folder, mode, configuration: { ...others, webhook } });
+  const stonegate = await startStonegate(t, { folder, mode, configuration: { ...others, webhook } });
   const { port } = stonegate.app.addresses.webhook ?? {};
   if (port === undefined) throw new Error('there is no webhook');
   const client = createWebhookClient({ port, ca: stonegate.authority.cert, own: apiServer });
-  t.teardown(() => {
-    client.close();
-    return stonegate.close();
-  });
+  t.teardown(() => client.close());
   return { stonegate, client, port, webhook };
 }
 

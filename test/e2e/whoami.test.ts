@@ -17,7 +17,7 @@ async function setUp(t: Test) {
     'people-ca.crt': company.cert,
     'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: {
@@ -26,7 +26,6 @@ async function setUp(t: Test) {
       },
     },
   });
-  t.teardown(() => stonegate.close());
   return async (user: object) => {
     const config = {
       'current-context': 'here',

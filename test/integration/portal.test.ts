@@ -17,8 +17,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const port = await freePort();
-  const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { portal: { port }, configuration });
   return {
     stonegate,
     port,

@@ -49,7 +49,7 @@ async function seed(keystone: RealKeystone) {
 
 /** With a tenant whose project `web` has a namespace, and what its members may do there. */
 async function startBefore(folder: string, keystone: RealKeystone, web: string) {
-  const stonegate = await startStonegate({ folder });
+  const stonegate = await startStonegate(t, { folder });
   const { seed: objects } = stonegate.apiServer;
   const place = { tenant: 'acme', namespace: 'web' };
   objects.clusterRole('configmaps', CONFIGMAPS, { tenant: 'acme' });
@@ -78,7 +78,6 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
   t.teardown(() => keystone.stop());
   const { acme, web, member, reader, user } = await seed(keystone);
   const stonegate = await startBefore(t.testdir(), keystone, web);
-  t.teardown(() => stonegate.close());
   const unscoped = (name: string) => keystone.login(passwordOf(name, 'acme', `${name}-pass`), 'unscoped');
   const becomes = async (t: Test, token: string, status: number) => {
     await eventually(async () => (await stonegate.ask(token, IN_WEB)).status === status);

@@ -39,7 +39,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const authority = await createAuthority('API servers');
   const folder = t.testdir({ 'hook-ca.crt': authority.cert });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     mode: 'shared',
     configuration: {
@@ -47,7 +47,6 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       webhook: { bind: '127.0.0.1:0', usernames: 'legacy', tls },
     },
   });
-  t.teardown(() => stonegate.close());
   const client = createWebhookClient({
     port: stonegate.app.addresses.webhook?.port ?? 0,
     ca: stonegate.authority.cert,

@@ -93,11 +93,7 @@ export async function startKubernetesSite(
   options: KubernetesSiteOptions = {},
 ): Promise<KubernetesSite> {
   const { kubernetes, testbed, printed, letWork } = await prepareKubernetesSite(t, options);
-  const stonegate = await serveTestbed(testbed).catch(async (error: unknown) => {
-    await testbed.close();
-    throw error;
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await serveTestbed(t, testbed);
   return {
     kubernetes,
     stonegate,
