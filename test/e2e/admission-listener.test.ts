@@ -64,21 +64,6 @@ t.test('the API server needs no credential, and learns nothing but the verdict',
   );
 });
 
-t.test(
-  'each path of a registration has the same verdicts, and so has that of earlier releases',
-  async (t) => {
-    const { isAllowed } = client(t, await start(t, { systemKinds: ['cronjobs.batch'] }));
-    for (const path of [
-      '/admission',
-      '/admission/batch/cronjobs/create',
-      '/admission/core/pods/binding/create',
-    ]) {
-      t.equal(await isAllowed('CronJob', 'cronjobs', path), false, path);
-      t.equal(await isAllowed('Job', 'jobs', path), true, path);
-    }
-  },
-);
-
 t.test('with clientCAFile only a client with a certificate of that authority is served', async (t) => {
   const stonegate = await start(t, { tls: { ...TLS, clientCAFile: 'ca.crt' } });
   const certificate = await stonegate.authority.client('kube-apiserver');

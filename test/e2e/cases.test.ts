@@ -154,23 +154,6 @@ t.test(
   },
 );
 
-t.test('a user without any role binding can ask for their own identity', async (t) => {
-  const { directory } = stonegate.keystone;
-  const token = stonegate.keystone.issue(directory.user('acme', 'unbound'));
-  const seen = await arrived(async () => {
-    const reply = await ask(token, '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
-    });
-    t.match(reply.json(), {
-      kind: 'SelfSubjectReview',
-      status: { userInfo: { username: 'acme:unbound', groups: ['system:authenticated'] } },
-    });
-  });
-  t.same(seen, []);
-});
-
 t.test('every refusal is in the audit log with its user and tenant, and no token is', async (t) => {
   await ask(alice, '/api/v1/tenants/globex/pods');
   await eventually(async () =>

@@ -12,9 +12,9 @@ import type { Reply } from '../support/https-client.ts';
 import type { Credential } from '../support/kubeconfig.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
+import { grant as grantRole, RBAC } from '../support/kubernetes/rbac.ts';
 import { printedIO } from '../support/printed-io.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
@@ -73,15 +73,7 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}):
     post: write('POST', 'application/json'),
     patch: write('PATCH', 'application/merge-patch+json'),
     remove: (credential, path) => kubernetes.ask(credential, path, { method: 'DELETE' }),
-    async grant(name, user, rules) {
-      const roleRef = { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name };
-      await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
-      await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-        metadata: { name },
-        roleRef,
-        subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: user }],
-      });
-    },
+    grant: (name, user, rules) => grantRole(kubernetes, { name, subjects: [`user:${user}`], rules }),
   };
   await register(site);
   return site;
@@ -241,14 +233,11 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     },
     { apiGroups: [RBAC_GROUP], resources: ['rolebindings'], verbs: ['create'] },
   ]);
-  await kubernetes.create(`${RBAC}/namespaces/web/roles`, {
-    metadata: { name: 'pods' },
+  await grantRole(kubernetes, {
+    name: 'pods',
+    namespace: 'web',
+    subjects: ['user:acme:alice'],
     rules: [rule(['get', 'list'])],
-  });
-  await kubernetes.create(`${RBAC}/namespaces/web/rolebindings`, {
-    metadata: { name: 'pods' },
-    roleRef: { apiGroup: RBAC_GROUP, kind: 'Role', name: 'pods' },
-    subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'acme:alice' }],
   });
 
   await t.test('an author grants what they hold, and no more', async (t) => {

@@ -11,9 +11,9 @@ import type { Reply } from '../support/https-client.ts';
 import type { Credential } from '../support/kubeconfig.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { printedIO } from '../support/printed-io.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const BINDINGS = `${RBAC}/namespaces/acme/rolebindings`;
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -37,10 +37,10 @@ async function start(t: Test): Promise<Site> {
     podSecurity: { level: 'baseline', version: 'v1.33', tenants: { globex: { mode: 'warn' } } },
   });
   const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'tenants' },
-    roleRef: { ...roleRef, name: 'cluster-admin' },
-    subjects: ['acme', 'globex'].map((tenant) => ({ kind: 'Group', name: `stonegate:tenant:${tenant}` })),
+  await bind(kubernetes, {
+    name: 'tenants',
+    role: 'cluster-admin',
+    subjects: ['group:stonegate:tenant:acme', 'group:stonegate:tenant:globex'],
   });
   const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p1' };
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'acme', labels } });
@@ -212,11 +212,7 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
 
   await t.test('a service account of the tenant’s namespace is the tenant’s', async (t) => {
     const worker = await kubernetes.user('system:serviceaccount:acme:worker', ['system:serviceaccounts']);
-    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: 'worker' },
-      roleRef: { ...roleRef, name: 'cluster-admin' },
-      subjects: [{ kind: 'User', name: 'system:serviceaccount:acme:worker' }],
-    });
+    await bind(kubernetes, { name: 'worker', role: 'cluster-admin', subjects: ['account:acme:worker'] });
     await eventually(async () => (await kubernetes.ask(worker, PODS)).status === 200);
     t.match((await post(worker, PODS, pod({ nodeName: 'n1' }))).json(), refused(/spec\.nodeName/));
   });

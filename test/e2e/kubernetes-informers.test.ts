@@ -8,11 +8,11 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { startRelay } from '../support/high-availability/relay.ts';
 import { informer, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
 import { serveTestbed, startReplica } from '../support/stonegate.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACES = '/api/v1/namespaces';
 const PLACES = ['a', 'b', 'c', 'd'] as const;
 const skip = missingKubernetes() || missing(informer());
@@ -71,10 +71,11 @@ async function start(t: Test, replicas: number) {
     async grant(place: string) {
       if (granted.has(place)) return;
       granted.add(place);
-      await kubernetes.create(`${RBAC}/namespaces/${place}/rolebindings`, {
-        metadata: { name: 'readers' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'acme:alice' }],
+      await bind(kubernetes, {
+        name: 'readers',
+        namespace: place,
+        role: 'reader',
+        subjects: ['user:acme:alice'],
       });
     },
     async revoke(place: string) {

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { grant, RBAC } from '../support/kubernetes/rbac.ts';
 import {
   apply,
   isAllowed,
@@ -15,7 +16,6 @@ import {
 } from '../support/kubernetes/site.ts';
 import { startReplica } from '../support/stonegate.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All';
 const ROLE = 'stonegate-impersonator';
@@ -94,8 +94,9 @@ async function start(t: Test): Promise<KubernetesSite> {
     await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/${everybody}`);
   await site.letWork('acme', 'acme:alice', 'acme:bob', 'system:serviceaccount:acme:robot');
   await kubernetes.create('/api/v1/namespaces/acme/serviceaccounts', { metadata: { name: 'robot' } });
-  await kubernetes.create(`${RBAC}/clusterroles`, {
-    metadata: { name: 'tour' },
+  await grant(kubernetes, {
+    name: 'tour',
+    subjects: ['group:stonegate:tenant:acme'],
     rules: [
       {
         apiGroups: ['certificates.k8s.io'],
@@ -109,15 +110,6 @@ async function start(t: Test): Promise<KubernetesSite> {
         verbs: ['impersonate'],
       },
     ],
-  });
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'tour' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'tour' },
-    subjects: ['stonegate:tenant:acme'].map((name) => ({
-      apiGroup: 'rbac.authorization.k8s.io',
-      kind: 'Group',
-      name,
-    })),
   });
   return site;
 }

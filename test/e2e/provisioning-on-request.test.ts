@@ -72,14 +72,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 
-  t.test(`${mode}: no user is bound in a namespace that Stonegate did not create`, async (t) => {
-    const { statusOf, erin, lab, pods, bound, apiServer, logged } = await setUp(t, { mode });
-    apiServer.seed.namespace(lab.id, mode === 'arktos' ? { tenant: 'acme' } : {});
-    t.equal(await statusOf(erin, { project: lab }, pods), 403);
-    t.same(bound(), []);
-    t.ok(logged.some((line) => line.includes('Stonegate did not make it for this project')));
-  });
-
   t.test(
     `${mode}: as users, a user is bound on request, and a user who lost the role is unbound`,
     async (t) => {
@@ -120,17 +112,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 }
-
-t.test('the removal of all of a project’s bindings waits for an operator', async (t) => {
-  const { statusOf, erin, lab, pods, bound, logged, configureBindings, app } = await setUp(t);
-  await statusOf(erin, { project: lab }, pods);
-  const before = bound().length;
-  await configureBindings({ provision: 'onRequest', ignore: { roles: ['admin', 'member', 'reader'] } });
-  await app.reload();
-  await statusOf(erin, { project: lab }, pods);
-  t.equal(bound().length, before);
-  t.ok(logged.some((line) => line.includes('stonegate sync --force')));
-});
 
 t.test('arktos: a new domain gets its tenant with its first request', async (t) => {
   const { statusOf, directory } = await setUp(t);
@@ -243,16 +224,4 @@ t.test('explain says what would be, and makes nothing', async (t) => {
   });
   t.match(JSON.stringify(reply.json()), `keystone:project:${lab.id}:role:member`, 'it is explained');
   t.same(asked(), []);
-});
-
-t.test('with none nothing is made, and a reload switches it on', async (t) => {
-  const { statusOf, erin, lab, pods, asked, configureBindings, app } = await setUp(t, {
-    bindings: { provision: 'none' },
-  });
-  t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.same(asked(), []);
-  await configureBindings({ provision: 'onRequest' });
-  await app.reload();
-  await eventually(async () => (await statusOf(erin, { project: lab }, pods)) === 200);
-  t.ok(asked().length > 0);
 });

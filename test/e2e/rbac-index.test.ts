@@ -6,8 +6,8 @@ import { checkCommand } from '../../src/app/commands/check.ts';
 import { eventually } from '../support/eventually.ts';
 import { indexMetrics } from '../support/index-metrics.ts';
 import { printedIO } from '../support/printed-io.ts';
-import { type RunningStonegate, serveTestbed, startStonegate } from '../support/stonegate.ts';
-import { createTestbed, type Mode } from '../support/testbed.ts';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const access = { index: true };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -52,48 +52,6 @@ for (const [mode, prefix] of [
       async () => (await indexMetrics(app)).objects('clusterroles') === before.objects('clusterroles') + 1,
     );
   });
-
-t.test('D010 the index survives a restart of the API server and a lost history', async (t) => {
-  const stonegate = await setUp(t, 'shared');
-  const { apiServer, app } = stonegate;
-  await synced(stonegate);
-  await eventually(() => requestsFor(stonegate, 'watch=1').length >= 5);
-  await apiServer.stop();
-  const { objects } = await indexMetrics(app);
-  apiServer.seed.clusterRole('made-meanwhile', []);
-  apiServer.cluster.store.compact();
-  await apiServer.start();
-  await eventually(async () => {
-    const now = await indexMetrics(app);
-    return (
-      now.objects('clusterroles') === objects('clusterroles') + 1 && now.lists('clusterroles', 'expired') > 0
-    );
-  });
-  const now = await indexMetrics(app);
-  t.ok(now.failures('clusterroles', 'unreachable') > 0, 'its failures are counted');
-  t.ok(now.age('clusterroles') < 60, 'and the metric shows its age');
-  t.match(stonegate.logged.join('\n'), /informer: the API server could not be listed or watched/);
-  await eventually(() => /informer: the API server is watched again/.test(stonegate.logged.join('\n')));
-});
-
-t.test('D011 until the index is complete, requests are forwarded as if there were none', async (t) => {
-  const testbed = await createTestbed({
-    folder: join(t.testdir({}), 'land'),
-    mode: 'shared',
-    configuration: { access },
-  });
-  for (let time = 0; time < 4; time += 1)
-    testbed.apiServer.breakNext('403', ({ url = '' }) => url.startsWith(`${RBAC}/roles?`));
-  const stonegate = await serveTestbed(t, testbed);
-  await eventually(() => requestsFor(stonegate, '/roles?').length > 0);
-  t.match(notReady(stonegate), /have not been listed yet/);
-  const reply = await stonegate.ask(stonegate.keystoneToken('bob'), '/api/v1/namespaces');
-  t.notOk(reply.headers['stonegate-filtered']);
-  t.match(requestsFor(stonegate, '/api/v1/namespaces').at(-1), '/api/v1/namespaces');
-  await synced(stonegate);
-  t.equal(notReady(stonegate), undefined, 'it becomes ready by itself');
-  t.match(stonegate.logged.join('\n'), /apply the output of `stonegate manifests rbac --config FILE`/);
-});
 
 t.test('a reload leaves the index as it is, and a renewed credential is used at once', async (t) => {
   const stonegate = await setUp(t, 'shared');

@@ -2,16 +2,14 @@
  * Users of a token file and of a basic-auth file, and requests without any credential, against the whole
  * program.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
-import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
-import { createTestbed } from '../support/testbed.ts';
 
 const SETTINGS = '/api/v1/namespaces/default/configmaps/settings';
 const ANONYMOUS = { anonymous: { enabled: true, paths: ['/version'] } };
@@ -112,16 +110,3 @@ t.test(
     );
   },
 );
-
-t.test('check refuses anonymous requests in arktos mode, and says why', async (t) => {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: { authentication: ANONYMOUS },
-  });
-  t.teardown(() => testbed.close());
-  const result = await loadConfiguration(testbed.configFile, { readFile, env: {} });
-  t.match(result, {
-    ok: false,
-    problems: [{ path: 'authentication.anonymous.enabled', message: /user of the system tenant/ }],
-  });
-});
