@@ -62,17 +62,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(await pods(erin, lab), 200);
   });
 
-  t.test(`${mode}: removed objects are restored`, async (t) => {
-    const { ours, apiServer, settled } = await setUp(t, mode);
-    await settled();
-    const count = ours().length;
-    const [first] = ours();
-    if (first === undefined) throw new Error('nothing is bound');
-    apiServer.cluster.store.delete(first.location);
-    await eventually(() => ours().length === count);
-    t.equal(ours().length, count);
-  });
-
   t.test(`${mode}: the bindings of a project that is switched off go, its namespace stays`, async (t) => {
     const { ours, web, apiServer } = await setUp(t, mode);
     const inWeb = () => ours().filter(({ location }) => location.namespace === web.id);

@@ -2,8 +2,7 @@
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
-import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-users.ts';
+import { startForKubectl } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -69,13 +68,12 @@ function ownToken(t: Test, request: LoggedRequest | undefined, token: string, us
 
 for (const mode of ['arktos', 'shared'] as const)
   for (const own of ['token', 'certificate'] as const) {
-    const binaries = findKubectls();
     const namespace = mode === 'arktos' ? 'default' : 'acme';
     const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
     t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
       const configuration = configurationOf(mode, own);
       const everybody = await startForKubectl(t, { mode, configuration });
-      const { stonegate, as, next } = everybody;
+      const { stonegate, next } = everybody;
       const robot = seedRobot(stonegate, mode);
 
       await t.test(
@@ -110,26 +108,6 @@ for (const mode of ['arktos', 'shared'] as const)
         ownToken(t, opened, robot);
         t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
       });
-
-      if (binaries.length === 0) t.test('with kubectl', { skip: NO_KUBECTL }, async () => {});
-      for (const binary of binaries)
-        await t.test(`with ${binary.split('/').at(-1)}`, async (t) => {
-          const kubectl = as(binary, robot);
-          const at = ['-n', namespace];
-          t.match(await succeeds(t, kubectl, [...at, 'get', 'pods']), /^web /m);
-          const opened = next(({ url }) => url.includes('/pods/web/exec'));
-          t.equal(await succeeds(t, kubectl, [...at, 'exec', 'web', '--', 'echo', 'hello']), 'hello\n');
-          ownToken(t, await opened, robot);
-          t.match(await succeeds(t, kubectl, [...at, 'auth', 'can-i', 'delete', 'pods']), /^yes/);
-
-          const watching = kubectl.start([...at, 'get', 'configmaps', '--watch', '--output=name']);
-          await prints(watching, /settings/);
-          const place = mode === 'arktos' ? { tenant: 'acme' } : { namespace };
-          const seen = prints(watching, new RegExp(`new-${binary.length}`));
-          stonegate.apiServer.seed.configMap(`new-${binary.length}`, {}, place);
-          t.ok(await seen);
-          await stop(watching);
-        });
     });
   }
 
