@@ -127,25 +127,6 @@ t.test(
   },
 );
 
-t.test('in shared mode two tenants may have users and groups of one name', async (t) => {
-  const { askAs, forwarded } = await setUp(t, { mode: 'shared' });
-  for (const tenant of ['acme', 'globex'])
-    await askAs(
-      company.issue([
-        ['O', `tenant:${tenant}`],
-        ['OU', 'dev'],
-        ['CN', 'bob'],
-      ]),
-    );
-  t.match(
-    forwarded().map(({ user }) => user),
-    ['acme', 'globex'].map((tenant) => ({
-      username: `x509:${tenant}:bob`,
-      groups: [`x509:${tenant}:dev`, `stonegate:tenant:${tenant}`, 'system:authenticated'],
-    })),
-  );
-});
-
 t.test('the system tenant has to be allowed', async (t) => {
   const root = company.issue([['CN', 'system:root']]);
   t.match(await (await setUp(t)).askAs(root), { status: 403, code: 'TenantUnknown' });

@@ -13,7 +13,7 @@ import { type CrossTenantOptions, prepareCrossTenant } from '../support/cross-te
 import { eventually } from '../support/eventually.ts';
 import { openExec } from '../support/open-exec.ts';
 import { openRequest } from '../support/open-request.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
 
@@ -111,10 +111,9 @@ t.test('an explanation names the policy that lets a user in, or says that there 
   await eventually(async () => (await ask(alice, PODS)).status === 200);
   await writeFile(join(folder, 'token'), alice);
   const explained = async (path: string) => {
-    const { io, printed } = printedIO();
     const flags = ['--config', configFile, '--token-file', join(folder, 'token')];
-    await explainCommand(['--path', path, ...flags], io);
-    return `${printed.stdout}${printed.stderr}`;
+    const { stdout, stderr } = await printedBy(explainCommand, ['--path', path, ...flags]);
+    return `${stdout}${stderr}`;
   };
   t.match(await explained(PODS), /the policy abac:reading .* lets them into the tenant "globex"/);
   t.match(

@@ -6,7 +6,6 @@ import { explainCommand } from '../../src/app/commands/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
@@ -156,23 +155,6 @@ t.test('a refusal is explained with its stage and the cause that the client does
   }
 });
 
-t.test('an unavailable Keystone is shown as the cause', async (t) => {
-  const { configFile, file, keystone } = await setUp(t);
-  await keystone.close();
-  const { stdout, code } = await run(
-    explainCommand,
-    'get',
-    'pods',
-    '--token-file',
-    file('alice'),
-    '--config',
-    configFile,
-  );
-  t.equal(code, 0);
-  t.match(stdout, /^Answer +503 KeystoneUnavailable/m);
-  t.match(stdout, /^Cause +.*ECONNREFUSED/m);
-});
-
 t.test('whoami: with flags, for programs, and against what is no Stonegate', async (t) => {
   const { server, file, folder, apiServer, authority } = await setUp(t);
   const parts = { env: { HOME: folder }, clock: systemClock };
@@ -213,29 +195,3 @@ t.test(
     t.match(can, /^yes/);
   },
 );
-
-t.test('a list of more namespaces than one request may have is explained as it is refused', async (t) => {
-  const { configFile, configure, app, apiServer, file, ask, tokens } = await setUp(t, 'shared');
-  apiServer.seed.namespace('second');
-  apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
-  const access = { index: true, authorizers: ['Node', 'RBAC'] };
-  const words = ['list', 'configmaps', '-A', '--token-file', file('alice'), '--config', configFile];
-
-  await configure({ access });
-  await app.reload();
-  const merged = await run(explainCommand, ...words, '-o', 'json');
-  t.match(JSON.parse(merged.stdout), { status: { outcome: 'answered' } }, merged.stderr);
-
-  await configure({ access: { ...access, maxNamespaces: { list: 1 } } });
-  await app.reload();
-  const { stdout } = await run(explainCommand, ...words, '-o', 'json');
-  let reply = await ask(tokens.alice, '/api/v1/configmaps');
-  await eventually(async () => {
-    reply = await ask(tokens.alice, '/api/v1/configmaps');
-    return /one request is sent to 1 at most/.test(reply.body);
-  });
-  const { message, code } = reply.json();
-  t.match(JSON.parse(stdout), {
-    status: { outcome: 'refused', refusal: { stage: 'deliver', httpStatus: code, message } },
-  });
-});

@@ -14,7 +14,6 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;
-const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
 const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
 
 const warnings: Error[] = [];
@@ -107,34 +106,6 @@ t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connect
     else session.destroy();
     t.equal(await arrived.ended, 'aborted', leave);
     session.destroy();
-  }
-  await nobodyIsServed();
-});
-
-t.test('in the midst of a log that is followed', async (t) => {
-  const { destination, token, log, nobodyIsServed } = await setUp(t);
-  log.append('first line');
-  const following = openRequest(destination, token, LOG);
-  await following.until('first line');
-  t.equal(log.followers, 1);
-  following.leave();
-  await eventually(() => log.followers === 0);
-  await nobodyIsServed();
-});
-
-t.test('in the midst of an upload: the API server is not left waiting for the rest', async (t) => {
-  const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
-  for (const headers of [{ 'content-length': 1_000_000 }, { 'transfer-encoding': 'chunked' }]) {
-    const [framing = ''] = Object.keys(headers);
-    const upload = openRequest(destination, token, `${CONFIGMAPS}?${framing}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      upload: true,
-    });
-    upload.body.write('{"kind":"ConfigMap",');
-    const arrived = await apiServer.arrival(({ url }) => url.includes(framing));
-    upload.leave();
-    t.equal(await arrived.ended, 'aborted', framing);
   }
   await nobodyIsServed();
 });

@@ -154,30 +154,6 @@ t.test('the API server is restarted under a watch: the watch breaks, the next on
   await nobodyIsServed();
 });
 
-t.test('the API server is gone and comes back', async (t) => {
-  const { app, apiServer, ask, token } = await setUp(t);
-  await apiServer.stop();
-  for (const path of [CONFIGMAPS, '/apis/apps/v1'])
-    t.equal(stonegateCode((await ask(token, path)).body), 'UpstreamUnavailable', path);
-  t.equal(app.readiness().find(({ name }) => name === 'authentication')?.reason, undefined);
-  await apiServer.start();
-  t.equal((await ask(token, CONFIGMAPS)).status, 200);
-});
-
-t.test('discovery that fails is a Status, and is not cached', async (t) => {
-  const { ask, token, breakNext } = await setUp(t);
-  for (const [fault, code] of [
-    ['hang', 'UpstreamTimeout'],
-    ['garbage', 'UpstreamUnavailable'],
-    ['half-body', 'UpstreamUnavailable'],
-    ['half-chunked', 'UpstreamUnavailable'],
-  ] as const) {
-    breakNext(fault);
-    t.equal(stonegateCode((await ask(token, '/api/v1')).body), code, fault);
-  }
-  t.equal((await ask(token, '/api/v1')).status, 200);
-});
-
 t.test('an upgrade that fails gets its Status before the socket closes', async (t) => {
   const { token, breakNext, rawTLS, nobodyIsServed, apiServer } = await setUp(t);
   for (const [fault, answer] of [

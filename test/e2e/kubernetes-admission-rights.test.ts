@@ -4,8 +4,6 @@
  * Arktos has objects of a tenant.
  */
 import t, { type Test } from 'tap';
-import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Reply } from '../support/https-client.ts';
@@ -13,7 +11,7 @@ import type { Credential } from '../support/kubeconfig.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { grant as grantRole, RBAC } from '../support/kubernetes/rbac.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedManifests } from '../support/manifests.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
@@ -105,14 +103,10 @@ const DEFINITION = {
 
 /** Applies what the command prints, and waits until the API server uses it. */
 async function register({ kubernetes, webhook, patch, grant }: Site): Promise<void> {
-  const { io, printed } = printedIO();
   const url = `https://127.0.0.1:${webhook.port}`;
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
-  if ((await manifests(['admission', ...words], io)) !== 0) throw new Error(printed.stderr);
-  for (const document of parseAllDocuments(printed.stdout)) {
-    const object: { kind: string } = document.toJS();
-    await kubernetes.create(PATHS[object.kind] ?? '', object);
-  }
+  for (const object of await printedManifests('admission', ...words))
+    await kubernetes.create(PATHS[String(object.kind)] ?? '', object);
   await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
   const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
   await eventually(async () => {
@@ -123,8 +117,6 @@ async function register({ kubernetes, webhook, patch, grant }: Site): Promise<vo
 }
 
 const refused = (message: RegExp) => ({ code: 403, reason: 'Forbidden', message });
-
-t.setTimeout(150_000);
 
 t.test('publishing', { skip: missingControllers() }, async (t) => {
   const site = await start(t, 'shared', { publishing: { namespaces: ['web'] } });

@@ -10,7 +10,7 @@ import type { Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant } from '../support/kubernetes/rbac.ts';
 import { isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
 const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
@@ -164,11 +164,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
       '--token-file',
       `${files}/token`,
     ];
-    const run = async (...argv: readonly string[]) => {
-      const { io, printed } = printedIO();
-      const code = await whoCan([...argv, ...words], io, { env: {} });
-      return { code, ...printed };
-    };
+    const run = (...argv: readonly string[]) => printedBy(whoCan, [...argv, ...words], { env: {} });
     const secrets = await run('delete', 'secret', '-n', 'shop');
     t.equal(secrets.code, 0, secrets.stderr);
     t.match(secrets.stdout, /^User +acme:bob +namespace shop +a binding that you may not list$/m);

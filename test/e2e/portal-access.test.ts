@@ -20,8 +20,6 @@ const VIEWS = [
   ['phone', { width: 360, height: 740 }],
 ] as const;
 
-t.setTimeout(180_000);
-
 async function signIn(page: Page): Promise<void> {
   for (const [label, text] of Object.entries({
     'User name': 'alice',

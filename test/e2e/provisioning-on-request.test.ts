@@ -122,13 +122,6 @@ t.test('arktos: a new domain gets its tenant with its first request', async (t) 
   t.equal(await statusOf(hank, { project }, '/api/v1/namespaces'), 403);
 });
 
-t.test('arktos: a token of a domain counts in all of its tenant', async (t) => {
-  const { statusOf, directory } = await setUp(t);
-  const boss = directory.user('initech', 'boss');
-  directory.assign(boss, 'admin', { domain: boss.domain });
-  t.equal(await statusOf(boss, { domain: boss.domain }, '/api/v1/namespaces'), 200);
-});
-
 t.test(
   'shared: a domain token provisions nothing by itself, and counts in namespaces that users have caused',
   async (t) => {

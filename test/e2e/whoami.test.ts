@@ -5,7 +5,7 @@ import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
 import { whoami } from '../../src/cli/whoami.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createIssuer } from '../support/tls/issuer.ts';
 
@@ -34,10 +34,7 @@ async function setUp(t: Test) {
       users: [{ name: 'u', user }],
     };
     await writeFile(join(folder, 'config'), JSON.stringify(config));
-    const { io, printed } = printedIO();
-    const parts = { env: {}, clock: systemClock };
-    const code = await whoami(['--kubeconfig', join(folder, 'config')], io, parts);
-    return { code, ...printed };
+    return printedBy(whoami, ['--kubeconfig', join(folder, 'config')], { env: {}, clock: systemClock });
   };
 }
 

@@ -50,7 +50,7 @@ const content = fc.oneof(
 // Undici does not trim white space at the end of a value. Node's parser does: see `response-parser.test.ts`.
 const line = ([name, value]: readonly [string, string], blank: string): string =>
   `${name}:${blank}${value}${CRLF}`;
-/** Undici refuses a 100 that it did not ask for; `served-responses.test.ts` sends one to ours. */
+/** Undici refuses a 100 that it did not ask for; `response-parser.test.ts` gives one to ours. */
 const interim = fc
   .tuple(fc.constantFrom('102 Processing', '103 Early Hints'), oftenEmpty(field, 2))
   .map(
