@@ -40,6 +40,6 @@ export function accessVerdicts({ bytesPerBinding, ready, lists, relist, whoCan }
   ];
 }
 
-export function verdict(what: string, measured: number, most: number): string {
+function verdict(what: string, measured: number, most: number): string {
   return `${what}: ${measured.toFixed(2)}, target at most ${most}: ${measured <= most ? 'reached' : 'MISSED'}`;
 }

@@ -13,8 +13,6 @@ export interface LoadOptions {
   readonly connections: number;
   /** In turn, one a request. */
   readonly tokens: readonly string[];
-  /** Bytes of a POST's body; a GET without it. */
-  readonly bodyBytes?: number;
 }
 
 /** The request, for each contender. */

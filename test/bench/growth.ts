@@ -4,13 +4,45 @@
  * turn.
  */
 import { redisMissing } from '../support/redis/redis-server.ts';
+import { keystoneToken } from './configuration.ts';
 import { type ServingStonegate, startStonegate, startWithRedis } from './contenders/stonegate.ts';
-import { KINDS, type Kind, type Line } from './growth-kinds.ts';
 import { playRounds } from './rounds.ts';
 import type { Row } from './rows.ts';
 import { SMALL } from './scenarios.ts';
 import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';
+
+interface Line {
+  readonly what: string;
+  /** In turn, one a request. */
+  readonly tokens: readonly string[];
+  readonly redis?: boolean;
+}
+
+/** Measured in turn; a ratio is to the first. */
+type Kind = readonly Line[];
+
+const manyUsers = (count: number) => many(count, (n) => keystoneToken({ user: `user-${n}` }));
+
+const KINDS: readonly Kind[] = [
+  [1, 100, 1_000, 10_000].map((count) => ({ what: `users: ${count}`, tokens: manyUsers(count) })),
+  [1, 100, 10_000].map((count) => ({
+    what: `tenants: ${count}`,
+    tokens: many(count, (n) => keystoneToken({ user: `user-${n}`, tenant: `tenant-${n}` })),
+  })),
+  [1, 20, 200].map((groups) => ({ what: `groups: ${groups}`, tokens: [keystoneToken({ groups })] })),
+  [300, 4_000, 16_000].map((length) => ({
+    what: `token: ${length / 1_000} kB`,
+    tokens: [keystoneToken({ length })],
+  })),
+  [1, 1_000].map((count) => ({ what: `users, Redis: ${count}`, tokens: manyUsers(count), redis: true })),
+];
+
+export const WATCHES = [100, 1_000, 5_000, 10_000];
+
+function many(count: number, make: (n: number) => string): string[] {
+  return Array.from({ length: count }, (_, n) => make(n));
+}
 
 export interface GrowthRow extends Row {
   /** Not a number where there is no Redis. */

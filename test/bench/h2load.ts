@@ -27,31 +27,6 @@ export async function h2load(options: LoadOptions): Promise<Generator> {
   });
 }
 
-/** Connections are opened in it, which is not counted. */
-const OPENING_SECONDS = 1;
-
-/**
- * The same offered load for all contenders: latency in milliseconds if a proxy is not at its limit.
- * @throws where something was refused
- */
-export async function latenciesAt(
-  requestsPerSecond: number,
-  seconds: number,
-  options: LoadOptions,
-): Promise<number[]> {
-  const { connections } = options;
-  const log = emptyLog(options);
-  await run('taskset', [
-    ...['-c', LOAD_CORE, 'h2load', '--h1', `-D${OPENING_SECONDS + seconds}`],
-    ...[`--rps=${(requestsPerSecond / connections).toFixed(3)}`, `--log-file=${log}`],
-    ...wordsOf(options),
-  ]);
-  const requests = answersIn(log);
-  const first = requests.reduce((least, { began }) => Math.min(least, began), Number.POSITIVE_INFINITY);
-  const opened = first + OPENING_SECONDS * 1e6;
-  return requests.filter(({ began }) => began >= opened).map(({ took }) => took / 1_000);
-}
-
 /** h2load writes behind what is there. */
 function emptyLog({ folder, port }: LoadOptions): string {
   const log = join(folder, `h2load-${port}.log`);

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { AGAINST, otherBuild, playAgainst } from './against.ts';
 import type { Contender } from './contenders/contender.ts';
-import { parseContender } from './contenders/given.ts';
+import { parseContender } from './contenders/others.ts';
 import { BY_NAME_ONLY, createPlays } from './plays.ts';
 import { playQuick } from './quick.ts';
 import { createSite } from './site.ts';
@@ -23,9 +23,8 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
 
-Scenarios: get, tls, http2, list, create, log, redis, workers, offered, watches, first-sight,
-life, resident, exec, access, and only by name: growth, growth-watches, profile, profile-list, index-ready,
-rules-reviews (needs kube-apiserver, as the tests do).
+Scenarios: get, tls, http2, list, redis, workers, watches, first-sight, life, resident, access,
+and only by name: growth, growth-watches.
 `;
 
 const values = read();

@@ -2,10 +2,10 @@
  * The 2 kB GET beside the bare pass-through and nothing else: what continuous integration holds Stonegate to.
  */
 import { verdictOf } from './at-least.ts';
-import { passThrough } from './contenders/node.ts';
+import { passThrough } from './contenders/others.ts';
 import { stonegate } from './contenders/stonegate.ts';
-import { play, QUICK } from './play.ts';
 import { throughputTable } from './report.ts';
+import { play, QUICK } from './rounds.ts';
 import type { Row } from './rows.ts';
 import { GET } from './scenarios.ts';
 import type { Site } from './site.ts';

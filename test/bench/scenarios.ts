@@ -1,17 +1,10 @@
 /**
  * The scenarios of throughput: what is asked, of whom, and what the answer is held to.
  */
-import { caddy } from './contenders/caddy.ts';
+
 import type { Contender } from './contenders/contender.ts';
-import { haproxy } from './contenders/haproxy.ts';
-import { nginx } from './contenders/nginx.ts';
-import { httpProxy, passThrough } from './contenders/node.ts';
-import {
-  stonegate,
-  stonegateOf,
-  stonegateWithGrowingLog,
-  stonegateWithRedis,
-} from './contenders/stonegate.ts';
+import { caddy, passThrough } from './contenders/others.ts';
+import { stonegate, stonegateOf, stonegateWithRedis } from './contenders/stonegate.ts';
 import type { Shape } from './generator.ts';
 import type { UpstreamKind } from './site.ts';
 
@@ -41,12 +34,11 @@ export const GET: Scenario = {
   title: '2 kB GET, TLS in front',
   upstream: 'plain',
   http2: false,
-  contenders: [stonegate, passThrough, httpProxy, caddy, nginx, haproxy],
+  contenders: [stonegate, passThrough, caddy],
   shape: SMALL,
   rounds: 5,
   targets: [
     { against: 'pass-through', atLeast: 0.8 },
-    { against: 'http-proxy', atLeast: 1.7 },
     { against: 'caddy', atLeast: 1.25 },
   ],
 };
@@ -58,7 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
     title: '2 kB GET, TLS on both sides, HTTP/1.1',
     upstream: 'tls',
     http2: false,
-    contenders: [stonegate, passThrough, httpProxy, caddy, nginx, haproxy],
+    contenders: [stonegate, passThrough, caddy],
     shape: SMALL,
     rounds: 3,
     targets: [{ against: 'caddy', atLeast: 1.2 }],
@@ -68,7 +60,7 @@ export const SCENARIOS: readonly Scenario[] = [
     title: '2 kB GET, TLS on both sides, HTTP/2 in front',
     upstream: 'tls',
     http2: true,
-    contenders: [stonegate, passThrough, caddy, nginx, haproxy],
+    contenders: [stonegate, passThrough, caddy],
     shape: { path: `${OBJECTS}/small`, connections: 8 },
     rounds: 3,
     targets: [{ against: 'caddy', atLeast: 2 }],
@@ -78,30 +70,10 @@ export const SCENARIOS: readonly Scenario[] = [
     title: '1 MB list, TLS in front',
     upstream: 'plain',
     http2: false,
-    contenders: [stonegate, passThrough, httpProxy, caddy],
+    contenders: [stonegate, passThrough, caddy],
     shape: { path: `${OBJECTS}/large`, connections: 8 },
     rounds: 4,
     targets: [{ against: 'pass-through', atLeast: 1.25 }],
-  },
-  {
-    name: 'create',
-    title: '1 MB create, TLS in front',
-    upstream: 'plain',
-    http2: false,
-    contenders: [stonegate, passThrough, httpProxy, caddy],
-    shape: { path: OBJECTS, connections: 8, bodyBytes: 1_000_000 },
-    rounds: 2,
-    targets: [],
-  },
-  {
-    name: 'log',
-    title: '2 kB GET, audit log emptied between turns and not',
-    upstream: 'plain',
-    http2: false,
-    contenders: [stonegate, stonegateWithGrowingLog],
-    shape: SMALL,
-    rounds: 3,
-    targets: [],
   },
   {
     name: 'redis',

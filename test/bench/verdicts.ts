@@ -1,10 +1,8 @@
 /** What the targets say of what was measured, a line for each. */
-import { caddy } from './contenders/caddy.ts';
-import { passThrough } from './contenders/node.ts';
+import { passThrough } from './contenders/others.ts';
 import { stonegate } from './contenders/stonegate.ts';
 import type { FirstSight } from './first-sight.ts';
 import type { Life } from './life.ts';
-import type { OfferedRow } from './offered.ts';
 import { show } from './report.ts';
 import type { Row } from './rows.ts';
 import type { Scenario } from './scenarios.ts';
@@ -25,12 +23,6 @@ export function throughputVerdicts({ targets }: Scenario, rows: readonly Row[]):
  */
 export function worse({ ratio, cpuRatio }: Row): number {
   return Math.min(ratio.median, cpuRatio.median);
-}
-
-export function offeredVerdicts(rows: readonly OfferedRow[]): string[] {
-  const p99Of = (name: string) => rows.find(({ contender }) => contender === name)?.p99.median ?? Number.NaN;
-  const [ours, theirs] = [p99Of(stonegate.name), p99Of(caddy.name)];
-  return [verdict(ours <= theirs, `p99 of ${show(ours)} ms, at most Caddy's ${show(theirs)} wanted`)];
 }
 
 const MEMORY_AT_MOST = 1.2;

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
-import { passThrough } from './contenders/node.ts';
+import { passThrough } from './contenders/others.ts';
 import { stonegate } from './contenders/stonegate.ts';
 import { LOAD_CORE, program, type Running, type Serving, start } from './processes.ts';
 import type { Site } from './site.ts';

@@ -39,14 +39,8 @@ async function interrupt(running: Running): Promise<void> {
 }
 
 /** Lua runs once a request where there are many tokens, else wrk builds its one request itself. */
-function luaOf({ folder, port, tokens, bodyBytes }: LoadOptions): string {
+function luaOf({ folder, port, tokens }: LoadOptions): string {
   const lines = [`wrk.headers["Authorization"] = "Bearer ${tokens[0]}"`];
-  if (bodyBytes !== undefined)
-    lines.push(
-      'wrk.method = "POST"',
-      'wrk.headers["Content-Type"] = "application/json"',
-      `wrk.body = string.rep("x", ${bodyBytes})`,
-    );
   if (tokens.length > 1) {
     const file = join(folder, `tokens-${port}.txt`);
     writeFileSync(file, tokens.join('\n'));

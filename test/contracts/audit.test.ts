@@ -43,8 +43,7 @@ function withoutChance(text: string): string {
 
 async function recordFor(t: Test, mode: Mode): Promise<string> {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder, mode });
   const { ask, provider, keystoneToken } = stonegate;
   const namespace = mode === 'arktos' ? 'default' : 'acme';
   const alice = keystoneToken('alice');

@@ -6,8 +6,7 @@ import { sameAsRecorded } from './recorded.ts';
 
 t.test('names, types and labels', async (t) => {
   const metrics = everyMetric(() => 0);
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/namespaces');
   await stonegate.ask(undefined, '/api/v1/namespaces');
   const texts = [await metrics.text(), await stonegate.app.metrics.text()];

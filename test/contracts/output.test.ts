@@ -15,8 +15,7 @@ t.setTimeout(600_000);
 
 async function setUp(t: Test, mode: Mode) {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder, mode });
   await writeFile(join(folder, 'alice'), stonegate.keystoneToken('alice'));
   const { directory } = stonegate.keystone;
   const ids = [

@@ -12,8 +12,7 @@ const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
 
 async function start(t: Test, admission: object = {}) {
   const configuration = { admission: { bind: '127.0.0.1:0', tls: TLS, ...admission } };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { configuration });
   return stonegate;
 }
 
@@ -64,21 +63,6 @@ t.test('the API server needs no credential, and learns nothing but the verdict',
     'nothing of it reaches the API server',
   );
 });
-
-t.test(
-  'each path of a registration has the same verdicts, and so has that of earlier releases',
-  async (t) => {
-    const { isAllowed } = client(t, await start(t, { systemKinds: ['cronjobs.batch'] }));
-    for (const path of [
-      '/admission',
-      '/admission/batch/cronjobs/create',
-      '/admission/core/pods/binding/create',
-    ]) {
-      t.equal(await isAllowed('CronJob', 'cronjobs', path), false, path);
-      t.equal(await isAllowed('Job', 'jobs', path), true, path);
-    }
-  },
-);
 
 t.test('with clientCAFile only a client with a certificate of that authority is served', async (t) => {
   const stonegate = await start(t, { tls: { ...TLS, clientCAFile: 'ca.crt' } });

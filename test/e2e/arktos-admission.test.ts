@@ -4,12 +4,10 @@
  * every tenant can give to accounts of its own.
  */
 import t, { type Test } from 'tap';
-import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
 import { startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { createApiServer } from '../support/apiserver/api-server.ts';
-import { type JsonObject, textAt } from '../support/apiserver/json.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { textAt } from '../support/apiserver/json.ts';
+import { printedManifests } from '../support/manifests.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -19,11 +17,8 @@ async function start(t: Test) {
   const webhook = await startAdmissionWebhook(t, 'arktos');
   const { seed, cluster } = server;
   const url = `https://127.0.0.1:${webhook.port}`;
-  const { io, printed } = printedIO();
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
-  t.equal(await manifests(['admission', ...words], io), 0, printed.stderr);
-  for (const document of parseAllDocuments(printed.stdout)) {
-    const configuration: JsonObject = document.toJS();
+  for (const configuration of await printedManifests('admission', ...words)) {
     const name = textAt(JSON.parse(JSON.stringify(configuration.metadata)), 'name');
     seed.object('admissionregistration.k8s.io/v1/validatingwebhookconfigurations', name, configuration);
   }

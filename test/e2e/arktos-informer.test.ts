@@ -14,8 +14,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 t.test('an informer of client-go 0.36 syncs and follows', { skip: missing(informer()) }, async (t) => {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder });
   const { apiServer, authority, url } = stonegate;
   const kubeconfig = join(folder, 'kubeconfig');
   const named = { name: 'it' };

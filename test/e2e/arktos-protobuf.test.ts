@@ -1,7 +1,3 @@
-/**
- * A kubectl that prefers protobuf, through Stonegate to an Arktos server, whose protobuf it would misread.
- */
-import { join } from 'node:path';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { asGoReads, KUBECTL_REQUESTS } from '../support/kubectl-protobuf.ts';
@@ -64,8 +60,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
 });
 
 t.test('what kubectl 1.33 sends', async (t) => {
-  const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   const { apiServer, ask } = stonegate;
   const alice = stonegate.keystoneToken('alice');
   const post = (path: string, type: string, body: string | Buffer) =>

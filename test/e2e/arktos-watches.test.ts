@@ -14,11 +14,7 @@ const PARTIAL = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const ROBOT = 'system:serviceaccount:default:robot';
 
-const stonegate = await startStonegate({
-  folder: t.testdir(),
-  configuration: { authentication: { tokenReview: {} } },
-});
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { configuration: { authentication: { tokenReview: {} } } });
 const { apiServer, ask, keystoneToken } = stonegate;
 const { seed } = apiServer;
 const hidden = (owner: string) => ({ data: { owner: Buffer.from(owner).toString('base64') } });

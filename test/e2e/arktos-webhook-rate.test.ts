@@ -18,14 +18,12 @@ const INTERVAL = 200;
 t.test('while a tenant floods, another tenant’s create is at most the third call', async (t) => {
   const port = await freePort();
   const clock = createFakeClock();
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
+  const stonegate = await startStonegate(t, {
     apiServerClock: clock,
     configuration: {
       admission: { bind: `127.0.0.1:${port}`, tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
     },
   });
-  t.teardown(() => stonegate.close());
   await registerServedWebhook(stonegate, port);
   const { ask, app, apiServer, keystoneToken } = stonegate;
   const { calls, waiting } = apiServer.cluster.webhookRate;

@@ -55,8 +55,7 @@ async function setUp(t: Test, changes?: Changes) {
   const authority = await createAuthority('Issuer test CA');
   const maker = await startTokenMaker(await authority.server('issuer'));
   t.teardown(() => maker.stop());
-  const stonegate = await startStonegate({ folder });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder });
   const { configure, app } = stonegate;
   const issuer = `${maker.origin}/users`;
   const write = (next?: Changes) =>
@@ -88,23 +87,6 @@ async function setUp(t: Test, changes?: Changes) {
   });
   return { ...stonegate, carol, write };
 }
-
-t.test('users log in with the user name and tenant of the expressions', async (t) => {
-  const { ask, carol, apiServer } = await setUp(t);
-  const answer = await ask(carol, CONFIG_MAPS);
-  t.equal(answer.status, 200, 'the group by expression is bound');
-  t.match(apiServer.requests.filter(isForClient).at(-1), {
-    url: /^\/api\/v1\/tenants\/acme\/namespaces\/default\/configmaps/,
-    headers: { 'impersonate-user': 'acme:oidc:carol', 'impersonate-uid': 'carol' },
-  });
-});
-
-t.test('a rule that is not true is a 401, and its message stands in the log alone', async (t) => {
-  const { ask, carol, logged } = await setUp(t, { userRule: "user.username != 'oidc:carol'" });
-  const answer = await ask(carol, CONFIG_MAPS);
-  t.match(answer.json(), { code: 401, message: 'Unauthorized' });
-  t.match(logged.join(''), /this name is not allowed/);
-});
 
 t.test('a name that the expression makes without the declared prefix is refused with 403', async (t) => {
   const { ask, carol, apiServer } = await setUp(t, {

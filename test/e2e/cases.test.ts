@@ -13,8 +13,7 @@ import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
 
-const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t);
 const { ask, apiServer } = stonegate;
 const alice = stonegate.keystoneToken('alice');
 const bob = stonegate.keystoneToken('bob');
@@ -154,23 +153,6 @@ t.test(
     t.same(bare.apiServer.requests, []);
   },
 );
-
-t.test('a user without any role binding can ask for their own identity', async (t) => {
-  const { directory } = stonegate.keystone;
-  const token = stonegate.keystone.issue(directory.user('acme', 'unbound'));
-  const seen = await arrived(async () => {
-    const reply = await ask(token, '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
-    });
-    t.match(reply.json(), {
-      kind: 'SelfSubjectReview',
-      status: { userInfo: { username: 'acme:unbound', groups: ['system:authenticated'] } },
-    });
-  });
-  t.same(seen, []);
-});
 
 t.test('every refusal is in the audit log with its user and tenant, and no token is', async (t) => {
   await ask(alice, '/api/v1/tenants/globex/pods');

@@ -7,13 +7,13 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { explainCommand } from '../../src/app/commands/explain.ts';
+import { explain } from '../../src/cli/explain.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { type CrossTenantOptions, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { openExec } from '../support/open-exec.ts';
 import { openRequest } from '../support/open-request.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
 
@@ -28,9 +28,8 @@ async function start(t: Test, options: CrossTenantOptions) {
   const folder = t.testdir({});
   const testbed = await createTestbed({ folder });
   const crossTenant = await prepareCrossTenant(testbed, options);
-  const stonegate = await serveTestbed(testbed);
-  t.teardown(() => stonegate.close());
-  const destination = { port: stonegate.app.address.port, ca: testbed.authority.cert };
+  const stonegate = await serveTestbed(t, testbed);
+  const { destination } = stonegate;
   return { ...stonegate, folder, crossTenant, destination, alice: testbed.keystoneToken('alice') };
 }
 
@@ -112,10 +111,9 @@ t.test('an explanation names the policy that lets a user in, or says that there 
   await eventually(async () => (await ask(alice, PODS)).status === 200);
   await writeFile(join(folder, 'token'), alice);
   const explained = async (path: string) => {
-    const { io, printed } = printedIO();
     const flags = ['--config', configFile, '--token-file', join(folder, 'token')];
-    await explainCommand(['--path', path, ...flags], io);
-    return `${printed.stdout}${printed.stderr}`;
+    const { stdout, stderr } = await printedBy(explainCommand, ['--path', path, ...flags]);
+    return `${stdout}${stderr}`;
   };
   t.match(await explained(PODS), /the policy abac:reading .* lets them into the tenant "globex"/);
   t.match(

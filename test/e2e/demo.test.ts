@@ -7,13 +7,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { takeTour } from '../../demo/tour.ts';
 import { STEPS } from '../../demo/tour-steps.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, runShell } from '../support/page-commands.ts';
-import { startStonegate } from '../support/stonegate.ts';
 
 const READY = 'Ctrl-C ends it all';
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -117,49 +115,6 @@ t.test('the tour shows every step right and exits 0', async (t) => {
   ])
     t.match(demo.output, telling);
   t.notMatch(demo.output, '\u001b', 'no colours without a terminal');
-});
-
-t.test('the tour names the steps that were not right, and takes the others', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  const lines: string[] = [];
-  const wrong = await takeTour({
-    url: stonegate.url,
-    ca: stonegate.authority.cert,
-    // Alice's own token under bob's name, and only the pods that every testbed has.
-    tokens: {
-      'acme-alice': stonegate.keystoneToken('alice'),
-      'globex-bob': stonegate.keystoneToken('alice'),
-      'acme-carol': await stonegate.provider.idToken('carol'),
-    },
-    requests: stonegate.apiServer.requests,
-    print: (line) => lines.push(line),
-  });
-  t.same(
-    wrong,
-    [...STEPS.slice(0, 3), ...STEPS.slice(-3, -1)].map(({ title }) => title),
-  );
-  t.match(lines.join('\n'), /WRONG: it should be .*globex:bob.*, but is 201 acme:alice/);
-  t.match(lines.join('\n'), 'WRONG: it should be 200 data.owner: globex, but is 200 data.owner: acme');
-});
-
-t.test('the tour names a step whose upgrade is refused', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  const lines: string[] = [];
-  const last = STEPS.slice(-1);
-  const wrong = await takeTour(
-    {
-      url: stonegate.url,
-      ca: stonegate.authority.cert,
-      tokens: { 'acme-alice': 'nobody-knows-it' },
-      requests: stonegate.apiServer.requests,
-      print: (line) => lines.push(line),
-    },
-    last,
-  );
-  t.equal(wrong.length, 1);
-  t.match(lines.join('\n'), 'WRONG: Unexpected server response: 401');
 });
 
 t.test('the demo is ready for each of its users', async (t) => {

@@ -14,21 +14,19 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;
-const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
 const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
 
 const warnings: Error[] = [];
 process.on('warning', (warning) => warnings.push(warning));
 
 async function setUp(t: Test) {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  const { app, authority, apiServer, keystone, ask, keystoneToken } = stonegate;
+  const stonegate = await startStonegate(t);
+  const { app, apiServer, keystone, ask, keystoneToken } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);
   // The first contact with Keystone is not to hang in a test's stead.
   await eventually(() => keystone.calls.includes('GET /v3'));
-  const destination = { port: app.address.port, ca: authority.cert };
+  const { destination } = stonegate;
   return {
     ...stonegate,
     destination,
@@ -112,34 +110,6 @@ t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connect
   await nobodyIsServed();
 });
 
-t.test('in the midst of a log that is followed', async (t) => {
-  const { destination, token, log, nobodyIsServed } = await setUp(t);
-  log.append('first line');
-  const following = openRequest(destination, token, LOG);
-  await following.until('first line');
-  t.equal(log.followers, 1);
-  following.leave();
-  await eventually(() => log.followers === 0);
-  await nobodyIsServed();
-});
-
-t.test('in the midst of an upload: the API server is not left waiting for the rest', async (t) => {
-  const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
-  for (const headers of [{ 'content-length': 1_000_000 }, { 'transfer-encoding': 'chunked' }]) {
-    const [framing = ''] = Object.keys(headers);
-    const upload = openRequest(destination, token, `${CONFIGMAPS}?${framing}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      upload: true,
-    });
-    upload.body.write('{"kind":"ConfigMap",');
-    const arrived = await apiServer.arrival(({ url }) => url.includes(framing));
-    upload.leave();
-    t.equal(await arrived.ended, 'aborted', framing);
-  }
-  await nobodyIsServed();
-});
-
 t.test('in the midst of a download that it does not read', async (t) => {
   const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
   apiServer.seed.configMap('large', { data: 'x'.repeat(32 * 1024 * 1024) }, { tenant: 'acme' });
@@ -199,7 +169,7 @@ t.test('during the review of exec by WebSocket: the tunnel is never opened', asy
 t.test('after five hundred cancelled requests no connection, timer or listener is left', async (t) => {
   const folder = t.testdir();
   const before = resources();
-  const stonegate = await startStonegate({ folder });
+  const stonegate = await startStonegate(t, { folder });
   const { app, authority, apiServer, ask, keystoneToken, close } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);

@@ -20,12 +20,11 @@ const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&st
 
 async function setUp(t: Test) {
   const configuration = { upstream: { timeouts: { connect: '60s', response: '3s' } } };
-  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
-  t.teardown(() => stonegate.close());
-  const { app, authority, apiServer, ask, keystoneToken } = stonegate;
+  const stonegate = await startStonegate(t, { configuration });
+  const { app, apiServer, ask, keystoneToken } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);
-  const destination = { port: app.address.port, ca: authority.cert };
+  const { destination } = stonegate;
   return {
     ...stonegate,
     destination,
@@ -153,30 +152,6 @@ t.test('the API server is restarted under a watch: the watch breaks, the next on
   apiServer.endWatches();
   t.equal((await again.answered).complete, true, 'a watch that the API server ends, ends in good order');
   await nobodyIsServed();
-});
-
-t.test('the API server is gone and comes back', async (t) => {
-  const { app, apiServer, ask, token } = await setUp(t);
-  await apiServer.stop();
-  for (const path of [CONFIGMAPS, '/apis/apps/v1'])
-    t.equal(stonegateCode((await ask(token, path)).body), 'UpstreamUnavailable', path);
-  t.equal(app.readiness().find(({ name }) => name === 'authentication')?.reason, undefined);
-  await apiServer.start();
-  t.equal((await ask(token, CONFIGMAPS)).status, 200);
-});
-
-t.test('discovery that fails is a Status, and is not cached', async (t) => {
-  const { ask, token, breakNext } = await setUp(t);
-  for (const [fault, code] of [
-    ['hang', 'UpstreamTimeout'],
-    ['garbage', 'UpstreamUnavailable'],
-    ['half-body', 'UpstreamUnavailable'],
-    ['half-chunked', 'UpstreamUnavailable'],
-  ] as const) {
-    breakNext(fault);
-    t.equal(stonegateCode((await ask(token, '/api/v1')).body), code, fault);
-  }
-  t.equal((await ask(token, '/api/v1')).status, 200);
 });
 
 t.test('an upgrade that fails gets its Status before the socket closes', async (t) => {

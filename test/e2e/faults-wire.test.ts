@@ -15,8 +15,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 
-const stonegate = await startStonegate({ folder: t.testdir() });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t);
 const { app, apiServer, authority, ask } = stonegate;
 const token = stonegate.keystoneToken('alice');
 const AUTHORIZATION = `Authorization: Bearer ${token}`;

@@ -1,8 +1,4 @@
-/**
- * Filtered namespaces of users whose roles are looked up, and of service accounts, in both modes, in front of
- * the stand-in API server. What a real kube-apiserver does is in `kubernetes-filtered-namespaces.test.ts`.
- */
-import { join } from 'node:path';
+/** Namespaces, and objects of all of them, that a user sees whose roles are looked up, and in arktos mode. */
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,6 +9,7 @@ import type { Mode } from '../support/testbed.ts';
 
 const MODES = ['arktos', 'shared'] satisfies Mode[];
 const NAMESPACES = '/api/v1/namespaces';
+const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
 const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
 const SEE = [
@@ -21,6 +18,11 @@ const SEE = [
 ];
 
 type Site = Pick<RunningStonegate, 'ask' | 'open'>;
+
+interface ConfigMapList {
+  readonly metadata: { readonly continue?: string; readonly resourceVersion: string };
+  readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
+}
 
 interface Listed {
   readonly status: number;
@@ -75,11 +77,17 @@ for (const mode of MODES)
       seed.roleBinding('seers', 'seers', [group], { ...place, namespace: project.name });
     }
     for (const project of [api, db]) directory.assign(erin, 'member', { project });
+    for (const namespace of ['web', 'api', 'db'])
+      for (const name of ['one', 'two']) seed.configMap(name, {}, { ...place, namespace });
     const token = keystone.issue(erin);
     // In shared mode the testbed gives every user of the tenant the namespace `acme`.
     const open = mode === 'shared' ? ['acme'] : [];
     const all = [...open, 'api', 'db', 'web'];
     await eventually(async () => (await list(site, token)).names.length === all.length);
+    const objects = async (query: string): Promise<ConfigMapList> =>
+      JSON.parse((await site.ask(token, `${CONFIG_MAPS}?${query}`)).body);
+    const namesIn = ({ items }: ConfigMapList) =>
+      items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 
     await t.test('D020 the list and the table have the namespaces of the three projects', async (t) => {
       const { names, status, filtered } = await list(site, token);
@@ -111,8 +119,37 @@ for (const mode of MODES)
       t.equal(events().length, added.length + 2);
     });
 
+    await t.test(
+      'D020 lists of all namespaces, in pages too, and their watches have those three',
+      async (t) => {
+        const own = mode === 'shared' ? ['acme/settings'] : [];
+        const found = [...own, 'api/one', 'api/two', 'db/one', 'db/two', 'web/one', 'web/two'];
+        const whole = await objects('');
+        t.same(namesIn(whole), found);
+        const pages: string[] = [];
+        let more: string | undefined = '';
+        while (more !== undefined) {
+          const page = await objects(`limit=4&continue=${more}`);
+          pages.push(...namesIn(page));
+          more = page.metadata.continue;
+        }
+        t.same(pages, found);
+        const query = `watch=1&resourceVersion=${whole.metadata.resourceVersion}&allowWatchBookmarks=true`;
+        const watching = await site.open(token, `${CONFIG_MAPS}?${query}`);
+        t.teardown(() => watching.destroy());
+        let text = '';
+        watching.on('data', (piece) => {
+          text += String(piece);
+        });
+        for (const namespace of ['closed', 'web', 'db']) seed.configMap('three', {}, { ...place, namespace });
+        await eventually(() => text.match(/"type":"ADDED"/g)?.length === 2);
+        t.notMatch(text, /BOOKMARK.*"name"/, 'a bookmark holds no object');
+      },
+    );
+
     await t.test('D024 a role is withdrawn: no watch goes on from before, the list lacks it', async (t) => {
       const { revision } = await list(site, token);
+      const page = await objects('limit=1');
       const resumed = async (from: string) =>
         (await site.ask(token, `${NAMESPACES}?watch=1&timeoutSeconds=1&resourceVersion=${from}`)).body;
       t.notMatch(await resumed(revision), /ERROR/, 'with the same roles it goes on');
@@ -121,11 +158,14 @@ for (const mode of MODES)
       const again = await list(site, token);
       t.same(again.names, [...open, 'api', 'web']);
       t.notMatch(await resumed(again.revision), /ERROR| db"/);
+      t.notMatch(namesIn(await objects('')).join(), 'db/');
+      t.match(await objects(`limit=1&continue=${page.metadata.continue}`), { code: 410, reason: 'Expired' });
     });
 
     await t.test('D021 a user without roles sees nothing of the projects', async (t) => {
       const frank = keystone.issue(directory.user('acme', 'frank'));
       t.same((await list(site, frank)).names, open);
+      t.notMatch((await site.ask(frank, CONFIG_MAPS)).body, /"namespace":"(?:web|api|db)"/);
     });
   });
 
@@ -135,8 +175,7 @@ for (const mode of MODES)
       ...ACCESS,
       authentication: { tokenReview: mode === 'shared' ? { tenant: 'robots' } : {} },
     };
-    const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land'), mode, configuration });
-    t.teardown(() => stonegate.close());
+    const stonegate = await startStonegate(t, { mode, configuration });
     const { seed } = stonegate.apiServer;
     const place = mode === 'arktos' ? { tenant: 'acme' } : {};
     for (const namespace of ['one', 'two', 'three']) seed.namespace(namespace, place);

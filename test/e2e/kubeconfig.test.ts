@@ -13,8 +13,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const [KUBECTL] = findKubectls();
 const folder = t.testdir();
-const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { keystone, url, authority } = stonegate;
 const { directory } = keystone;
 const alice = directory.user('acme', 'alice');
@@ -83,26 +82,11 @@ t.test(
   },
 );
 
-t.test('some projects, by name or id', async (t) => {
-  const { id } = directory.project('acme', 'Data Base');
-  t.match(await configure(join(folder, 'some'), '--projects', `web,${id}`), {
-    code: 0,
-    stdout: /contexts demo-web, demo-data-base\n/,
-  });
-});
-
 t.test('a project that is named more than once, by its name and its id, gets one context', async (t) => {
   const { id } = directory.project('acme', 'web');
   t.match(await configure(join(folder, 'twice'), '--projects', `web,web,${id}`), {
     code: 0,
     stdout: /: context demo-web\n/,
-  });
-});
-
-t.test('the name stays as it is given before that of the project', async (t) => {
-  t.match(await configure(join(folder, 'named'), '--name', 'Work', '--projects', 'Data Base'), {
-    code: 0,
-    stdout: /: context Work-data-base\n/,
   });
 });
 

@@ -3,9 +3,7 @@
  * on.
  */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
@@ -177,44 +175,6 @@ async function refuseReaders(
   t.strictSame(opened, []);
 }
 
-for (const binary of binaries)
-  t.test(`${binary.split('/').at(-1)} keeps what it has opened, whatever the time limits`, async (t) => {
-    const short = { header: '2s', body: '2s', idle: '2s' };
-    const everybody = await startForKubectl(t, {
-      configuration: { server: { timeouts: short }, upstream: { timeouts: { response: '2s' } } },
-    });
-    const { stonegate, as } = everybody;
-    const alice = as(binary, stonegate.keystoneToken('alice'));
-    const busy = await forward(alice, ECHO);
-    const silent = await forward(alice, ECHO);
-    const busyConnection = await open(busy.port);
-    const silentConnection = await open(silent.port);
-    t.equal(await echo(silentConnection, 'before'), 'before');
-
-    stonegate.apiServer.breakNext('hang', ({ url = '' }) => url.endsWith('/configmaps/settings'));
-    let late = false;
-    const limit = fails(t, alice, ['get', 'cm', 'settings']).then((stderr) => {
-      late = true;
-      return stderr;
-    });
-    let rounds = 0;
-    for (; !late; rounds += 1) await echo(busyConnection, 'ping');
-    t.match(await limit, /the API server did not answer in time/, 'the time limit has struck elsewhere');
-
-    t.test('C103 a busy port-forward is still open', async (t) => {
-      t.ok(rounds > 0);
-      t.equal(await echo(busyConnection, 'after'), 'after');
-    });
-    t.test('C104 a silent port-forward is still open and usable', async (t) => {
-      t.equal(await echo(silentConnection, 'after'), 'after');
-      t.equal(await echo(await open(silent.port), 'once more'), 'once more');
-    });
-    t.teardown(async () => {
-      await stop(busy.forwarding);
-      await stop(silent.forwarding);
-    });
-  });
-
 const isOf =
   (subresource: string) =>
   ({ url }: LoggedRequest): boolean =>
@@ -224,23 +184,4 @@ async function forward(kubectl: Kubectl, ports: string) {
   const forwarding = kubectl.start(['port-forward', 'pod/web', ports]);
   const [, port] = await prints(forwarding, /127\.0\.0\.1:(\d+)/);
   return { forwarding, port: Number(port) };
-}
-
-async function open(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  await once(socket, 'connect');
-  return socket;
-}
-
-async function echo(socket: Socket, text: string): Promise<string> {
-  let received = '';
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const onData = (chunk: Buffer): void => {
-    received += String(chunk);
-    if (received.length >= text.length) resolve(received);
-  };
-  const onClose = (): void => reject(new Error('the forwarded port was closed'));
-  socket.on('data', onData).once('close', onClose);
-  socket.write(text);
-  return promise.finally(() => socket.off('data', onData).off('close', onClose));
 }

@@ -13,7 +13,7 @@ import { rulesAllow } from '../support/evaluate-rules.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { apply, isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 
 const [kubectlBinary] = findAllKubectls();
 const missing = missingKubernetes() || (kubectlBinary === undefined && NO_KUBECTL);
@@ -27,8 +27,6 @@ const CONFIGURATION = {
     namedSets: [{ name: 'deployable', verb: 'create', apiGroup: 'apps', resource: 'deployments' }],
   },
 };
-
-t.setTimeout(240_000);
 
 t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
@@ -178,12 +176,9 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
     t.match(JSON.parse(got.stdout), { items: [{ kind: 'SelfAccessRules', status: { incomplete: false } }] });
     const folder = t.testdir({ token, 'ca.crt': stonegate.authority.cert });
     await writeFile(join(folder, 'empty'), '');
-    const run = async (...words: string[]) => {
-      const { io, printed } = printedIO();
-      const server = ['--server', stonegate.url, '--ca-file', join(folder, 'ca.crt')];
-      const code = await access([...server, '--token-file', join(folder, 'token'), ...words], io, {});
-      return { code, ...printed };
-    };
+    const server = ['--server', stonegate.url, '--ca-file', join(folder, 'ca.crt')];
+    const run = (...words: string[]) =>
+      printedBy(access, [...server, '--token-file', join(folder, 'token'), ...words], {});
     const table = await run();
     t.same([table.code, table.stderr], [0, '']);
     t.match(table.stdout, /^NAMESPACES +KIND +GET/);

@@ -3,17 +3,15 @@
  * it: what tenants cannot create, change and delete, and what happens while no instance responds.
  */
 import t, { type Test } from 'tap';
-import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Reply } from '../support/https-client.ts';
 import type { Credential } from '../support/kubeconfig.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
+import { printedManifests } from '../support/manifests.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const BINDINGS = `${RBAC}/namespaces/acme/rolebindings`;
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -37,10 +35,10 @@ async function start(t: Test): Promise<Site> {
     podSecurity: { level: 'baseline', version: 'v1.33', tenants: { globex: { mode: 'warn' } } },
   });
   const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'tenants' },
-    roleRef: { ...roleRef, name: 'cluster-admin' },
-    subjects: ['acme', 'globex'].map((tenant) => ({ kind: 'Group', name: `stonegate:tenant:${tenant}` })),
+  await bind(kubernetes, {
+    name: 'tenants',
+    role: 'cluster-admin',
+    subjects: ['group:stonegate:tenant:acme', 'group:stonegate:tenant:globex'],
   });
   const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p1' };
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'acme', labels } });
@@ -64,12 +62,10 @@ async function start(t: Test): Promise<Site> {
 
 /** Applies what the command prints, and waits until the API server uses it. */
 async function register({ kubernetes, webhook, alice, post }: Site): Promise<void> {
-  const { io, printed } = printedIO();
   const url = `https://127.0.0.1:${webhook.port}`;
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
-  if ((await manifests(['admission', ...words], io)) !== 0) throw new Error(printed.stderr);
   const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-  for (const document of parseAllDocuments(printed.stdout)) await kubernetes.create(path, document.toJS());
+  for (const object of await printedManifests('admission', ...words)) await kubernetes.create(path, object);
   await eventually(
     async () => (await post(alice, `${PODS}?dryRun=All`, pod({ nodeName: 'n1' }))).status === 403,
   );
@@ -78,8 +74,6 @@ async function register({ kubernetes, webhook, alice, post }: Site): Promise<voi
 function pod(spec: object, metadata: object = {}): object {
   return { metadata: { name: 'p', ...metadata }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } };
 }
-
-t.setTimeout(180_000);
 
 t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
   const site = await start(t);
@@ -212,11 +206,7 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
 
   await t.test('a service account of the tenant’s namespace is the tenant’s', async (t) => {
     const worker = await kubernetes.user('system:serviceaccount:acme:worker', ['system:serviceaccounts']);
-    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: 'worker' },
-      roleRef: { ...roleRef, name: 'cluster-admin' },
-      subjects: [{ kind: 'User', name: 'system:serviceaccount:acme:worker' }],
-    });
+    await bind(kubernetes, { name: 'worker', role: 'cluster-admin', subjects: ['account:acme:worker'] });
     await eventually(async () => (await kubernetes.ask(worker, PODS)).status === 200);
     t.match((await post(worker, PODS, pod({ nodeName: 'n1' }))).json(), refused(/spec\.nodeName/));
   });

@@ -5,7 +5,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { JsonObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
@@ -19,42 +18,14 @@ import {
   OLDEST,
   type Release,
 } from '../support/kubernetes/programs.ts';
+import { bind } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
-import {
-  apply,
-  type KubernetesSite,
-  serviceAccountToken,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
+import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const binaries = findKubectls();
 const CONFIG_MAPS = '/api/v1/configmaps';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const PLACES = ['place-a', 'place-b', 'place-c'] as const;
-
-/** What `access.index` needs at the API server. */
-const INDEX_RIGHTS: readonly JsonObject[] = [
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'index-reader' },
-    rules: [
-      { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
-      {
-        apiGroups: ['rbac.authorization.k8s.io'],
-        resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
-        verbs: ['list', 'watch'],
-      },
-    ],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'index-reader' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'index-reader' },
-    subjects: [{ kind: 'ServiceAccount', name: 'stonegate', namespace: 'stonegate' }],
-  },
-];
 
 interface Place extends KubernetesSite {
   readonly token: string;
@@ -73,7 +44,6 @@ async function start(t: Test, release: Release = NEWEST): Promise<Place> {
     },
   });
   const { kubernetes, stonegate } = site;
-  for (const object of INDEX_RIGHTS) await apply(kubernetes, object);
   for (const place of [...PLACES, 'other'])
     await site.letWork(place, place === 'other' ? 'acme:bob' : 'acme:alice');
   for (const place of [...PLACES, 'other'])
@@ -215,10 +185,11 @@ for (const release of [OLDEST, NEWEST] as const)
     await t.test('a service account, whose token is forwarded unchanged', async (t) => {
       await kubernetes.create('/api/v1/namespaces/place-a/serviceaccounts', { metadata: { name: 'robot' } });
       for (const place of ['place-a', 'other'])
-        await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${place}/rolebindings`, {
-          metadata: { name: 'robot' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-          subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace: 'place-a' }],
+        await bind(kubernetes, {
+          name: 'robot',
+          namespace: place,
+          role: 'cluster-admin',
+          subjects: ['account:place-a:robot'],
         });
       const robot = await serviceAccountToken(kubernetes, 'place-a', 'robot');
       await eventually(async () => {

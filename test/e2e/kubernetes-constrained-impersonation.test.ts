@@ -7,11 +7,15 @@ import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
-import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
+import { grant } from '../support/kubernetes/rbac.ts';
 import type { User } from '../support/kubernetes/same-response.ts';
-import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import {
+  type KubernetesSite,
+  type KubernetesSiteOptions,
+  startKubernetesSite,
+} from '../support/kubernetes/site.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const AUTHENTICATION = ['authentication.k8s.io'];
 const CONFIGURATION = { authentication: { impersonationExtraKeys: ['example.com/why', 'scopes'] } };
@@ -69,7 +73,16 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
     listPods('serviceaccount'),
     listPods('user-info'),
   ],
-  legacy: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
+  legacy: [
+    { apiGroups: [''], resources: ['users'], resourceNames: ['acme:bob'], verbs: ['impersonate'] },
+    { apiGroups: [''], resources: ['groups'], resourceNames: ['developers'], verbs: ['impersonate'] },
+    { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: ['robot'], verbs: ['impersonate'] },
+    {
+      apiGroups: AUTHENTICATION,
+      resources: ['uids', 'userextras/example.com/why'],
+      verbs: ['impersonate'],
+    },
+  ],
   both: [
     ...USER_INFO,
     listPods('user-info'),
@@ -118,18 +131,16 @@ function comparable({ status, body }: Reply) {
 
 async function bindAll({ kubernetes, letWork }: KubernetesSite): Promise<void> {
   await letWork('acme', 'acme:bob', ROBOT);
-  const bind = async (name: string, user: string, rules: readonly object[], namespace = '') => {
-    const place = namespace === '' ? RBAC : `${RBAC}/namespaces/${namespace}`;
-    const kind = namespace === '' ? 'ClusterRole' : 'Role';
-    await kubernetes.create(`${place}/${kind.toLowerCase()}s`, { metadata: { name }, rules });
-    await kubernetes.create(`${place}/${kind.toLowerCase()}bindings`, {
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
-    });
-  };
-  for (const [name, rules] of Object.entries(GRANTS)) await bind(`acts-${name}`, `acme:${name}`, rules);
-  await bind('acts-narrow', 'acme:narrow', [listPods('user-info')], 'acme');
+  for (const [name, rules] of Object.entries(GRANTS)) {
+    const subjects = [`user:acme:${name}`] as const;
+    await grant(kubernetes, { name: `acts-${name}`, subjects, rules });
+  }
+  await grant(kubernetes, {
+    name: 'acts-narrow',
+    namespace: 'acme',
+    subjects: ['user:acme:narrow'],
+    rules: [listPods('user-info')],
+  });
 }
 
 async function userOf(site: KubernetesSite, name: string): Promise<User> {
@@ -210,22 +221,60 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   });
 });
 
-t.test('an API server whose feature gate is off', { skip: missingKubernetes() }, async (t: Test) => {
-  const flags = () => ['--feature-gates=ConstrainedImpersonation=false'];
-  const site = await startKubernetesSite(t, { configuration: CONFIGURATION, flags });
-  await bindAll(site);
-  for (const name of ['narrow', 'both', 'legacy', 'none']) {
-    const { token, credential } = await userOf(site, name);
-    for (const [what, headers] of Object.entries(IMPERSONATIONS)) {
-      const direct = await site.kubernetes.ask(credential, PODS, { headers });
-      t.same(
-        comparable(await site.stonegate.ask(token, PODS, { headers })),
-        comparable(direct),
-        `${name}: ${what}`,
-      );
+const WHO = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const REVIEW: Ask = {
+  method: 'POST',
+  body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
+};
+
+/** In a review of oneself, without what only Stonegate adds or only a certificate brings. */
+function whoIn({ body }: Reply) {
+  const review: {
+    status: { userInfo: { username: string; uid?: string; groups: string[]; extra?: object } };
+  } = JSON.parse(body);
+  const { username, uid, groups, extra = {} } = review.status.userInfo;
+  const own = /^stonegate\.dev\/|^authentication\.kubernetes\.io\//;
+  return {
+    username,
+    uid,
+    groups: groups.filter((group) => !group.startsWith('stonegate:')).sort(),
+    extra: Object.fromEntries(Object.entries(extra).filter(([key]) => !own.test(key))),
+  };
+}
+
+const WITHOUT: Readonly<Record<string, KubernetesSiteOptions>> = {
+  [`a kube-apiserver of ${OLDEST}, which does not have it`]: { release: OLDEST },
+  'a kube-apiserver whose feature gate is off': {
+    flags: () => ['--feature-gates=ConstrainedImpersonation=false'],
+  },
+};
+for (const [title, options] of Object.entries(WITHOUT))
+  t.test(`C114 C115 --as at ${title}`, { skip: missingKubernetes(options.release) }, async (t: Test) => {
+    const site = await startKubernetesSite(t, { configuration: CONFIGURATION, ...options });
+    const { kubernetes, stonegate } = site;
+    await bindAll(site);
+    const reviewed: string[] = [];
+    for (const name of ['narrow', 'both', 'legacy', 'none']) {
+      const { token, credential } = await userOf(site, name);
+      for (const [what, headers] of Object.entries(IMPERSONATIONS)) {
+        const label = `${name}: ${what}`;
+        const direct = await kubernetes.ask(credential, PODS, { headers });
+        t.same(comparable(await stonegate.ask(token, PODS, { headers })), comparable(direct), label);
+        if (direct.status !== 200) continue;
+        const review = { ...REVIEW, headers: { ...headers, 'content-type': 'application/json' } };
+        const who = whoIn(await kubernetes.ask(credential, WHO, review));
+        t.same(whoIn(await stonegate.ask(token, WHO, review)), who, label);
+        reviewed.push(label);
+      }
     }
-  }
-});
+    for (const what of [
+      'a user in a group',
+      'a user with a uid',
+      'a user with an extra',
+      'a service account',
+    ])
+      t.ok(reviewed.includes(`legacy: ${what}`), what);
+  });
 
 t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() }, async (t: Test) => {
   const site = await startKubernetesSite(t, {

@@ -13,10 +13,10 @@ import {
   missingKubernetes,
   missing as missingPrograms,
 } from '../support/kubernetes/programs.ts';
+import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACES = '/api/v1/namespaces';
 const SELF_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -31,11 +31,8 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
   const { kubernetes, stonegate } = site;
   for (const [name, labels] of Object.entries({ a: {}, b: { env: 'prod' }, c: {}, d: { text: 'x' } }))
     await kubernetes.create(NAMESPACES, { metadata: { name, labels } });
-  for (const place of ['a', 'b']) await grant(site, place, 'acme:alice');
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'everywhere' },
-    ...bound('acme:carol'),
-  });
+  for (const place of ['a', 'b']) await view(site, place, 'acme:alice');
+  await bind(kubernetes, { name: 'everywhere', role: 'namespace-viewer', subjects: ['user:acme:carol'] });
   // Last, as if Stonegate had learned of it last: a change that concerns all namespaces, and also alice.
   const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
@@ -52,17 +49,15 @@ async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<str
   return namesIn(reply.body).join();
 }
 
-function bound(user: string) {
-  return {
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'namespace-viewer' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
-  };
-}
-
 const bindingsIn = (place: string) => `${RBAC}/namespaces/${place}/rolebindings`;
 
-async function grant({ kubernetes }: KubernetesSite, place: string, user: string): Promise<void> {
-  await kubernetes.create(bindingsIn(place), { metadata: { name: 'viewers' }, ...bound(user) });
+async function view({ kubernetes }: KubernetesSite, namespace: string, user: string): Promise<void> {
+  await bind(kubernetes, {
+    name: 'viewers',
+    namespace,
+    role: 'namespace-viewer',
+    subjects: [`user:${user}`],
+  });
 }
 
 async function revoke({ kubernetes }: KubernetesSite, place: string): Promise<void> {
@@ -182,12 +177,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
 
   await t.test('D009 the next list of a user who creates a namespace is not older than it', async (t) => {
     const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'patch'] }];
-    await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'creator' }, rules });
-    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: 'creator' },
-      ...bound('acme:carol'),
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'creator' },
-    });
+    await grant(kubernetes, { name: 'creator', subjects: ['user:acme:carol'], rules });
     const send = (method: string, path: string, headers: Record<string, string>, name: string) => {
       const body = JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name } });
       return stonegate.ask(carol, path, { method, headers, body });
@@ -212,11 +202,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
 
   await t.test('D003 a user who may list all namespaces gets the API server’s response', async (t) => {
     const admin = site.newcomer('admin');
-    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: 'lister' },
-      ...bound('acme:admin'),
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    });
+    await bind(kubernetes, { name: 'lister', role: 'cluster-admin', subjects: ['user:acme:admin'] });
     await eventually(async () => {
       const reply = await stonegate.ask(admin, NAMESPACES);
       return reply.headers['stonegate-filtered'] === undefined;
@@ -282,7 +268,7 @@ t.test(
       return [event?.event, event?.name].filter((part) => part !== undefined && part !== '').join(' ');
     };
     t.same([await next(), await next(), await next()].sort(), ['added a', 'added b', 'synced']);
-    await grant(site, 'c', 'acme:alice');
+    await view(site, 'c', 'acme:alice');
     t.equal(await next(), 'added c');
     await revoke(site, 'b');
     t.equal(await next(), 'deleted b');
@@ -318,7 +304,7 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
       const watch = followOutput(kubectl.start(['get', 'ns', '-w', '-o', 'name']));
       t.teardown(() => watch.stop());
       await watch.until((shown) => shown.startsWith('namespace/a\nnamespace/b\n'));
-      await grant(site, name, 'acme:alice');
+      await view(site, name, 'acme:alice');
       await watch.until((shown) => shown.endsWith(`\nnamespace/${name}\n`));
       await revoke(site, name);
       await watch.until((shown) => shown.endsWith(`\nnamespace/${name}\nnamespace/${name}\n`));

@@ -6,9 +6,9 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { grant } from '../support/kubernetes/rbac.ts';
 import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const PATCH = { 'content-type': 'application/merge-patch+json' };
@@ -48,17 +48,13 @@ async function start(t: Test): Promise<KubernetesSite> {
     return true;
   });
   await kubernetes.create('/api/v1/namespaces/vault/serviceaccounts', { metadata: { name: 'robot' } });
-  const apiGroup = 'rbac.authorization.k8s.io';
-  await kubernetes.create(`${RBAC}/namespaces/vault/roles`, {
-    metadata: { name: 'reader' },
+  await grant(kubernetes, {
+    name: 'reader',
+    namespace: 'vault',
+    subjects: ['user:acme:alice'],
     rules: [
       { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['shown', 'missing'] },
     ],
-  });
-  await kubernetes.create(`${RBAC}/namespaces/vault/rolebindings`, {
-    metadata: { name: 'reader' },
-    roleRef: { apiGroup, kind: 'Role', name: 'reader' },
-    subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
   });
   const alice = stonegate.keystoneToken('alice');
   await eventually(async () => (await stonegate.ask(alice, HIDDEN)).status === 404);

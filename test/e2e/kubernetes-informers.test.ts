@@ -3,58 +3,19 @@
  * change, connections break and replicas change, each store becomes what the API server would allow.
  */
 import { writeFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { startRelay } from '../support/high-availability/relay.ts';
 import { informer, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
-import { type RunningStonegate, serveTestbed } from '../support/stonegate.ts';
+import { serveTestbed, startReplica } from '../support/stonegate.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACES = '/api/v1/namespaces';
 const PLACES = ['a', 'b', 'c', 'd'] as const;
 const skip = missingKubernetes() || missing(informer());
-
-/** Passes connections to one server, until it is told another, or to break them. */
-async function createLink(t: Pick<Test, 'teardown'>, port: number) {
-  const sockets = new Set<Socket>();
-  let target = port;
-  const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  t.teardown(() => {
-    cut();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('no port');
-  return {
-    url: `https://127.0.0.1:${address.port}`,
-    cut,
-    turnTo(to: number) {
-      target = to;
-      cut();
-    },
-  };
-}
 
 /** The names in an informer's store. */
 function storeOf(kubeconfig: string, resource: string) {
@@ -83,12 +44,8 @@ async function start(t: Test, replicas: number) {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {
     configuration: { access: { index: true, authorizers: ['Node', 'RBAC'] } },
   });
-  const servers: RunningStonegate[] = [];
-  for (let at = 0; at < replicas; at += 1) servers.push(await serveTestbed(testbed));
-  t.teardown(async () => {
-    for (const { app } of servers.slice(1)) await app.close();
-    await servers[0]?.close();
-  });
+  const servers = [await serveTestbed(t, testbed)];
+  for (let at = 1; at < replicas; at += 1) servers.push(await startReplica(t, testbed));
   await kubernetes.create(`${RBAC}/clusterroles`, {
     metadata: { name: 'reader' },
     rules: [
@@ -98,12 +55,15 @@ async function start(t: Test, replicas: number) {
   });
   for (const name of PLACES) await kubernetes.create(NAMESPACES, { metadata: { name } });
   const ports = servers.map(({ app }) => app.address.port);
-  const link = await createLink(t, ports[0] ?? 0);
+  const link = await startRelay(t, ports[0] ?? 0);
   const [first] = servers;
   if (first === undefined) throw new Error('no server');
   const kubeconfig = join(dirname(testbed.configFile), 'kubeconfig');
   const token = first.keystoneToken('alice');
-  await writeFile(kubeconfig, kubernetes.kubeconfig({ token }, { url: link.url, ca: first.authority.cert }));
+  await writeFile(
+    kubeconfig,
+    kubernetes.kubeconfig({ token }, { url: `https://127.0.0.1:${link.port}`, ca: first.authority.cert }),
+  );
 
   const granted = new Set<string>();
   const objects = new Set<string>();
@@ -111,10 +71,11 @@ async function start(t: Test, replicas: number) {
     async grant(place: string) {
       if (granted.has(place)) return;
       granted.add(place);
-      await kubernetes.create(`${RBAC}/namespaces/${place}/rolebindings`, {
-        metadata: { name: 'readers' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'acme:alice' }],
+      await bind(kubernetes, {
+        name: 'readers',
+        namespace: place,
+        role: 'reader',
+        subjects: ['user:acme:alice'],
       });
     },
     async revoke(place: string) {
@@ -197,13 +158,17 @@ t.test(
   async (t) => {
     const { cluster, link, ports, areRight, lists, stores } = await start(t, 2);
     const [one = 0, other = 0] = ports;
+    let target = one;
     for (let round = 0; round < 12; round += 1) {
       const place = PLACES[round % PLACES.length] ?? 'a';
       const next = PLACES[(round + 1) % PLACES.length] ?? 'a';
       await cluster.create(place, `of-${round}`);
-      if (round % 3 === 0) link.cut();
+      if (round % 3 === 0) link.turnTo(target);
       await (round % 2 === 0 ? cluster.grant(next) : cluster.revoke(place));
-      if (round % 4 === 1) link.turnTo(round % 8 === 1 ? other : one);
+      if (round % 4 === 1) {
+        target = round % 8 === 1 ? other : one;
+        link.turnTo(target);
+      }
       await cluster.remove(next, `of-${round - 3}`);
     }
     await eventually(areRight);

@@ -10,12 +10,11 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACES = '/api/v1/namespaces';
-const apiGroup = 'rbac.authorization.k8s.io';
 
 interface Review {
   readonly kind: string;
@@ -42,13 +41,9 @@ async function startAuthorizer(t: Test) {
   return { allowed, kubeconfig };
 }
 
-async function grant({ kubernetes }: KubernetesSite, namespace: string, names: readonly string[]) {
-  for (const name of names)
-    await kubernetes.create(`${RBAC}/namespaces/${namespace}/rolebindings`, {
-      metadata: { name: `of-${name}` },
-      roleRef: { apiGroup, kind: 'ClusterRole', name: 'namespace-viewer' },
-      subjects: [{ apiGroup, kind: 'User', name: `acme:${name}` }],
-    });
+async function view({ kubernetes }: KubernetesSite, namespace: string, name: string): Promise<void> {
+  const subjects = [`user:acme:${name}`] as const;
+  await bind(kubernetes, { name: `of-${name}`, namespace, role: 'namespace-viewer', subjects });
 }
 
 async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
@@ -89,7 +84,7 @@ t.test('what another authorizer allows is not filtered', { skip: missingKubernet
   });
   const { stonegate, kubernetes } = site;
   await prepare(site);
-  await grant(site, 'a', ['alice']);
+  await view(site, 'a', 'alice');
   allowed.add('acme:bob');
   const alice = stonegate.keystoneToken('alice');
   const bob = site.newcomer('bob');
@@ -119,7 +114,7 @@ t.test('what another authorizer allows is not filtered', { skip: missingKubernet
 t.test('without a statement of who decides nothing is filtered', { skip: missingKubernetes() }, async (t) => {
   const site = await startKubernetesSite(t, { configuration: { access: { index: true } } });
   await prepare(site);
-  await grant(site, 'a', ['alice']);
+  await view(site, 'a', 'alice');
   t.equal(await seenBy(site, site.stonegate.keystoneToken('alice')), '403');
   t.match(site.stonegate.logged.join('\n'), /lists of namespaces, and of all namespaces, are not filtered/);
 });
@@ -131,7 +126,7 @@ t.test(
     const access = { index: true, authorizers: ['Node', 'RBAC'], maxIndexBytes: 4_000_000 };
     const site = await startKubernetesSite(t, { configuration: { access } });
     await prepare(site);
-    await grant(site, 'a', ['alice']);
+    await view(site, 'a', 'alice');
     const alice = site.stonegate.keystoneToken('alice');
     await eventually(async () => (await seenBy(site, alice)) === 'a');
     const createRole = (name: string, names: number) =>

@@ -8,8 +8,9 @@ import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver
 import { eventually } from '../support/eventually.ts';
 import type { Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, grant } from '../support/kubernetes/rbac.ts';
 import { isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
 const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
@@ -85,7 +86,6 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     });
 });
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const REVIEW = {
   kind: 'LocalResourceAccessReview',
   apiVersion: 'stonegate.dev/v1alpha1',
@@ -97,14 +97,11 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
   const site = await startKubernetesSite(t, { configuration: { access: { index: true } } });
   const { kubernetes, stonegate } = site;
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
-  const apiGroup = 'rbac.authorization.k8s.io';
-  await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
-    metadata: { name: 'team' },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [
-      { apiGroup, kind: 'User', name: 'acme:bob' },
-      { apiGroup, kind: 'User', name: 'globex:gina' },
-    ],
+  await bind(kubernetes, {
+    name: 'team',
+    namespace: 'shop',
+    role: 'cluster-admin',
+    subjects: ['user:acme:bob', 'user:globex:gina'],
   });
   const token = stonegate.keystoneToken('alice');
   const address = { server: stonegate.url, ca: stonegate.authority.cert, token };
@@ -120,8 +117,9 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
     );
   });
 
-  await kubernetes.create(`${RBAC}/clusterroles`, {
-    metadata: { name: 'asks-who-can' },
+  await grant(kubernetes, {
+    name: 'asks-who-can',
+    subjects: ['user:acme:alice'],
     rules: [
       {
         apiGroups: ['stonegate.dev'],
@@ -129,11 +127,6 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
         verbs: ['create'],
       },
     ],
-  });
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'asks-who-can' },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'asks-who-can' },
-    subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
   });
   await eventually(async () =>
     isAllowed(kubernetes, {
@@ -171,11 +164,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
       '--token-file',
       `${files}/token`,
     ];
-    const run = async (...argv: readonly string[]) => {
-      const { io, printed } = printedIO();
-      const code = await whoCan([...argv, ...words], io, {});
-      return { code, ...printed };
-    };
+    const run = (...argv: readonly string[]) => printedBy(whoCan, [...argv, ...words], {});
     const secrets = await run('delete', 'secret', '-n', 'shop');
     t.equal(secrets.code, 0, secrets.stderr);
     t.match(secrets.stdout, /^User +acme:bob +namespace shop +a binding that you may not list$/m);
@@ -191,12 +180,11 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
       stderr: /no resource is known as "project"/,
     });
     t.match(await run('list', 'nodes'), { code: 0 });
-    const rule = { apiGroups: [apiGroup], resources: ['rolebindings'], verbs: ['list'] };
-    await kubernetes.create(`${RBAC}/namespaces/shop/roles`, { metadata: { name: 'lister' }, rules: [rule] });
-    await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
-      metadata: { name: 'lister' },
-      roleRef: { apiGroup, kind: 'Role', name: 'lister' },
-      subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
+    await grant(kubernetes, {
+      name: 'lister',
+      namespace: 'shop',
+      subjects: ['user:acme:alice'],
+      rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['list'] }],
     });
     const named = /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole cluster-admin$/m;
     await eventually(async () => named.test((await run('delete', 'secret', '-n', 'shop')).stdout));
@@ -204,11 +192,11 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
   });
 
   await t.test('a change is known at once', async (t) => {
-    const subjects = [{ apiGroup, kind: 'User', name: 'acme:carol' }];
-    await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
-      metadata: { name: 'late' },
-      roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects,
+    await bind(kubernetes, {
+      name: 'late',
+      namespace: 'shop',
+      role: 'cluster-admin',
+      subjects: ['user:acme:carol'],
     });
     const path = '/apis/stonegate.dev/v1alpha1/namespaces/shop/localresourceaccessreviews';
     const headers = { 'content-type': 'application/json' };

@@ -14,11 +14,11 @@ import {
   apply,
   isAllowed,
   type KubernetesSite,
-  printedManifests,
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedManifests } from '../support/manifests.ts';
+import { printedBy } from '../support/printed-io.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const ROLE = 'stonegate-provisioner';
@@ -62,7 +62,7 @@ async function start(t: Test): Promise<Provisioned> {
       bindings: { ...bindings, ...changes },
     });
   await configure({});
-  const printed = await printedManifests(configFile, '--provisioner');
+  const printed = await printedManifests('rbac', '--config', configFile, '--provisioner');
   for (const object of printed) await apply(kubernetes, object);
   const token = await serviceAccountToken(kubernetes, 'stonegate', ROLE);
   await writeFile(join(folder, 'provisioner-token'), token);
@@ -72,11 +72,7 @@ async function start(t: Test): Promise<Provisioned> {
     ...site,
     rules,
     configure,
-    async sync(...words) {
-      const { io, printed } = printedIO();
-      const code = await sync(['--config', configFile, ...words], io);
-      return { code, ...printed };
-    },
+    sync: (...words) => printedBy(sync, ['--config', configFile, ...words]),
   };
 }
 

@@ -10,13 +10,9 @@ import { publish } from '../../src/app/commands/publish.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
-import {
-  apply,
-  printedManifests,
-  serviceAccountToken,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { apply, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { printedManifests } from '../support/manifests.ts';
+import { printedBy } from '../support/printed-io.ts';
 
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
 const RBAC = 'rbac.authorization.k8s.io';
@@ -36,7 +32,8 @@ async function start(t: Test) {
     bindings: { credential: { tokenFile: 'provisioner-token' } },
     publishing: { namespaces: ['shared'], kinds: ['batch/v1/cronjobs'], interval: '1h' },
   });
-  for (const object of await printedManifests(configFile, '--provisioner')) await apply(kubernetes, object);
+  for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
+    await apply(kubernetes, object);
   const folder = dirname(configFile);
   await writeFile(
     join(folder, 'provisioner-token'),
@@ -72,11 +69,7 @@ async function start(t: Test) {
       if (code !== 0) throw new Error(stderr);
       return stdout;
     },
-    async publish(...words: readonly string[]) {
-      const { io, printed } = printedIO();
-      const code = await publish(['--config', configFile, ...words], io);
-      return { code, ...printed };
-    },
+    publish: (...words: readonly string[]) => printedBy(publish, ['--config', configFile, ...words]),
   };
 }
 
@@ -106,8 +99,6 @@ const OBJECTS = {
     spec: { schedule: '@daily', jobTemplate: { spec: pod } },
   },
 };
-
-t.setTimeout(180_000);
 
 t.test(
   'publishing at a kube-apiserver',

@@ -5,9 +5,9 @@ import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { indexMetrics } from '../support/index-metrics.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { apply, startKubernetesSite } from '../support/kubernetes/site.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const configuration = { access: { index: true } };
 
 t.test('D010 with a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
@@ -24,11 +24,7 @@ t.test('D010 with a real kube-apiserver', { skip: missingKubernetes() }, async (
     );
     t.equal(before.objects('clusterroles'), listed.items.length);
     await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'team' } });
-    await kubernetes.create(`${RBAC}/namespaces/team/rolebindings`, {
-      metadata: { name: 'members' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'team' }],
-    });
+    await bind(kubernetes, { name: 'members', namespace: 'team', role: 'view', subjects: ['group:team'] });
     await eventually(async () => {
       const now = await indexMetrics(app);
       return (

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { grant, RBAC } from '../support/kubernetes/rbac.ts';
 import {
   apply,
   isAllowed,
@@ -13,9 +14,8 @@ import {
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
-import { serveTestbed } from '../support/stonegate.ts';
+import { startReplica } from '../support/stonegate.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All';
 const ROLE = 'stonegate-impersonator';
@@ -45,9 +45,9 @@ const CSR = JSON.stringify({
 });
 
 /** What a user sees of everything Stonegate needs rights for. */
-async function tour({ kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
+async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
   // A new process: nothing is cached, and the API server is probed.
-  const fresh = await serveTestbed({ ...stonegate, close: async () => {} });
+  const fresh = await startReplica(t, stonegate);
   const alice = stonegate.keystoneToken('alice');
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
   const statusOf = async (token: string, headers = {}): Promise<number> =>
@@ -94,8 +94,9 @@ async function start(t: Test): Promise<KubernetesSite> {
     await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/${everybody}`);
   await site.letWork('acme', 'acme:alice', 'acme:bob', 'system:serviceaccount:acme:robot');
   await kubernetes.create('/api/v1/namespaces/acme/serviceaccounts', { metadata: { name: 'robot' } });
-  await kubernetes.create(`${RBAC}/clusterroles`, {
-    metadata: { name: 'tour' },
+  await grant(kubernetes, {
+    name: 'tour',
+    subjects: ['group:stonegate:tenant:acme'],
     rules: [
       {
         apiGroups: ['certificates.k8s.io'],
@@ -109,15 +110,6 @@ async function start(t: Test): Promise<KubernetesSite> {
         verbs: ['impersonate'],
       },
     ],
-  });
-  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-    metadata: { name: 'tour' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'tour' },
-    subjects: ['stonegate:tenant:acme'].map((name) => ({
-      apiGroup: 'rbac.authorization.k8s.io',
-      kind: 'Group',
-      name,
-    })),
   });
   return site;
 }
@@ -175,7 +167,7 @@ async function give({ kubernetes }: KubernetesSite, rules: readonly Rule[], prob
 t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
   const site = await start(t);
   const rules = rulesOf(site.printed);
-  const complete = await tour(site);
+  const complete = await tour(t, site);
 
   await t.test('what `manifests rbac` prints is enough', async (t) => {
     t.match(complete, {
@@ -198,7 +190,7 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
         left,
         false,
       );
-      t.notSame(await tour(site), complete);
+      t.notSame(await tour(t, site), complete);
       await give(site, rules, left, true);
     });
 });

@@ -46,7 +46,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
     t.same(userOf((await stonegate.ask(token, WHO, review)).body), direct);
   });
 
-  await t.test('with a token for another audience are refused, as directly', async (t) => {
+  await t.test('C152 with a token for another audience are refused, as directly', async (t) => {
     const vault = await serviceAccountToken(kubernetes, 'acme', 'robot', ['vault']);
     t.equal((await kubernetes.ask({ token: vault }, PODS)).status, 401);
     t.match((await stonegate.ask(vault, PODS)).json(), { code: 401, reason: 'Unauthorized' });

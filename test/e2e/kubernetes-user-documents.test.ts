@@ -8,11 +8,11 @@ import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind } from '../support/kubernetes/rbac.ts';
 import { startKubernetesSite } from '../support/kubernetes/site.ts';
 import { commandsRunBy, makeCommand, readersShell, runShell } from '../support/page-commands.ts';
 
 const TEST = 'test/e2e/kubernetes-user-documents.test.ts';
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 
 t.test('the pages of users', { skip }, async (t) => {
@@ -43,10 +43,10 @@ t.test('the pages of users', { skip }, async (t) => {
   });
 
   await t.test('docs/impersonation.md', async (t) => {
-    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: 'on-call' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: ['acme:alice', 'acme:reader', 'acme:bob'].map((name) => ({ kind: 'User', name })),
+    await bind(kubernetes, {
+      name: 'on-call',
+      role: 'cluster-admin',
+      subjects: ['user:acme:alice', 'user:acme:reader', 'user:acme:bob'],
     });
     const file = join(folder, 'kubeconfig');
     writeFileSync(file, kubeconfigOf({ url, ca: authority.cert }, { token }), { mode: 0o600 });

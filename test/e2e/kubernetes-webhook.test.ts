@@ -6,10 +6,10 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { bind } from '../support/kubernetes/rbac.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
 const POLICY = [
   {
@@ -94,16 +94,11 @@ for (const version of ['v1', 'v1beta1'] as const)
       const secrets = '/api/v1/namespaces/acme/secrets';
       t.equal((await kubernetes.ask(bob, secrets)).status, 403);
       const { id } = stonegate.keystone.directory.project('globex', 'web');
-      await kubernetes.create(`${RBAC}/namespaces/acme/rolebindings`, {
-        metadata: { name: 'members-of-web' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [
-          {
-            apiGroup: 'rbac.authorization.k8s.io',
-            kind: 'Group',
-            name: `keystone:project:${id}:role:member`,
-          },
-        ],
+      await bind(kubernetes, {
+        name: 'members-of-web',
+        namespace: 'acme',
+        role: 'cluster-admin',
+        subjects: [`group:keystone:project:${id}:role:member`],
       });
       await eventually(async () => (await kubernetes.ask(bob, secrets)).status === 200);
       t.pass('as soon as the API server knows of it');

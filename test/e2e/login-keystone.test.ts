@@ -18,8 +18,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const KUBECTLS = findKubectls();
 const folder = t.testdir();
-const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { keystone } = stonegate;
 
 let homes = 0;
@@ -131,47 +130,6 @@ t.test('C256 no terminal and no password: a clear error, no prompt, no hang', as
     stderr,
     /password of alice of the domain acme is missing.*there is no terminal to ask.*OS_PASSWORD/,
   );
-});
-
-t.test('C256 no terminal and no user: the error names the variable', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(WEB));
-  t.same([code, stdout], [1, '']);
-  t.match(stderr, /the user is missing: give username in clouds.yaml or OS_USERNAME/);
-});
-
-t.test('success is one ExecCredential, and nothing on standard error', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(WITH_PASSWORD));
-  t.same([code, stderr], [0, '']);
-  t.match(JSON.parse(stdout), {
-    kind: 'ExecCredential',
-    apiVersion: 'client.authentication.k8s.io/v1',
-    status: { token: /^gAAAAA/, expirationTimestamp: /Z$/ },
-  });
-});
-
-t.test('--force logs in though there is a good token', async (t) => {
-  const env = environmentOf(WITH_PASSWORD);
-  await runLogin(['--keystone'], env);
-  const [logins, { code }] = await loginsDuring(() => runLogin(['--keystone', '--force'], env));
-  t.same([logins, code], [1, 0]);
-});
-
-t.test('a secret on the command line is refused', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone', '--os-password', 'x'], environmentOf(ALICE));
-  t.same([code, stdout], [2, '']);
-  t.match(stderr, /use OS_PASSWORD/);
-});
-
-t.test('a Keystone with a certificate of an untrusted CA', async (t) => {
-  const env = {
-    ...environmentOf(WITH_PASSWORD),
-    OS_CLOUD: '',
-    OS_AUTH_URL: keystone.url,
-    OS_USERNAME: 'alice',
-  };
-  const { code, stderr } = await runLogin(['--keystone'], { ...env, OS_PASSWORD: 'alice-pass' });
-  t.equal(code, 1);
-  t.match(stderr, /no login at Keystone .*certificate.*OS_CACERT/s);
 });
 
 t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {

@@ -23,8 +23,7 @@ const KUBECTLS = findKubectls();
 const NEWEST = KUBECTLS.at(-1) ?? '';
 const CAROL = { user: 'carol', password: 'carol-pass' };
 const folder = t.testdir();
-const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
-t.teardown(() => stonegate.close());
+const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { provider } = stonegate;
 
 // This provider gives refresh tokens only to who asks for consent (OpenID Connect Core 1.0 §11).

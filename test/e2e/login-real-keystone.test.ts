@@ -55,11 +55,10 @@ t.test('a real Keystone', { skip }, async (t) => {
   t.teardown(() => keystone.stop());
   const { web, token, credential } = await seed(keystone);
   const folder = t.testdir();
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder: join(folder, 'stonegate'),
     configuration: { authentication: { keystone: { url: keystone.url } } },
   });
-  t.teardown(() => stonegate.close());
   const { url: server, authority } = stonegate;
   const kubectl = createKubectl(kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
   t.teardown(() => kubectl.close());

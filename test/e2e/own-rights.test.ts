@@ -1,8 +1,3 @@
-/**
- * For a moment after each start an API server knows no roles, and refuses Stonegate itself. No client may
- * take that for a refusal of its own.
- */
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
@@ -15,8 +10,7 @@ const WEBSOCKET = {
 };
 
 async function setUp(t: Test, configuration: Record<string, object> = {}): Promise<RunningStonegate> {
-  const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land'), configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { configuration });
   return stonegate;
 }
 

@@ -20,8 +20,6 @@ const VIEWS = [
   ['phone', { width: 360, height: 740 }],
 ] as const;
 
-t.setTimeout(180_000);
-
 async function signIn(page: Page): Promise<void> {
   for (const [label, text] of Object.entries({
     'User name': 'alice',
@@ -36,8 +34,7 @@ async function signIn(page: Page): Promise<void> {
 t.test('a user sees what they may do, on a desktop and on a phone', { skip: missing }, async (t) => {
   const port = await freePort();
   const configuration = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
-  const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
-  t.teardown(() => stonegate.close());
+  await startStonegate(t, { portal: { port }, configuration });
   const url = `https://localhost:${port}`;
   mkdirSync(PICTURES, { recursive: true });
   const browser = await launchChromium();
@@ -153,8 +150,7 @@ t.test(
   async (t) => {
     const port = await freePort();
     const configuration = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
-    const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
-    t.teardown(() => stonegate.close());
+    await startStonegate(t, { portal: { port }, configuration });
     const browser = await launchChromium();
     t.teardown(() => browser.close());
     const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();

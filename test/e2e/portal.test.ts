@@ -11,7 +11,6 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
-import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { pageFaults } from '../support/page/page-checks.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
@@ -36,8 +35,7 @@ async function startPortal(
   const unlimited = { perSecond: 100, burst: 100 };
   const signInLimits = { perSource: unlimited, perUser: unlimited };
   const configuration = { ...others, portal: { signInLimits, ...changes } };
-  const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { portal: { port }, configuration });
   const { directory } = stonegate.keystone;
   directory.assign(directory.user('acme', 'alice'), 'reader', {
     project: directory.project('acme', 'batch'),
@@ -191,27 +189,6 @@ t.test('an error of the provider is quoted', { skip: missing }, (t) =>
     t.equal(pathOf(page), '/login');
   }),
 );
-
-t.test('a session expires, and the page says so', { skip: missing }, async (t) => {
-  const short = await startPortal(t, { sessionLifetime: '2s' });
-  await visit(
-    t,
-    {},
-    async (page) => {
-      await signInWithKeystone(page);
-      t.equal(pathOf(page), '/');
-      await eventually(async () => {
-        await page.goto(`${short.url}/`);
-        return pathOf(page) === '/login';
-      });
-      t.match(await page.textContent('main'), 'Your session has ended. Sign in again.');
-      await picture(page, 'session-ended');
-      await signInWithKeystone(page);
-      t.equal(pathOf(page), '/', 'and a new one begins');
-    },
-    short,
-  );
-});
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const [device, viewport] of [

@@ -15,8 +15,7 @@ interface Options {
 
 async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) {
   // The controllers of other features would ask the API server with the same credential.
-  const stonegate = await startStonegate({ folder: t.testdir(), mode, keep: true });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode, keep: true });
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;
   for (const role of ['admin', 'member', 'reader']) directory.role(role);
@@ -73,14 +72,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 
-  t.test(`${mode}: no user is bound in a namespace that Stonegate did not create`, async (t) => {
-    const { statusOf, erin, lab, pods, bound, apiServer, logged } = await setUp(t, { mode });
-    apiServer.seed.namespace(lab.id, mode === 'arktos' ? { tenant: 'acme' } : {});
-    t.equal(await statusOf(erin, { project: lab }, pods), 403);
-    t.same(bound(), []);
-    t.ok(logged.some((line) => line.includes('Stonegate did not make it for this project')));
-  });
-
   t.test(
     `${mode}: as users, a user is bound on request, and a user who lost the role is unbound`,
     async (t) => {
@@ -122,17 +113,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   );
 }
 
-t.test('the removal of all of a project’s bindings waits for an operator', async (t) => {
-  const { statusOf, erin, lab, pods, bound, logged, configureBindings, app } = await setUp(t);
-  await statusOf(erin, { project: lab }, pods);
-  const before = bound().length;
-  await configureBindings({ provision: 'onRequest', ignore: { roles: ['admin', 'member', 'reader'] } });
-  await app.reload();
-  await statusOf(erin, { project: lab }, pods);
-  t.equal(bound().length, before);
-  t.ok(logged.some((line) => line.includes('stonegate sync --force')));
-});
-
 t.test('arktos: a new domain gets its tenant with its first request', async (t) => {
   const { statusOf, directory } = await setUp(t);
   const project = directory.project('initech', 'core');
@@ -140,13 +120,6 @@ t.test('arktos: a new domain gets its tenant with its first request', async (t) 
   directory.assign(hank, 'member', { project });
   t.equal(await statusOf(hank, { project }, `/api/v1/namespaces/${project.id}/pods`), 200);
   t.equal(await statusOf(hank, { project }, '/api/v1/namespaces'), 403);
-});
-
-t.test('arktos: a token of a domain counts in all of its tenant', async (t) => {
-  const { statusOf, directory } = await setUp(t);
-  const boss = directory.user('initech', 'boss');
-  directory.assign(boss, 'admin', { domain: boss.domain });
-  t.equal(await statusOf(boss, { domain: boss.domain }, '/api/v1/namespaces'), 200);
 });
 
 t.test(
@@ -244,16 +217,4 @@ t.test('explain says what would be, and makes nothing', async (t) => {
   });
   t.match(JSON.stringify(reply.json()), `keystone:project:${lab.id}:role:member`, 'it is explained');
   t.same(asked(), []);
-});
-
-t.test('with none nothing is made, and a reload switches it on', async (t) => {
-  const { statusOf, erin, lab, pods, asked, configureBindings, app } = await setUp(t, {
-    bindings: { provision: 'none' },
-  });
-  t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.same(asked(), []);
-  await configureBindings({ provision: 'onRequest' });
-  await app.reload();
-  await eventually(async () => (await statusOf(erin, { project: lab }, pods)) === 200);
-  t.ok(asked().length > 0);
 });

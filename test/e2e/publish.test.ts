@@ -116,8 +116,7 @@ t.test('a definition of a tenant stays, unless the system’s comes first', asyn
 
 t.test('a serving Stonegate publishes soon after a change', async (t) => {
   const site = await setUp(t);
-  const stonegate = await serveTestbed(site);
-  t.teardown(() => stonegate.close());
+  await serveTestbed(t, site);
   site.put('v1/secrets', 'registry', SECRET);
   await eventually(() => site.secret('acme') !== undefined);
   site.apiServer.seed.tenant('initech');
@@ -128,8 +127,7 @@ t.test('a serving Stonegate publishes soon after a change', async (t) => {
 
 t.test('if the section is removed the copies are deleted', async (t) => {
   const site = await setUp(t);
-  const stonegate = await serveTestbed(site);
-  t.teardown(() => stonegate.close());
+  const stonegate = await serveTestbed(t, site);
   site.put('v1/secrets', 'registry', SECRET);
   await eventually(() => site.secret('acme') !== undefined);
   await site.configurePublishing(undefined);

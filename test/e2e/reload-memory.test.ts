@@ -13,10 +13,9 @@ const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 const RELOADS = 5;
 
 t.test('after reloads, open watches retain no previous pipeline and no previous generation', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  const { app, authority, keystoneToken, provider, configure } = stonegate;
-  const destination = { port: app.address.port, ca: authority.cert };
+  const stonegate = await startStonegate(t);
+  const { app, keystoneToken, provider, configure } = stonegate;
+  const { destination } = stonegate;
   const tokens = [keystoneToken('alice'), await provider.idToken('carol')];
   const watches = [];
   for (let reload = 0; reload < RELOADS; reload += 1) {

@@ -113,7 +113,7 @@ async function setUp(t: Test) {
     'doomed.key': doomed.key,
   });
   const portal = { port: await freePort() };
-  const stonegate = await startStonegate({ folder, portal, configuration: BEFORE });
+  const stonegate = await startStonegate(t, { folder, portal, configuration: BEFORE });
   const { app, apiServer, authority } = stonegate;
   const renewed = await authority.server('renewed');
   await writeFile(join(folder, 'renewed.crt'), renewed.cert);
@@ -124,7 +124,6 @@ async function setUp(t: Test) {
   apiServer.seed.clusterRoleBinding('any', 'any', ['group:x509:dev', 'group:partner:dev'], {
     tenant: 'acme',
   });
-  t.teardown(() => stonegate.close());
   const ports = [app.address.port, portal.port, app.addresses.webhook?.port ?? 0];
 
   async function hook(client: KeyPair): Promise<unknown> {

@@ -3,13 +3,11 @@
  * they end.
  */
 import t, { type Test } from 'tap';
-import { createApp } from '../../src/app/app.ts';
-import { loadConfiguration, systemSources } from '../../src/config/load.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../support/eventually.ts';
-import { askOnce, openRequest } from '../support/open-request.ts';
+import { openRequest } from '../support/open-request.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { type RoleSiteOptions, startRoleSite } from '../support/role-site.ts';
+import { startReplica } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
@@ -30,25 +28,18 @@ async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
     ...(keystone && { keystone }),
     configuration: { cache, limits: { streams: { recheck: '1h' } } },
   });
-  const { configFile, authority } = site;
-  const result = await loadConfiguration(configFile, systemSources);
-  if (!result.ok) throw new Error('the configuration is bad');
-  const { loaded, watched } = result;
-  const logger = { ...silentLogger, setLevel() {} };
-  const app = await createApp({ file: configFile, loaded, watched, sources: systemSources, logger });
-  t.teardown(() => app.close());
-  const destination = { port: app.address.port, ca: authority.cert };
+  const { configFile } = site;
+  const replica = await startReplica(t, site);
   const calls = (what: string) => site.keystone.calls.filter((call) => call === `GET /v3/${what}`).length;
   return {
     ...site,
     calls,
     first: (token: string) => site.statusOf(token, IN_WEB),
-    second: async (token: string) => (await askOnce(destination, token, IN_WEB)).status,
+    second: async (token: string) => (await replica.ask(token, IN_WEB)).status,
     /** A watch through each replica, at most one recheck an hour. */
     watches: async (token: string) => {
-      const ports = [site.app.address.port, app.address.port];
-      const watches = ports.map((port) =>
-        openRequest({ ...destination, port }, token, `${IN_WEB}?watch=true`),
+      const watches = [site, replica].map(({ destination }) =>
+        openRequest(destination, token, `${IN_WEB}?watch=true`),
       );
       for (const { head } of watches) t.equal((await head).statusCode, 200);
       return watches;

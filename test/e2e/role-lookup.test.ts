@@ -79,26 +79,6 @@ t.test('delegated tokens never count for more than was delegated', async (t) => 
   t.equal(listings(), 0);
 });
 
-t.test('a disabled project gives no user a role', async (t) => {
-  const { keystone, web, erin, statusOf } = await setUp(t);
-  const token = keystone.issue(erin);
-  t.equal(await statusOf(token, IN_WEB), 200);
-  web.enabled = false;
-  await eventually(async () => (await statusOf(token, IN_WEB)) === 403);
-  web.enabled = true;
-  await eventually(async () => (await statusOf(token, IN_WEB)) === 200);
-});
-
-t.test('an assignment that is made or withdrawn is seen when its time is over', async (t) => {
-  const { keystone, directory, web, api, erin, statusOf } = await setUp(t);
-  const token = keystone.issue(erin);
-  t.equal(await statusOf(token, IN_API), 403);
-  directory.assign(erin, 'member', { project: api });
-  await eventually(async () => (await statusOf(token, IN_API)) === 200);
-  directory.unassign(erin, 'member', { project: web });
-  await eventually(async () => (await statusOf(token, IN_WEB)) === 403);
-});
-
 t.test('roles that cannot be learned are a 503, never fewer rights in silence', async (t) => {
   const { keystone, directory, erin, web, statusOf } = await setUp(t, {
     keystone: { roleAssignments: { cacheTTL: '10m' } },
@@ -187,10 +167,3 @@ t.test(
     t.equal(listings(), 2, 'once for the user, once for the system');
   },
 );
-
-t.test('revocation events that are disabled are not requested', async (t) => {
-  const { keystone, erin, statusOf } = await setUp(t, { keystone: { revocationEvents: false } });
-  const before = keystone.calls.length;
-  t.equal(await statusOf(keystone.issue(erin), IN_WEB), 200);
-  t.notOk(keystone.calls.slice(before).some((call) => call.includes('OS-REVOKE')));
-});

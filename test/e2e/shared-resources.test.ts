@@ -1,8 +1,3 @@
-/**
- * Custom resources that all tenants of an Arktos share are hidden from tenants, unless the operator allows
- * them.
- */
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -11,11 +6,7 @@ const GADGETS = '/apis/example.com/v1/gadgets';
 
 /** Both tenants have defined it before Stonegate came, and acme has one object. */
 async function setUp(t: Test, tenancy: object = {}) {
-  const stonegate = await startStonegate({
-    folder: join(t.testdir({}), 'land'),
-    configuration: { tenancy },
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { configuration: { tenancy } });
   const { seed } = stonegate.apiServer;
   for (const tenant of ['acme', 'globex']) seed.customResource(gadgets, { tenant });
   seed.object('example.com/v1/gadgets', 'g1', { spec: { owner: 'acme' } }, { tenant: 'acme' });

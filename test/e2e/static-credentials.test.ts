@@ -2,16 +2,14 @@
  * Users of a token file and of a basic-auth file, and requests without any credential, against the whole
  * program.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
-import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
-import { createTestbed } from '../support/testbed.ts';
 
 const SETTINGS = '/api/v1/namespaces/default/configmaps/settings';
 const ANONYMOUS = { anonymous: { enabled: true, paths: ['/version'] } };
@@ -21,13 +19,12 @@ async function setUp(t: Test) {
     'tokens.csv': 'daves-token,dave,41,"developers,ops",,acme\n',
     'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: { tokenFile: { file: 'tokens.csv' }, basicAuthFile: { file: 'passwords.csv' } },
     },
   });
-  t.teardown(() => stonegate.close());
   const { seed } = stonegate.apiServer;
   for (const [tenant, user] of [
     ['acme', 'acme:token:dave'],
@@ -70,14 +67,13 @@ t.test('unknown clients’ password guesses leave threads for name look-ups', as
   const folder = t.testdir({
     'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: { basicAuthFile: { file: 'passwords.csv' } },
       limits: { unknownCredentials: { concurrent: 16, queue: 0 } },
     },
   });
-  t.teardown(() => stonegate.close());
   const session = connect(stonegate.url, { ca: stonegate.authority.cert });
   t.teardown(() => session.destroy());
   const guess = (password: string) =>
@@ -89,12 +85,10 @@ t.test('unknown clients’ password guesses leave threads for name look-ups', as
 t.test(
   'C074 a request without a credential reaches the API server as system:anonymous, and as no other user',
   async (t) => {
-    const stonegate = await startStonegate({
-      folder: t.testdir(),
+    const stonegate = await startStonegate(t, {
       mode: 'shared',
       configuration: { authentication: ANONYMOUS },
     });
-    t.teardown(() => stonegate.close());
     const { ask, apiServer, audited } = stonegate;
     const before = apiServer.requests.length;
     await ask(undefined, '/version');
@@ -116,16 +110,3 @@ t.test(
     );
   },
 );
-
-t.test('check refuses anonymous requests in arktos mode, and says why', async (t) => {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: { authentication: ANONYMOUS },
-  });
-  t.teardown(() => testbed.close());
-  const result = await loadConfiguration(testbed.configFile, { readFile, env: {} });
-  t.match(result, {
-    ok: false,
-    problems: [{ path: 'authentication.anonymous.enabled', message: /user of the system tenant/ }],
-  });
-});

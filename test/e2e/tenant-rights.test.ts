@@ -14,12 +14,10 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const REVIEW_RESOURCES = ['subjectaccessreviews', 'localsubjectaccessreviews'];
 
 async function start(t: Test): Promise<RunningStonegate> {
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
+  const stonegate = await startStonegate(t, {
     mode: 'arktos',
     configuration: { authentication: { tokenReview: {} } },
   });
-  t.teardown(() => stonegate.close());
   const { seed } = stonegate.apiServer;
   const names = ['rolebindings', 'clusterrolebindings', 'roles', 'clusterroles'];
   seed.clusterRole(

@@ -78,18 +78,14 @@ class Attacker {
 }
 
 async function start(t: Test) {
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
+  const stonegate = await startStonegate(t, {
     // So many handshakes at once, with both ends in this process, take their time.
     configuration: { upstream: { timeouts: { connect: '60s' } } },
   });
   const { ask, keystoneToken } = stonegate;
   const [alice, bob] = [keystoneToken('alice'), keystoneToken('bob')];
   const attacker = new Attacker(stonegate, alice);
-  t.teardown(async () => {
-    attacker.leave();
-    await stonegate.close();
-  });
+  t.teardown(() => attacker.leave());
   for (const token of [alice, bob]) t.equal((await ask(token, CONFIGMAPS)).status, 200);
   const arrived = (matches: (method: string, url: string) => boolean): number =>
     stonegate.apiServer.requests.filter(isForClient).filter(({ method, url }) => matches(method, url)).length;

@@ -1,10 +1,8 @@
 /** Service accounts and other users that the API server itself knows are forwarded with their own token. */
 import { request } from 'node:https';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
-import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-users.ts';
+import { startForKubectl } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -48,13 +46,7 @@ function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): strin
 
 async function start(t: Test, mode: Mode, changes: object = {}, options: Options = {}) {
   const configuration = { ...configurationOf(mode, 'token', changes), ...options.configuration };
-  const stonegate = await startStonegate({
-    ...options,
-    folder: join(t.testdir({}), 'land'),
-    mode,
-    configuration,
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { ...options, mode, configuration });
   const { apiServer } = stonegate;
   /** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
   const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
@@ -76,13 +68,12 @@ function ownToken(t: Test, request: LoggedRequest | undefined, token: string, us
 
 for (const mode of ['arktos', 'shared'] as const)
   for (const own of ['token', 'certificate'] as const) {
-    const binaries = findKubectls();
     const namespace = mode === 'arktos' ? 'default' : 'acme';
     const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
     t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
       const configuration = configurationOf(mode, own);
       const everybody = await startForKubectl(t, { mode, configuration });
-      const { stonegate, as, next } = everybody;
+      const { stonegate, next } = everybody;
       const robot = seedRobot(stonegate, mode);
 
       await t.test(
@@ -117,26 +108,6 @@ for (const mode of ['arktos', 'shared'] as const)
         ownToken(t, opened, robot);
         t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
       });
-
-      if (binaries.length === 0) t.test('with kubectl', { skip: NO_KUBECTL }, async () => {});
-      for (const binary of binaries)
-        await t.test(`with ${binary.split('/').at(-1)}`, async (t) => {
-          const kubectl = as(binary, robot);
-          const at = ['-n', namespace];
-          t.match(await succeeds(t, kubectl, [...at, 'get', 'pods']), /^web /m);
-          const opened = next(({ url }) => url.includes('/pods/web/exec'));
-          t.equal(await succeeds(t, kubectl, [...at, 'exec', 'web', '--', 'echo', 'hello']), 'hello\n');
-          ownToken(t, await opened, robot);
-          t.match(await succeeds(t, kubectl, [...at, 'auth', 'can-i', 'delete', 'pods']), /^yes/);
-
-          const watching = kubectl.start([...at, 'get', 'configmaps', '--watch', '--output=name']);
-          await prints(watching, /settings/);
-          const place = mode === 'arktos' ? { tenant: 'acme' } : { namespace };
-          const seen = prints(watching, new RegExp(`new-${binary.length}`));
-          stonegate.apiServer.seed.configMap(`new-${binary.length}`, {}, place);
-          t.ok(await seen);
-          await stop(watching);
-        });
     });
   }
 
@@ -198,20 +169,6 @@ t.test(
     t.match(reply.json(), { code: 503, message: /does not let Stonegate create tokenreviews/ });
   },
 );
-
-t.test('C152 a token for another audience is refused', async (t) => {
-  const { ask, apiServer } = await start(t, 'shared', { audiences: ['stonegate'] });
-  const tokenFor = (...audiences: string[]) => {
-    apiServer.seed.roleBinding('robots', 'worker', [`user:${ROBOT}`], { namespace: 'acme' });
-    return apiServer.seed.serviceAccountToken({ name: 'robot', audiences });
-  };
-  const path = '/api/v1/namespaces/acme/pods';
-  const server = 'https://kubernetes.default.svc.cluster.local';
-  t.match(await ask(tokenFor('vault'), path), { status: 401 });
-  t.match(await ask(tokenFor(server), path), { status: 401 });
-  t.match(await ask(tokenFor('stonegate', server), path), { status: 200 });
-  t.match(await ask(tokenFor('stonegate'), path), { status: 401 }, 'the API server does not take it');
-});
 
 t.test('in Arktos a tenant’s administrator with a token of their own', async (t) => {
   const stonegate = await start(t, 'arktos');

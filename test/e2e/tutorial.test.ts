@@ -40,8 +40,7 @@ async function run(shell: ReturnType<typeof readersShell>, url: string) {
 
 t.test('following the page', { skip: findKubectls().length === 0 && NO_KUBECTL }, async (t) => {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder: join(folder, '.demo') });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder: join(folder, '.demo') });
   const note = join(folder, 'page');
   const { env } = readersShell(folder);
   makeCommand(

@@ -59,12 +59,7 @@ interface Lists {
 
 /** alice may do everything in the namespace `acme`, and is told of no other. */
 async function start(t: Test) {
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
-    mode: 'shared',
-    configuration: { access: ACCESS },
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode: 'shared', configuration: { access: ACCESS } });
   const alice = stonegate.keystoneToken('alice');
   await eventually(async () => (await stonegate.ask(alice, NAMESPACES)).status === 200);
   return { ...stonegate, alice };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
 import { whoami } from '../../src/cli/whoami.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createIssuer } from '../support/tls/issuer.ts';
 
@@ -16,7 +16,7 @@ async function setUp(t: Test) {
     'people-ca.crt': company.cert,
     'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
   });
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     configuration: {
       authentication: {
@@ -25,7 +25,6 @@ async function setUp(t: Test) {
       },
     },
   });
-  t.teardown(() => stonegate.close());
   return async (user: object) => {
     const config = {
       'current-context': 'here',
@@ -34,10 +33,7 @@ async function setUp(t: Test) {
       users: [{ name: 'u', user }],
     };
     await writeFile(join(folder, 'config'), JSON.stringify(config));
-    const { io, printed } = printedIO();
-    const env = {};
-    const code = await whoami(['--kubeconfig', join(folder, 'config')], io, env);
-    return { code, ...printed };
+    return printedBy(whoami, ['--kubeconfig', join(folder, 'config')], {});
   };
 }
 

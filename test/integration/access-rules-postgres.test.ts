@@ -18,8 +18,6 @@ import { clusterRole, indexOf, rbacUser, roleBinding, user } from '../support/rb
 const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...given).rules;
 
 // A database is made first.
-t.setTimeout(300_000);
-
 const missing = postgresMissing();
 const DOCUMENT = readFileSync(new URL('../../docs/access-rules.md', import.meta.url), 'utf8');
 

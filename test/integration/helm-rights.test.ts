@@ -1,5 +1,5 @@
 /** The Helm chart grants Stonegate what `stonegate manifests rbac` prints for the same configuration. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { manifests } from '../../src/cli/manifests.ts';
 import { configurationOf, find, type ManifestObject, objectsOf, render, SAMPLES } from '../support/chart.ts';
 import { helm, missing } from '../support/kubernetes/programs.ts';
@@ -99,6 +99,21 @@ t.test(
   },
 );
 
+const GRANTABLE = [
+  { apiGroups: ['example.com', 'tenancy.stonegate.dev'], resources: ['widgets'], verbs: ['get'] },
+];
+
+/** The chart's ClusterRole has the rights of the printed one. */
+async function grantsAsPrinted(t: Test, name: string, configuration: object, ...options: string[]) {
+  const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
+  const [printed] = await printedRBAC(objects, ...options);
+  t.same(
+    rightsIn(find(objects, 'ClusterRole', name).rules),
+    rightsIn(printed?.rules),
+    JSON.stringify(configuration),
+  );
+}
+
 t.test('provisioning is granted what stonegate manifests rbac --provisioner prints', { skip }, async (t) => {
   const some = {
     member: { clusterRole: 'stonegate:edit' },
@@ -115,22 +130,10 @@ t.test('provisioning is granted what stonegate manifests rbac --provisioner prin
         { roles: some, projects: { abc: { roles: { cook: 'kitchen' } } } },
       ]) {
         const bindings = { provision: 'onRequest', createRoles, ...roles };
-        const objects = render(t.testdir(), {
-          upstream: UPSTREAM,
-          configuration: { tenancy: { mode }, authentication, bindings },
-        });
-        const [printed] = await printedRBAC(objects, ...PROVISIONER);
-        t.same(
-          find(objects, 'ClusterRole', 'stonegate-provisioner').rules,
-          printed?.rules,
-          JSON.stringify({ mode, bindings }),
-        );
+        const configuration = { tenancy: { mode }, authentication, bindings };
+        await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
       }
 });
-
-const GRANTABLE = [
-  { apiGroups: ['example.com', 'tenancy.stonegate.dev'], resources: ['widgets'], verbs: ['get'] },
-];
 
 t.test('policies are granted what stonegate manifests rbac prints', { skip }, async (t) => {
   const administration = {
@@ -155,20 +158,8 @@ t.test('policies are granted what stonegate manifests rbac prints', { skip }, as
         access: { grantable: GRANTABLE },
         bindings: { createRoles },
       };
-      const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
-      const about = JSON.stringify({ authorization, createRoles });
-      const [impersonator] = await printedRBAC(objects, '--user', 'stonegate');
-      t.same(
-        rightsIn(find(objects, 'ClusterRole', 'stonegate-impersonator').rules),
-        rightsIn(impersonator?.rules),
-        about,
-      );
-      const [provisioner] = await printedRBAC(objects, ...PROVISIONER);
-      t.same(
-        rightsIn(find(objects, 'ClusterRole', 'stonegate-provisioner').rules),
-        rightsIn(provisioner?.rules),
-        about,
-      );
+      await grantsAsPrinted(t, 'stonegate-impersonator', configuration, '--user', 'stonegate');
+      await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
     }
 });
 
@@ -185,19 +176,9 @@ t.test('publishing is granted what stonegate manifests rbac --provisioner prints
     ['arktos', { ...namespaces, clusterScoped }],
     ['arktos', { clusterScoped }],
   ] as const) {
-    const configuration = {
-      tenancy: { mode },
-      authentication: KEYSTONE,
-      access: { grantable: GRANTABLE },
-      publishing,
-    };
-    const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
-    const [printed] = await printedRBAC(objects, ...PROVISIONER);
-    t.same(
-      rightsIn(find(objects, 'ClusterRole', 'stonegate-provisioner').rules),
-      rightsIn(printed?.rules),
-      JSON.stringify(configuration),
-    );
+    const access = { grantable: GRANTABLE };
+    const configuration = { tenancy: { mode }, authentication: KEYSTONE, access, publishing };
+    await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
   }
 });
 

@@ -6,7 +6,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
-import type { ObtainedCredential } from '../../src/cli/login/credential-source.ts';
 import { createOidcSource } from '../../src/cli/login/oidc-source.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeTerminal, type FakeTerminal } from '../support/fake-terminal.ts';
@@ -62,30 +61,6 @@ function withOtherDevice(t: Test, user: LoginUser): FakeTerminal {
   });
 }
 
-async function revoke(provider: OidcProvider, { refreshToken = '' }: ObtainedCredential): Promise<void> {
-  const response = await fetch(`${provider.issuer}/token/revocation`, {
-    method: 'POST',
-    body: new URLSearchParams({ token: refreshToken, client_id: provider.clientID }),
-  });
-  if (response.status !== 200) throw new Error(`not revoked: ${await response.text()}`);
-}
-
-t.test('in the browser', async (t) => {
-  const { source } = await scene(t);
-  const terminal = withBrowser(t, CAROL);
-  const credential = await source().obtain(terminal, undefined);
-  const claims = decodeJwt(credential.token);
-  t.match(
-    claims,
-    { email: 'carol@acme.com', groups: ['developers'], aud: 'kubernetes' },
-    'it is the ID token',
-  );
-  t.equal(credential.expiresAt, (claims.exp ?? 0) * 1_000);
-  t.type(credential.refreshToken, 'string');
-  t.match((await terminal.page()).text, 'Logged in');
-  t.equal(terminal.clock.pending, 0, 'nothing is waited for any more');
-});
-
 t.test('the authorization request has PKCE, state and nonce', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, CAROL);
@@ -101,15 +76,6 @@ t.test('the authorization request has PKCE, state and nonce', async (t) => {
     redirect_uri: /^http:\/\/127\.0\.0\.1:\d+\/$/,
     prompt: 'consent',
   });
-});
-
-t.test('nothing said holds a token', async (t) => {
-  const { source } = await scene(t);
-  const terminal = withBrowser(t, CAROL);
-  const { token, refreshToken = '' } = await source().obtain(terminal, undefined);
-  const shown = [...terminal.said, (await terminal.page()).text].join('\n');
-  t.notMatch(shown, token);
-  t.notMatch(shown, refreshToken);
 });
 
 t.test('localhost can be the address the browser comes back to', async (t) => {
@@ -134,15 +100,6 @@ t.test('a client with a wrong secret', async (t) => {
   const terminal = withBrowser(t, CAROL);
   await t.rejects(source({ 'client-secret-file': file }).obtain(terminal, undefined), {
     message: /the provider does not accept the client: check its id and its secret \(invalid_client/,
-  });
-  t.match((await terminal.page()).text, 'Not logged in');
-});
-
-t.test('the user cancels at the provider', async (t) => {
-  const { source } = await scene(t);
-  const terminal = withBrowser(t, 'cancel');
-  await t.rejects(source().obtain(terminal, undefined), {
-    message: /the login was refused or cancelled at the provider \(access_denied: the user said no\)/,
   });
   t.match((await terminal.page()).text, 'Not logged in');
 });
@@ -220,24 +177,6 @@ t.test('Ctrl-C while the code waits', async (t) => {
   await t.rejects(source({ 'device-code': true }).obtain(terminal, undefined), {
     message: 'the login was cancelled',
   });
-});
-
-t.test('renewal', async (t) => {
-  const { source, provider } = await scene(t);
-  const first = await source().obtain(withBrowser(t, CAROL), undefined);
-
-  const silent = createFakeTerminal();
-  const second = await source().obtain(silent, first);
-  t.match(decodeJwt(second.token), { sub: 'carol' });
-  t.same(silent.said, [], 'asks no question');
-  t.type(second.refreshToken, 'string');
-  t.not(second.refreshToken, first.refreshToken, 'the rotated refresh token is stored');
-
-  await revoke(provider, second);
-  const terminal = withBrowser(t, CAROL);
-  const third = await source().obtain(terminal, second);
-  t.match(decodeJwt(third.token), { sub: 'carol' }, 'after a revocation the user logs in again');
-  t.match(terminal.said[0], /^The last login has ended \(.*invalid_grant/);
 });
 
 t.test('a provider that is down is no reason to open a browser', async (t) => {

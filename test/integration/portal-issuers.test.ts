@@ -43,12 +43,11 @@ async function setUp(t: Test) {
     clientSecret: { fromFile: 'portal-client-secret' },
     displayName: name,
   }));
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
+  const stonegate = await startStonegate(t, {
     portal: { port },
     configuration: { authentication: { jwt }, portal: { oidc } },
   });
-  t.teardown(() => Promise.all([stonegate.close(), honest.close(), hostile.close()]));
+  t.teardown(() => Promise.all([honest.close(), hostile.close()]));
   const get = createVisitor(home, stonegate.authority.cert);
   const begin = async (name: string) => new URL((await get(`/login/oidc?provider=${name}`)).location);
   /** What a hostile issuer answers with: the same question, to the honest one. */

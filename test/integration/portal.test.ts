@@ -17,8 +17,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const port = await freePort();
-  const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { portal: { port }, configuration });
   return {
     stonegate,
     port,
@@ -57,20 +56,6 @@ t.test('a sign-in at a slow Keystone during a reload succeeds', async (t) => {
   keystone.release();
   t.equal((await signingIn).status, 303);
 });
-
-t.test('without a portal there is no listener for one', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  t.teardown(() => stonegate.close());
-  t.equal(stonegate.app.addresses.portal, undefined);
-});
-
-t.test(
-  'an address of the portal that is taken keeps Stonegate from starting, and leaves nothing open',
-  async (t) => {
-    const { port } = await setUp(t);
-    await t.rejects(startStonegate({ folder: t.testdir({}), portal: { port } }), { code: 'EADDRINUSE' });
-  },
-);
 
 t.test(
   'with Redis sessions are there, sealed, and gone when it is',

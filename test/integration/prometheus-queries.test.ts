@@ -18,7 +18,7 @@ const FINDS_NOTHING: Readonly<Record<string, string>> = {
 };
 
 /** Scrapes after which a query must have found something: a busy machine misses some. */
-const SCRAPES = 30;
+const SCRAPES = 150;
 
 t.test('dashboards and alerts', { skip }, async (t) => {
   const run = await runWithFaults(join(t.testdir({}), 'run'));

@@ -51,8 +51,7 @@ interface Site {
 
 /** A Stonegate for this Keystone, and a project in a domain of its own. */
 async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
-  const stonegate = await startStonegate({ folder: t.testdir(), mode: 'shared' });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { mode: 'shared' });
   await admitProvisioner(stonegate, { mode: 'shared' });
   await stonegate.configure({
     authentication: {

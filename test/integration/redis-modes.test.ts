@@ -81,22 +81,4 @@ function defineTests(): void {
     t.teardown(() => store.close());
     t.ok(await works(store));
   });
-
-  t.test('a Redis found through Sentinels', async (t) => {
-    const primary = await createRedisServer({ tcp: true });
-    t.teardown(() => primary.remove());
-    const sentinel = await createRedisServer({
-      tcp: true,
-      sentinel: true,
-      configuration: [`sentinel monitor identities 127.0.0.1 ${primary.port} 1`],
-    });
-    t.teardown(() => sentinel.remove());
-    const store = connect({
-      url: 'redis://ignored:1/0',
-      sentinels: [{ host: '127.0.0.1', port: sentinel.port }],
-      sentinelName: 'identities',
-    });
-    t.teardown(() => store.close());
-    t.ok(await works(store));
-  });
 }

@@ -1,4 +1,5 @@
 /** The shared cache on a real Redis: faults, forgeries and drops. */
+import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import { createRedisStore, type RedisStoreOptions } from '../../src/cache/redis.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -60,9 +61,23 @@ function defineTests(): void {
     const { ready } = await setUp(t, server);
     const { store, problems } = await ready({ timeout: 100 });
     const answered = store.set('stonegate:entry:busy', Buffer.from('value'), 60_000);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    // Nothing else runs here until Redis has answered and the limit is over.
+    const asked = ['-s', server.url.replace('unix://', ''), 'EXISTS', 'stonegate:entry:busy'];
+    while (String(execFileSync('redis-cli', asked)).trim() !== '1');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
     t.equal(await answered, true);
     t.same(problems, [], 'Redis is not taken to be away');
+  });
+
+  t.test('C186 a dump of Redis shows neither credential nor user', async (t) => {
+    const server = await createRedisServer();
+    const { ready, entries } = await setUp(t, server);
+    const { lookup } = await ready();
+    await lookup('gAAAAABsecret');
+    await eventually(async () => (await entries()).length === 1);
+    const [name = ''] = await entries();
+    const value = String(await server.command('GET', name));
+    t.notMatch(`${name} ${value}`, /secret|alice|acme/);
   });
 
   t.test('a Redis that hangs: requests continue without it, and with it once it responds', async (t) => {

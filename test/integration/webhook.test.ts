@@ -1,9 +1,8 @@
 /**
- * The webhook with a real Keystone behind it: groups by their names, roles that come and go in each way there
- * is, and tokens that die with a project or a user. Nothing is cached here, so that each review shows what
+ * The webhook with a real Keystone behind it: groups by their names, and tokens that die with a role or a user. Nothing is cached here, so that each review shows what
  * Keystone says.
  */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import {
   missingKeystone,
   passwordOf,
@@ -28,19 +27,19 @@ async function seed(keystone: RealKeystone) {
   const login = (name: string) =>
     keystone.login(passwordOf(name, 'acme', `${name}-pass`), { project: { id: web } });
   const user = (name: string) => keystone.make('users', { name, domain_id: acme, password: `${name}-pass` });
-  return { acme, web, alice, developers, member, reader, login, user };
+  return { acme, web, alice, developers, reader, login, user };
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
-  const { acme, web, alice, developers, member, reader, login, user } = await seed(keystone);
+  const { acme, web, alice, developers, reader, login, user } = await seed(keystone);
   const put = (path: string) => keystone.call('PUT', path);
   const remove = (path: string) => keystone.call('DELETE', path);
   const authority = await createAuthority('API servers');
   const folder = t.testdir({ 'hook-ca.crt': authority.cert });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
-  const stonegate = await startStonegate({
+  const stonegate = await startStonegate(t, {
     folder,
     mode: 'shared',
     configuration: {
@@ -48,7 +47,6 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       webhook: { bind: '127.0.0.1:0', usernames: 'legacy', tls },
     },
   });
-  t.teardown(() => stonegate.close());
   const client = createWebhookClient({
     port: stonegate.app.addresses.webhook?.port ?? 0,
     ca: stonegate.authority.cert,
@@ -84,52 +82,12 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.same((await client.reviewToken(token)).body.status, UNAUTHENTICATED);
   });
 
-  async function isReader(t: Test, token: string): Promise<void> {
-    const { status } = (await client.reviewToken(token)).body;
-    t.match(status, { authenticated: true });
-    t.match(JSON.stringify(status), '"reader"');
-  }
-  async function isNobody(t: Test, token: string): Promise<void> {
-    t.same((await client.reviewToken(token)).body.status, UNAUTHENTICATED);
-  }
-
-  const ways: Readonly<Record<string, (id: string) => string>> = {
-    'assigned on the project': (id) => `/projects/${web}/users/${id}/roles/${reader}`,
-    'implied by another': (id) => `/projects/${web}/users/${id}/roles/${member}`,
-    'inherited from the domain': (id) =>
-      `/OS-INHERIT/domains/${acme}/users/${id}/roles/${reader}/inherited_to_projects`,
-  };
-  for (const [index, [how, assignment]] of Object.entries(ways).entries()) {
-    await t.test(
-      `a role that is ${how} counts, and once it is withdrawn the token is not authenticated`,
-      async (t) => {
-        const name = `erin${index}`;
-        const path = assignment(await user(name));
-        await put(path);
-        const token = await login(name);
-        await isReader(t, token);
-        await remove(path);
-        await isNobody(t, token);
-      },
-    );
-  }
-
-  await t.test('while the project is disabled its tokens are not authenticated', async (t) => {
-    await put(`/projects/${web}/users/${await user('frank')}/roles/${reader}`);
-    const token = await login('frank');
-    const enable = (enabled: boolean) => keystone.call('PATCH', `/projects/${web}`, { project: { enabled } });
-    await enable(false);
-    await isNobody(t, token);
-    await enable(true);
-    await isReader(t, token);
-  });
-
   await t.test('a deleted user is not authenticated', async (t) => {
     const grace = await user('grace');
     await put(`/projects/${web}/users/${grace}/roles/${reader}`);
     const token = await login('grace');
-    await isReader(t, token);
+    t.match((await client.reviewToken(token)).body.status, { authenticated: true });
     await remove(`/users/${grace}`);
-    await isNobody(t, token);
+    t.same((await client.reviewToken(token)).body.status, UNAUTHENTICATED);
   });
 });

@@ -1,9 +1,3 @@
-/**
- * Whatever a tenant's user sends through Stonegate, no custom resource definition of scope `Cluster` comes of
- * it. The stand-in reads bodies as the most careless server would: the last of repeated keys counts, in
- * whatever case.
- */
-import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { type JsonObject, objectAt, textAt } from '../support/apiserver/json.ts';
@@ -121,8 +115,7 @@ const DEFINED = {
 } as const;
 
 t.test('no tenant defines a custom resource that all tenants share', async (t) => {
-  const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t);
   const { seed, cluster } = stonegate.apiServer;
   const token = stonegate.keystoneToken('alice');
   const statuses = new Map<number, number>();

@@ -4,11 +4,9 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
-import { isObject, type JsonObject } from './apiserver/json.ts';
+import type { JsonObject } from './apiserver/json.ts';
+import { printedManifests, seedManifests } from './manifests.ts';
 import { POLICY_WEBHOOK } from './policies.ts';
-import { printedIO } from './printed-io.ts';
 import type { Testbed } from './testbed.ts';
 
 const PROVISIONER_TOKEN = 'provisioner-token';
@@ -141,23 +139,8 @@ export async function registerServedWebhook(testbed: Testbed, port: number): Pro
 /** Policies that were created since have been checked. */
 const LONG_AGO = { creationTimestamp: '2026-01-01T00:00:00Z' };
 
-/** As `stonegate manifests` prints them. */
-async function applyManifests(
-  { apiServer }: Testbed,
-  argv: readonly string[],
-  marks: JsonObject = {},
-): Promise<void> {
-  const { io, printed } = printedIO();
-  if ((await manifests(argv, io)) !== 0) throw new Error(printed.stderr);
-  for (const document of parseAllDocuments(printed.stdout)) {
-    const object: unknown = document.toJS();
-    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
-    const { apiVersion, kind, metadata, ...body } = object;
-    const resource = `${apiVersion}/${String(kind).toLowerCase()}s`;
-    const { name, labels = {} } = metadata;
-    apiServer.seed.object(resource, String(name), { metadata: { ...marks, labels }, ...body });
-  }
-}
+const applyManifests = async ({ apiServer }: Testbed, argv: readonly string[], marks: JsonObject = {}) =>
+  seedManifests(apiServer.seed, await printedManifests(...argv), marks);
 
 function registerWebhook({ apiServer }: Testbed): void {
   apiServer.seed.object(

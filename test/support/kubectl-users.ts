@@ -4,7 +4,6 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { LoggedRequest } from './apiserver/api-server.ts';
 import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
@@ -26,12 +25,11 @@ export async function startForKubectl(
   t: Test,
   options: Omit<TestbedOptions, 'folder'> = {},
 ): Promise<KubectlUsers> {
-  const stonegate = await startStonegate({ ...options, folder: join(t.testdir({}), 'land') });
+  const stonegate = await startStonegate(t, { ...options });
   const { apiServer, authority, keystone } = stonegate;
   const kubectls: Kubectl[] = [];
-  t.teardown(async () => {
+  t.teardown(() => {
     for (const kubectl of kubectls) kubectl.close();
-    await stonegate.close();
   });
   return {
     stonegate,

@@ -124,7 +124,7 @@ export function policyFacts(facts: Partial<PolicyFacts> = {}): PolicyFacts {
 /** Two Keystone domains have a tenant of another name. */
 const DOMAINS: Readonly<Record<string, string>> = { Default: 'acme', Partner: 'globex' };
 
-export const POLICY_SETTINGS: PolicySettings = {
+const POLICY_SETTINGS: PolicySettings = {
   systemTenant: 'system',
   tenantOfDomain: (domain) => DOMAINS[domain] ?? (/^[a-z]+$/.test(domain) ? domain : undefined),
   grantable: [],

@@ -15,3 +15,14 @@ export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr:
     },
   };
 }
+
+/** Runs a command to its end. */
+export async function printedBy<Rest extends unknown[]>(
+  command: (argv: readonly string[], io: CommandIO, ...rest: Rest) => Promise<number>,
+  argv: readonly string[],
+  ...rest: Rest
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { io, printed } = printedIO();
+  const code = await command(argv, io, ...rest);
+  return { code, ...printed };
+}

@@ -4,13 +4,12 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { check } from '../../src/app/commands/check.ts';
 import { sync } from '../../src/app/commands/sync.ts';
 import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
 import type { RoleTarget } from '../../src/config/configuration.ts';
-import { isObject } from './apiserver/json.ts';
-import { printedIO } from './printed-io.ts';
+import { manifestsIn, seedManifests } from './manifests.ts';
+import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
 
 export interface Provisioner {
@@ -38,7 +37,7 @@ export async function admitProvisioner(
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   const needs = { mode, createRoles: true, targets };
   const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
-  seedManifests(apiServer, manifests);
+  seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');
   for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
   const folder = dirname(configFile);
@@ -60,23 +59,7 @@ export async function admitProvisioner(
   await configureBindings(bindings);
   return {
     configureBindings,
-    sync: (...argv) => run(sync, ['--config', configFile, ...argv]),
-    check: () => run(check, ['--config', configFile]),
+    sync: (...argv) => printedBy(sync, ['--config', configFile, ...argv]),
+    check: () => printedBy(check, ['--config', configFile]),
   };
-}
-
-/** Stores what `stonegate manifests` printed. */
-export function seedManifests(apiServer: Testbed['apiServer'], manifests: string): void {
-  for (const document of parseAllDocuments(manifests)) {
-    const object: unknown = document.toJS();
-    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
-    const { apiVersion, kind, metadata, ...body } = object;
-    apiServer.seed.object(`${apiVersion}/${String(kind).toLowerCase()}s`, String(metadata.name), body);
-  }
-}
-
-async function run(command: typeof sync, argv: readonly string[]) {
-  const { io, printed } = printedIO();
-  const code = await command(argv, io);
-  return { code, ...printed };
 }

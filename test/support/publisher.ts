@@ -5,9 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { publish } from '../../src/app/commands/publish.ts';
-import { manifests } from '../../src/cli/manifests.ts';
-import { printedIO } from './printed-io.ts';
-import { seedManifests } from './provisioner.ts';
+import { printedManifests, seedManifests } from './manifests.ts';
+import { printedBy } from './printed-io.ts';
 import type { Testbed } from './testbed.ts';
 
 export interface Publisher {
@@ -29,15 +28,10 @@ export async function admitPublisher(
   const configurePublishing = (section: object | undefined) =>
     configure({ bindings, ...(section && { publishing: section }) });
   await configurePublishing(publishing);
-  const { io, printed } = printedIO();
-  await manifests(['rbac', '--config', configFile, '--provisioner', '--user', 'provisioner'], io);
-  seedManifests(apiServer, printed.stdout);
+  const words = ['--config', configFile, '--provisioner', '--user', 'provisioner'];
+  seedManifests(apiServer.seed, await printedManifests('rbac', ...words));
   return {
     configurePublishing,
-    async publish(...argv) {
-      const { io, printed } = printedIO();
-      const code = await publish(['--config', configFile, ...argv], io);
-      return { code, ...printed };
-    },
+    publish: (...argv) => printedBy(publish, ['--config', configFile, ...argv]),
   };
 }

@@ -23,8 +23,7 @@ export async function startRoleSite(
   { mode = 'arktos', keystone: changes = {}, configuration = {} }: RoleSiteOptions = {},
 ) {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, mode });
-  t.teardown(() => stonegate.close());
+  const stonegate = await startStonegate(t, { folder, mode });
   const { keystone, apiServer, app, configure } = stonegate;
   const { directory } = keystone;
   const [web, api] = [directory.project('acme', 'web'), directory.project('acme', 'api')];

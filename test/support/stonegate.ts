@@ -5,6 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
+import process from 'node:process';
+import type { Test } from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import type { AuditEvent } from '../../src/kubernetes/audit-v1.ts';
@@ -18,6 +20,8 @@ export type { Ask, Reply } from './https-client.ts';
 export interface RunningStonegate extends Testbed {
   readonly app: App;
   readonly url: string;
+  /** Where clients connect, and whom they trust. */
+  readonly destination: { readonly port: number; readonly ca: string };
   /** What it logged so far, a line each. */
   readonly logged: string[];
   ask(token: string | undefined, path: string, options?: Ask): Promise<Reply>;
@@ -28,31 +32,47 @@ export interface RunningStonegate extends Testbed {
   close(): Promise<void>;
 }
 
-/** @param options with `keep` as `stonegate serve --keep` */
-export async function startStonegate({
-  keep = false,
-  ...options
-}: TestbedOptions & { readonly keep?: boolean }): Promise<RunningStonegate> {
-  return serveTestbed(await createTestbed(options), keep);
+/**
+ * Stonegate with a testbed in the test's folder, or in one given; both end with the test.
+ *
+ * @param options with `keep` as `stonegate serve --keep`
+ */
+export async function startStonegate(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  { keep = false, ...options }: Partial<TestbedOptions> & { readonly keep?: boolean } = {},
+): Promise<RunningStonegate> {
+  const folder = options.folder ?? join(t.testdir({}), 'land');
+  return serveTestbed(t, await createTestbed({ ...options, folder }), { keep });
 }
 
-/** Starts Stonegate with the testbed's configuration. */
-export async function serveTestbed(testbed: Testbed, keep = false): Promise<RunningStonegate> {
+/** One more Stonegate with the testbed's configuration. The testbed stays if this one is closed. */
+export function startReplica(
+  t: Pick<Test, 'teardown'>,
+  testbed: Testbed,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<RunningStonegate> {
+  return serveTestbed(t, { ...testbed, close: async () => {} }, { env });
+}
+
+/** Starts Stonegate with the testbed's configuration. Both end with the test, if not before. */
+export async function serveTestbed(
+  t: Pick<Test, 'teardown'>,
+  testbed: Testbed,
+  { keep = false, env = process.env }: { readonly keep?: boolean; readonly env?: typeof process.env } = {},
+): Promise<RunningStonegate> {
   const logged: string[] = [];
-  const result = await loadConfiguration(testbed.configFile, systemSources);
-  if (!result.ok)
-    throw new Error(result.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
-  const app = await createApp({
-    file: testbed.configFile,
-    loaded: result.loaded,
-    watched: result.watched,
-    sources: systemSources,
-    keep,
-    logger: createLogger('debug', { write: (line) => logged.push(line) }),
-  }).catch(async (error: unknown) => {
-    await testbed.close();
-    throw error;
-  });
+  const sources = { ...systemSources, env };
+  const app = await loadConfiguration(testbed.configFile, sources)
+    .then((result) => {
+      if (!result.ok)
+        throw new Error(result.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
+      const logger = createLogger('debug', { write: (line) => logged.push(line) });
+      return createApp({ file: testbed.configFile, ...result, sources, keep, logger });
+    })
+    .catch(async (error: unknown) => {
+      await testbed.close();
+      throw error;
+    });
   const { port } = app.address;
   const client = createHttpsClient({ port, ca: testbed.authority.cert });
   const { ask, open } = client;
@@ -66,9 +86,11 @@ export async function serveTestbed(testbed: Testbed, keep = false): Promise<Runn
       .map((line): AuditEvent => JSON.parse(line));
   }
 
-  return {
+  let closed: Promise<void> | undefined;
+  const running: RunningStonegate = {
     ...testbed,
     app,
+    destination: { port, ca: testbed.authority.cert },
     url: `https://127.0.0.1:${port}`,
     logged,
     ask,
@@ -80,10 +102,13 @@ export async function serveTestbed(testbed: Testbed, keep = false): Promise<Runn
       await eventually(async () => (await readAudit()).some(({ requestURI }) => requestURI === mark));
       return (await readAudit()).filter(({ requestURI }) => !requestURI.startsWith('/marks-the-audit-log/'));
     },
-    async close() {
-      client.close();
-      await app.close();
-      await testbed.close();
-    },
+    close: () => (closed ??= close()),
   };
+  async function close(): Promise<void> {
+    client.close();
+    await app.close();
+    await testbed.close();
+  }
+  t.teardown(() => running.close());
+  return running;
 }

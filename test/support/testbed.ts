@@ -6,15 +6,15 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
 import { CREDENTIAL_ID_KEY } from '../../src/kubernetes/reserved-names.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
-import { isObject, type JsonObject } from './apiserver/json.ts';
 import type { PodLog } from './apiserver/pods.ts';
 import type { Seed, Subject } from './apiserver/seed.ts';
 import { createKeystoneStandIn, type KeystoneStandIn } from './keystone/standin.ts';
+import { manifestsIn, seedManifests } from './manifests.ts';
 import { type OidcProvider, startOidcProvider } from './oidc/provider.ts';
 import { type Authority, createAuthority } from './tls/authority.ts';
 
@@ -231,16 +231,7 @@ function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
     { mode, keystone: true, tokenReview, index: true, extraKeys: [CREDENTIAL_ID_KEY], constrained: false },
     { kind: 'User', name: 'stonegate' },
   );
-  for (const document of parseAllDocuments(manifests)) {
-    const object: unknown = document.toJS();
-    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
-    const { apiVersion, kind, metadata, ...body } = object;
-    seed.object(
-      `${apiVersion}/${String(kind).toLowerCase()}s`,
-      String(metadata.name),
-      body satisfies JsonObject,
-    );
-  }
+  seedManifests(seed, manifestsIn(manifests));
 }
 
 function seedKeystone({ directory }: KeystoneStandIn): void {

@@ -110,15 +110,6 @@ export function redisConfiguration(redis: RedisServer): object {
   };
 }
 
-/** Its audit log is not truncated. */
-export const stonegateWithGrowingLog: Contender = {
-  name: 'log grows',
-  async start({ site, upstream }) {
-    const { tidy, ...serving } = await startStonegate({ site, upstream, name: 'growing-log' });
-    return serving;
-  },
-};
-
 const noRedis = redisMissing();
 
 export const stonegateWithRedis: Contender = {

@@ -1,20 +1,18 @@
 /**
  * The yardstick: a reverse proxy as most would write it in Node. TLS with HTTP/1.1 and HTTP/2 in front,
- * undici's dispatcher behind, headers as they came, no decision of any kind. Upgrades are two sockets joined.
+ * undici's dispatcher behind, headers as they came, no decision of any kind.
  */
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer } from 'node:https';
-import { connect } from 'node:net';
 import process from 'node:process';
-import { connect as connectTLS } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import { announce } from './announce.ts';
 
 const [upstream = '', certFile = '', keyFile = '', caFile = '', protocol = 'http1'] = process.argv.slice(2);
 const ca = readFileSync(caFile);
-const { hostname, port, protocol: scheme, origin } = new URL(upstream);
+const { origin } = new URL(upstream);
 const pool = new Pool(origin, {
   connections: null,
   pipelining: 1,
@@ -103,27 +101,4 @@ const server =
   protocol === 'http2'
     ? createSecureServer({ ...tls, allowHTTP1: true }, forward)
     : createServer({ ...tls, maxHeaderSize: 64 * 1024 }, forward);
-server.on('upgrade', (request: IncomingMessage, socket, head) => {
-  const join = () => {
-    const lines = [`${request.method} ${request.url} HTTP/1.1`, `Host: ${hostname}:${port}`];
-    for (let i = 0; i + 1 < request.rawHeaders.length; i += 2)
-      if (request.rawHeaders[i]?.toLowerCase() !== 'host')
-        lines.push(`${request.rawHeaders[i]}: ${request.rawHeaders[i + 1]}`);
-    other.write(`${lines.join('\r\n')}\r\n\r\n`);
-    other.write(head);
-    other.pipe(socket);
-    socket.pipe(other);
-  };
-  const other =
-    scheme === 'https:'
-      ? connectTLS({ host: hostname, port: Number(port), ca }, join)
-      : connect(Number(port), hostname, join);
-  for (const [one, another] of [
-    [socket, other],
-    [other, socket],
-  ] as const) {
-    one.on('error', () => another.destroy());
-    one.on('close', () => another.destroy());
-  }
-});
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => announce(server));

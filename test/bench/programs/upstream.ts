@@ -1,7 +1,6 @@
 /**
  * The API server of the benchmark: answers from memory, straight on the socket, so that it is never the
- * slowest part. `watch=true` is a stream; an upgrade becomes a flood of bytes; whatever else has a body is
- * read and answered. `/events/TURNS` gives streams their events, and `/seen` tells how many requests there
+ * slowest part. `watch=true` is a stream; whatever else has a body is read and answered. `/events/TURNS` gives streams their events, and `/seen` tells how many requests there
  * were, those two left out. Speaks HTTP/1.1 as all contenders do towards their upstream; with a certificate,
  * over TLS.
  */
@@ -21,10 +20,6 @@ const CREATED = answer(201, JSON.stringify({ ...JSON.parse(document(200)), statu
 const STREAM = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
 );
-const SWITCHED = Buffer.from(
-  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
-);
-const FLOOD = Buffer.alloc(64 * 1024, 'x');
 const TURN_MS = 1_000;
 const REST_MS = 500;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -92,21 +87,11 @@ function respond(socket: Socket, head: string): void {
     return;
   }
   seen += 1;
-  if (/\r\nupgrade: /i.test(head)) flood(socket);
-  else if (target.includes('watch=true')) {
+  if (target.includes('watch=true')) {
     socket.write(STREAM);
     const alike = streams.get(target) ?? new Set();
     streams.set(target, alike.add(socket));
   } else socket.write(target.includes('/large') ? LARGE : SMALL);
-}
-
-function flood(socket: Socket): void {
-  socket.write(SWITCHED);
-  const pour = () => {
-    while (!socket.destroyed && socket.write(FLOOD));
-  };
-  socket.on('drain', pour);
-  pour();
 }
 
 /** In each turn, those who asked the same have an event each, one such group after the other. */

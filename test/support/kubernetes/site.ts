@@ -5,12 +5,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../../src/cli/manifests.ts';
 import { isObject, type JsonObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
 import type { Credential } from '../kubeconfig.ts';
-import { printedIO } from '../printed-io.ts';
+import { printedManifests } from '../manifests.ts';
 import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
 import { createTestbed, type Testbed, type TestbedOptions } from '../testbed.ts';
 import { type Kubernetes, type KubernetesOptions, startKubernetes } from './api-server.ts';
@@ -76,7 +74,12 @@ export async function prepareKubernetesSite(
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
   for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
     await writeFile(file(name), content, { mode: 0o600 });
-  const printed = await printedManifests(testbed.configFile, ...(options.manifestWords ?? []));
+  const printed = await printedManifests(
+    'rbac',
+    '--config',
+    testbed.configFile,
+    ...(options.manifestWords ?? []),
+  );
   for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
   return {
@@ -93,11 +96,7 @@ export async function startKubernetesSite(
   options: KubernetesSiteOptions = {},
 ): Promise<KubernetesSite> {
   const { kubernetes, testbed, printed, letWork } = await prepareKubernetesSite(t, options);
-  const stonegate = await serveTestbed(testbed).catch(async (error: unknown) => {
-    await testbed.close();
-    throw error;
-  });
-  t.teardown(() => stonegate.close());
+  const stonegate = await serveTestbed(t, testbed);
   return {
     kubernetes,
     stonegate,
@@ -138,21 +137,6 @@ export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<b
   const reply = await kubernetes.admit('POST', path, { spec });
   const { status }: { status: { allowed: boolean } } = JSON.parse(reply.body);
   return status.allowed;
-}
-
-/** What `stonegate manifests rbac` prints for this configuration. */
-export async function printedManifests(
-  configFile: string,
-  ...words: readonly string[]
-): Promise<JsonObject[]> {
-  const { io, printed } = printedIO();
-  const code = await manifests(['rbac', '--config', configFile, ...words], io);
-  if (code !== 0) throw new Error(`manifests rbac ended with ${code}: ${printed.stderr}`);
-  return parseAllDocuments(printed.stdout).map((document) => {
-    const object: unknown = document.toJS();
-    if (!isObject(object)) throw new TypeError('a manifest is no object');
-    return object;
-  });
 }
 
 const PATHS: Readonly<Record<string, string>> = {

@@ -93,7 +93,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
 }
 
 /** The password grant, as a script without a browser uses it. */
-export async function requestIdToken(login: {
+async function requestIdToken(login: {
   readonly issuer: string;
   readonly clientID: string;
   readonly user: string;

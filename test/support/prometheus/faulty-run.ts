@@ -29,19 +29,8 @@ const AUDITORS = {
   rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
 };
 
-/** An interval of the run in which something was wrong. */
-export interface Fault {
-  readonly name: string;
-  /** Seconds since the epoch. */
-  readonly from: number;
-  readonly to: number;
-}
-
 export interface FaultyRun {
   readonly prometheus: Prometheus;
-  /** Seconds since the epoch. */
-  readonly from: number;
-  readonly faults: readonly Fault[];
   /** Alerts whose expression was true in the run. */
   readonly fired: ReadonlySet<string>;
   close(): Promise<void>;
@@ -53,8 +42,6 @@ interface Site {
   readonly ask: (token: string, path?: string) => Promise<number>;
   /** Repeats the work until the alert's expression is true. */
   readonly until: (alert: string, work: () => Promise<unknown>) => Promise<void>;
-  /** Runs the work as a fault of this name. */
-  readonly during: (name: string, work: () => Promise<void>) => Promise<void>;
 }
 
 export async function runWithFaults(folder: string): Promise<FaultyRun> {
@@ -65,7 +52,6 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
   await configure(testbed, folder, redis.url, adminPort);
   const prometheus = await startPrometheus({ folder, target: `127.0.0.1:${adminPort}` });
   const fired = new Set<string>();
-  const faults: Fault[] = [];
   const holds = (alert: string) => async (): Promise<boolean> => {
     const { expr = '' } = alerts().find((each) => each.alert === alert) ?? {};
     return (await prometheus.query(expr)).length > 0;
@@ -77,19 +63,13 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
     });
     fired.add(alert);
   };
-  const during: Site['during'] = async (name, work) => {
-    const from = Date.now() / 1000;
-    await work();
-    faults.push({ name, from, to: Date.now() / 1000 });
-  };
 
   await until('StonegateAbsent', async () => undefined);
   await testbed.apiServer.stop();
   const stonegate = await serveStonegate(testbed.configFile);
-  const from = Date.now() / 1000;
   const client = createHttpsClient({ port: stonegate.port, ca: testbed.authority.cert });
   const ask: Site['ask'] = async (token, path = CONFIGMAPS) => (await client.ask(token, path)).status;
-  const site: Site = { testbed, prometheus, ask, until, during };
+  const site: Site = { testbed, prometheus, ask, until };
 
   await until('StonegateIndexIncomplete', async () => undefined);
   await testbed.apiServer.start();
@@ -109,15 +89,11 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
   await tenantOverLimit(site);
   await until('StonegateCertificateExpires', async () => undefined);
   await until('StonegateCertificateExpiresSoon', async () => undefined);
-  await during('invalid configuration', async () => {
-    await writeFile(testbed.configFile, 'kind: Other\n');
-    await until('StonegateReloadFailed', async () => stonegate.signal('SIGHUP'));
-  });
+  await writeFile(testbed.configFile, 'kind: Other\n');
+  await until('StonegateReloadFailed', async () => stonegate.signal('SIGHUP'));
 
   return {
     prometheus,
-    from,
-    faults,
     fired,
     async close() {
       watch.leave();
@@ -204,60 +180,46 @@ async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site): Promi
 }
 
 async function identityFaults(
-  { testbed, ask, until, during }: Site,
+  { testbed, ask, until }: Site,
   redis: { stop(): Promise<void>; start(): Promise<void> },
 ): Promise<void> {
   const { keystone, provider } = testbed;
   await ask(await provider.idToken('carol'));
-  await during('Keystone down', async () => {
-    await keystone.down();
-    await until('StonegateKeystoneUnavailable', () => ask(testbed.keystoneToken('alice')));
-    await keystone.listen();
-  });
-  await during('issuer down', async () => {
-    await provider.rotateKeys();
-    const rotated = await provider.idToken('carol');
-    await provider.down();
-    await until('StonegateIssuerUnavailable', () => ask(rotated));
-    await provider.up();
-  });
-  await during('Redis down', async () => {
-    await redis.stop();
-    await until('StonegateRedisUnavailable', () => ask(testbed.keystoneToken('alice')));
-    await redis.start();
-  });
+  await keystone.down();
+  await until('StonegateKeystoneUnavailable', () => ask(testbed.keystoneToken('alice')));
+  await keystone.listen();
+  await provider.rotateKeys();
+  const rotated = await provider.idToken('carol');
+  await provider.down();
+  await until('StonegateIssuerUnavailable', () => ask(rotated));
+  await provider.up();
+  await redis.stop();
+  await until('StonegateRedisUnavailable', () => ask(testbed.keystoneToken('alice')));
+  await redis.start();
 }
 
-async function apiServerFaults({ testbed, ask, until, during }: Site): Promise<void> {
+async function apiServerFaults({ testbed, ask, until }: Site): Promise<void> {
   const { apiServer } = testbed;
   const alice = testbed.keystoneToken('alice');
-  await during('API server slow', () =>
-    until('StonegateApiServerUnavailable', async () => {
-      for (let times = 0; times < EACH_TIME; times += 1) apiServer.breakNext('hang', isForClient);
-      await Promise.all(Array.from({ length: EACH_TIME }, () => ask(alice)));
-    }),
-  );
-  await during('credential refused', async () => {
-    const own = apiServer.cluster.tokens.get(OWN_TOKEN);
-    apiServer.cluster.tokens.delete(OWN_TOKEN);
-    await until('StonegateCredentialRefused', () => ask(alice));
-    await until('StonegateErrorBudgetBurnsFast', () => ask(alice));
-    await until('StonegateErrorBudgetBurns', () => ask(alice));
-    await apiServer.restart();
-    await until('StonegateInformerRefused', () => ask(alice));
-    if (own !== undefined) apiServer.cluster.tokens.set(OWN_TOKEN, own);
+  await until('StonegateApiServerUnavailable', async () => {
+    for (let times = 0; times < EACH_TIME; times += 1) apiServer.breakNext('hang', isForClient);
+    await Promise.all(Array.from({ length: EACH_TIME }, () => ask(alice)));
   });
-  await during('API server down', async () => {
-    await apiServer.stop();
-    for (let times = 0; times < EACH_TIME; times += 1) await ask(alice);
-    await apiServer.start();
-  });
+  const own = apiServer.cluster.tokens.get(OWN_TOKEN);
+  apiServer.cluster.tokens.delete(OWN_TOKEN);
+  await until('StonegateCredentialRefused', () => ask(alice));
+  await until('StonegateErrorBudgetBurnsFast', () => ask(alice));
+  await until('StonegateErrorBudgetBurns', () => ask(alice));
+  await apiServer.restart();
+  await until('StonegateInformerRefused', () => ask(alice));
+  if (own !== undefined) apiServer.cluster.tokens.set(OWN_TOKEN, own);
+  await apiServer.stop();
+  for (let times = 0; times < EACH_TIME; times += 1) await ask(alice);
+  await apiServer.start();
   await eventually(async () => (await ask(alice)) === 200);
 }
 
-async function tenantOverLimit({ testbed, ask, until, during }: Site): Promise<void> {
+async function tenantOverLimit({ testbed, ask, until }: Site): Promise<void> {
   const alice = testbed.keystoneToken('alice');
-  await during('tenant over its limit', () =>
-    until('StonegateTenantLimited', () => Promise.all(Array.from({ length: 150 }, () => ask(alice)))),
-  );
+  await until('StonegateTenantLimited', () => Promise.all(Array.from({ length: 150 }, () => ask(alice))));
 }

@@ -1,0 +1,153 @@
+/** What `stonegate check` warns of, before users notice. */
+import t, { type Test } from 'tap';
+import { check } from '../../src/app/commands/check.ts';
+import type { JsonObject } from '../support/apiserver/json.ts';
+import { prepareCrossTenant } from '../support/cross-tenant.ts';
+import { printedBy } from '../support/printed-io.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { createTestbed, type Mode } from '../support/testbed.ts';
+
+const WEBHOOKS = 'validatingwebhookconfigurations';
+
+const BOUND = /^warning: the RoleBinding .*the admission webhook judges nothing in/m;
+const CERTIFICATE = { certFile: 'apiserver.crt', keyFile: 'apiserver.key' };
+
+async function warningsOf(t: Test, configFile: string): Promise<string> {
+  const { code, stderr } = await printedBy(check, ['--config', configFile]);
+  t.equal(code, 0, stderr);
+  return stderr;
+}
+
+t.test('check warns if policies of tenants cannot count', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir() });
+  t.teardown(() => testbed.close());
+  await prepareCrossTenant(testbed, { authorization: { crossTenantPolicies: true } });
+  const { cluster } = testbed.apiServer;
+  const run = () => warningsOf(t, testbed.configFile);
+  const change = (resource: string, name: string, made: (object: JsonObject) => JsonObject) => {
+    const [found] = cluster.store.list({ resource, name });
+    if (found === undefined) throw new Error(`no ${name}`);
+    cluster.store.put(found.location, made(found.object));
+    return () => cluster.store.put(found.location, found.object);
+  };
+  const withoutRules = (resource: string) =>
+    change('clusterroles', 'stonegate-impersonator', (object) => ({
+      ...object,
+      rules: Array.isArray(object.rules)
+        ? object.rules.filter((rule) => !JSON.stringify(rule).includes(resource))
+        : [],
+    }));
+  const ofWebhook =
+    /^warning: authorization\.crossTenantPolicies: .* so they grant nothing: apply .* admission`$/m;
+
+  await t.test('not if all is there', async (t) => {
+    t.notMatch(await run(), /olicies/);
+  });
+
+  await t.test('without the webhook', async (t) => {
+    const restore = change(WEBHOOKS, 'stonegate-policies', (object) => ({ ...object, webhooks: [] }));
+    t.match(await run(), ofWebhook);
+    restore();
+  });
+
+  await t.test('without their definitions', async (t) => {
+    const definitions = cluster.store.list({ resource: 'customresourcedefinitions' });
+    const ours = definitions.filter(({ location: { name } }) => name.endsWith('.tenancy.stonegate.dev'));
+    for (const { location } of ours) cluster.remove(location);
+    t.match(
+      await run(),
+      /^warning: authorization: the API server has no crosstenantpolicies, so none .* manifests crds`$/m,
+    );
+    for (const { location, object } of ours) cluster.store.put(location, object);
+  });
+
+  await t.test('and tells what else it found if the webhooks cannot be listed', async (t) => {
+    const restore = withoutRules('userextras');
+    testbed.apiServer.breakNext('500', ({ url = '' }) => url.includes(WEBHOOKS));
+    const warnings = await run();
+    t.match(warnings, /^warning: upstream\.server: .* asked for its webhooks: .*500$/m);
+    t.match(warnings, /^warning: upstream\.credential: may not impersonate the extra key/m);
+    t.notMatch(warnings, ofWebhook);
+    restore();
+  });
+
+  await t.test('without the right to list and watch them', async (t) => {
+    const restore = withoutRules('crosstenantpolicies');
+    const warnings = await run();
+    t.match(
+      warnings,
+      /^warning: upstream\.credential: may not list crosstenantpolicies, watch crosstenantpolicies, so .* grant nothing/m,
+    );
+    t.notMatch(warnings, ofWebhook);
+    restore();
+  });
+
+  await t.test('not if the configuration does not have them', async (t) => {
+    const restore = change(WEBHOOKS, 'stonegate-policies', (object) => ({ ...object, webhooks: [] }));
+    await testbed.configure({});
+    t.notMatch(await run(), /olicies/);
+    restore();
+  });
+});
+
+t.test('check warns if a tenant’s group is bound in a namespace that admission leaves out', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
+  t.teardown(() => testbed.close());
+  const { seed, cluster } = testbed.apiServer;
+  const run = () => warningsOf(t, testbed.configFile);
+  seed.roleBinding('leader', 'admin', ['user:system:kube-scheduler'], { namespace: 'kube-system' });
+  seed.roleBinding('team', 'admin', ['group:stonegate:tenant:acme'], { namespace: 'default' });
+  t.notMatch(await run(), BOUND);
+
+  seed.roleBinding('agents', 'admin', ['user:ops', 'group:stonegate:tenant:acme'], {
+    namespace: 'stonegate',
+  });
+  seed.roleBinding('agents', 'admin', ['group:stonegate:tenant:globex'], { namespace: 'kube-system' });
+  const warnings = await run();
+  t.match(warnings, /^warning: the RoleBinding kube-system\/agents is for stonegate:tenant:globex: /m);
+  t.match(warnings, /^warning: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m);
+
+  const [role] = cluster.store.list({ resource: 'clusterroles', name: 'stonegate-impersonator' });
+  if (!Array.isArray(role?.object.rules)) throw new Error('no role');
+  const rules = role.object.rules.filter((rule) => !JSON.stringify(rule).includes('rolebindings'));
+  cluster.store.put(role.location, { ...role.object, rules });
+  t.notMatch(
+    await run(),
+    /tenant's group/,
+    'without the right and without admission there is nothing to say',
+  );
+  await testbed.configure({ admission: { tls: CERTIFICATE } });
+  t.match(
+    await run(),
+    /^warning: upstream\.credential: may not list rolebindings, .* kube-system or stonegate/m,
+  );
+});
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[])
+  t.test(
+    `${mode}: check warns if the API server does not let Stonegate keep the index complete`,
+    async (t) => {
+      const { configFile, apiServer } = await startStonegate(t, {
+        mode,
+        configuration: { access: { index: true } },
+      });
+      const run = () => warningsOf(t, configFile);
+      t.notMatch(await run(), /RBAC index/);
+      const [role] = apiServer.cluster.store.list({
+        resource: 'clusterroles',
+        name: 'stonegate-impersonator',
+      });
+      if (!Array.isArray(role?.object.rules)) throw new Error('no role');
+      const rules = role.object.rules.filter((rule) => !/rolebindings|"tenants"/.test(JSON.stringify(rule)));
+      apiServer.cluster.store.put(role.location, { ...role.object, rules });
+      const warnings = await run();
+      t.match(
+        warnings,
+        /^warning: upstream\.credential: may not list roles, watch roles, .* so the RBAC index \(access\.index\) is never complete: apply the output of `stonegate manifests rbac --config FILE`$/m,
+      );
+      const ofTenants =
+        /^warning: upstream\.credential: may not get tenants, so `kubectl get tenants` fails/m;
+      if (mode === 'arktos') t.match(warnings, ofTenants);
+      else t.notMatch(warnings, ofTenants);
+    },
+  );
