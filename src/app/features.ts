@@ -1,49 +1,77 @@
 /**
- * The features of a configuration, one line for each: what they give to the pipeline is in `feature.ts`.
+ * The features of a configuration, one line for each. What a feature gives to the proxy is in its folder's
+ * `feature.ts`.
  */
 
-import type { Build } from '../config/build.ts';
+import { createAccessRules } from '../features/access-rules/feature.ts';
 import { createAccessReviewsRule } from '../features/admission/access-reviews.ts';
 import { createDefinitionScopeRule } from '../features/admission/definition-scope.ts';
 import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
 import { watchListAdmission } from '../features/admission/watch-list.ts';
-import type { Parts } from '../features/build.ts';
+import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
+import type { FeatureBuild, Parts } from '../features/build.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
-import type { Explain } from '../features/explain/explain-request.ts';
+import { createExplain, type Explain } from '../features/explain/explain-request.ts';
 import { createExplanationHandler } from '../features/explain/handle-explanation.ts';
 import { handleSelfIdentity } from '../features/explain/handle-self-identity.ts';
+import { createWarnings } from '../features/explain/warnings.ts';
+import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnDiscoveryHandlers } from '../features/own-api/handle-own-discovery.ts';
 import { createOwnAPIRights } from '../features/own-api/own-api-rights.ts';
 import { createOwnTenantHandler } from '../features/own-tenant/handle-own-tenant.ts';
-import { createFilteredReview } from '../features/self-reviews/filtered-self-review.ts';
-import { createGuestReviewHandler } from '../features/self-reviews/handle-guest-review.ts';
-import { createSelfReviewHandler } from '../features/self-reviews/handle-self-review.ts';
+import type { AccessSource } from '../features/portal/ports.ts';
+import { createIndexParts } from '../features/rbac-index/feature.ts';
+import { createSelfReviews } from '../features/self-reviews/feature.ts';
 import { createConnectCreate } from '../features/tenant-boundary/connect-create.ts';
 import { createSharedResources } from '../features/tenant-boundary/shared-resources.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../features/tenant-boundary/upgrade-places.ts';
+import { createWhoCan } from '../features/who-can/feature.ts';
 import { type AccessReviewer, reviewOf } from '../kubernetes/access-reviewer.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
-import type { Policies } from '../proxy/tenant-entry.ts';
+import { createFilteredReason } from '../proxy/filtered-reason.ts';
+import type { Stages } from '../proxy/stages.ts';
+import type { AccessIndex } from '../rbac/access-index.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { AccessFeatures } from './access-features.ts';
+import { ownUserName } from '../upstream/credential.ts';
+import { ownCredential } from './upstream.ts';
 
-/** @param access undefined without the RBAC index */
+/** The features, and what the composition root asks of some of them. */
+export interface ConfiguredFeatures {
+  readonly features: readonly Feature[];
+  readonly explain: Explain;
+  /** What users may do, for the portal; undefined without the RBAC index. */
+  readonly accessSource: AccessSource | undefined;
+}
+
+/**
+ * @param access undefined if the configuration has no RBAC index
+ * @param stages with these features; called when a request is explained
+ */
 export function createFeatures(
-  { loaded }: Build,
+  build: FeatureBuild,
   parts: Parts,
-  access: AccessFeatures | undefined,
-  explain: Explain,
-): readonly Feature[] {
-  const { tenancy, server } = loaded.configuration;
+  access: AccessIndex | undefined,
+  stages: () => Stages,
+): ConfiguredFeatures {
+  const { tenancy, server, authorization } = build.loaded.configuration;
   const { mode, ownAPI, upstream, reviewer, discovery, reasonOf, policies } = parts;
   const allowedGroups = new Set(tenancy.sharedAPIGroups);
   const discovered = discovery.documents;
-  return [
+  const index = access && createIndexParts(build, parts, access);
+  const namespaces = index && createNamespaces(build, parts, index);
+  const allNamespaces = index && createAllNamespaces(build, parts, index);
+  const filteredReason =
+    index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
+  const accessRules = access && createAccessRules(build, parts, access);
+  const warningsOn = createWarnings({ mode, discovered, access });
+  const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
+  const features: readonly (Feature | undefined)[] = [
     { authenticators: parts.authenticators },
     { provisioner: parts.provisioning },
     { authorizers: [createUpgradePlaces(mode), createTenantBoundary(mode)] },
@@ -57,11 +85,20 @@ export function createFeatures(
     { handlers: createOwnDiscoveryHandlers({ ownAPI, fetcher: upstream }) },
     { handlers: { selfidentity: handleSelfIdentity } },
     { handlers: { explanations: createExplanationHandler(explain, parts.ownBodies) } },
-    { handlers: { 'self-review': createSelfReviews(loaded.configuration, parts, access) } },
-    ...(policies ? [createCrossTenant(parts, policies)] : []),
+    createSelfReviews(build, parts, access, filteredReason),
+    { tenantEntry: policies },
     { bodyRules: createBodyRules(mode, reviewer) },
-    ...(access?.features ?? []),
+    namespaces,
+    allNamespaces,
+    accessRules,
+    access && createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
+    index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
+  return {
+    features: features.filter((feature) => feature !== undefined),
+    explain,
+    accessSource: accessRules,
+  };
 }
 
 /** Sees the requests that change a tenant's discovery. */
@@ -76,29 +113,6 @@ function changesOf({ mode, discovery }: Parts): NonNullable<Feature['responseHoo
       },
     };
   };
-}
-
-function createSelfReviews(
-  { access: { selfReviews } }: Build['loaded']['configuration'],
-  parts: Parts,
-  access: AccessFeatures | undefined,
-): ReturnType<typeof createSelfReviewHandler> {
-  const { upstream, subjects, ownBodies } = parts;
-  return createSelfReviewHandler({
-    ...parts,
-    ...ownBodies,
-    fetcher: upstream,
-    requestAs: subjects.requestAs,
-    ...(access && {
-      filteredReview: createFilteredReview({ extent: selfReviews, ...access }),
-      indexed: access.rulesTrust,
-    }),
-  });
-}
-
-function createCrossTenant(parts: Parts, policies: Policies): Feature {
-  const handler = createGuestReviewHandler({ ...parts, ...parts.ownBodies, policies });
-  return { tenantEntry: policies, handlers: { 'guest-review': handler } };
 }
 
 function createBodyRules(mode: TenancyMode, reviewer: AccessReviewer): Feature['bodyRules'] & {} {

@@ -14,11 +14,15 @@ import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
-import { listVisible } from './list.ts';
-import { createdRevision, mayCreateNamespace } from './namespace-creation.ts';
-import { NamespaceSelection } from './namespace-page.ts';
-import { type FilteredNamespacesOptions, viewOf, waitUntil } from './request.ts';
-import { watchVisible } from './watch.ts';
+import { createdRevision, mayCreateNamespace } from './created-namespaces.ts';
+import { listVisible } from './namespace-list.ts';
+import { watchVisible } from './namespace-watch.ts';
+import {
+  type FilteredNamespacesOptions,
+  NamespaceSelection,
+  viewOf,
+  waitUntil,
+} from './namespaces-request.ts';
 
 export interface FilteredNamespaces {
   readonly handle: RouteHandler;

@@ -19,7 +19,7 @@ import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { RulesTrust } from '../../rbac/incomplete-rules.ts';
+import type { RulesTrust } from '../../rbac/access-index.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FilteredReview } from './filtered-self-review.ts';

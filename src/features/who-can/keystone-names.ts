@@ -7,11 +7,32 @@
 import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { KeystoneNames } from '../../rbac/access-index.ts';
+import type { Scopes } from '../../proxy/subject-owner.ts';
 
 const TTL = 60_000;
 /** Milliseconds, less than `askStonegate` waits. */
 const TIMEOUT = 10_000;
+
+/** Keystone's names for the ids in groups, and who holds a role. */
+export interface KeystoneNames {
+  /**
+   * The projects and domains by id; perhaps as they were a minute ago.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  scopes(): Promise<Scopes>;
+  /**
+   * The enabled users who hold a role on a project or domain now, as `name@domain`, by the role's name.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  holders(kind: 'project' | 'domain', id: string): Promise<readonly RoleHolder[]>;
+}
+
+export interface RoleHolder {
+  readonly user: string;
+  readonly role: string;
+}
 
 export interface KeystoneNamesOptions {
   readonly directory: Pick<

@@ -5,8 +5,8 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import type { KeystoneNames } from '../../rbac/access-index.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
+import type { KeystoneNames } from './keystone-names.ts';
 import type { WhoCanGrant } from './who-can-v1alpha1.ts';
 
 /** Bounds the holders of all grants together. */

@@ -3,7 +3,8 @@
  * the work that no implementation can avoid. Started by `access.ts`.
  */
 import { listText } from '../../../src/features/namespaces/namespace-form.ts';
-import { NamespaceSelection, selectPage } from '../../../src/features/namespaces/namespace-page.ts';
+import { selectPage } from '../../../src/features/namespaces/namespace-list.ts';
+import { NamespaceSelection } from '../../../src/features/namespaces/namespaces-request.ts';
 import { VisibleNamespaces } from '../../../src/features/namespaces/visible-namespaces.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';

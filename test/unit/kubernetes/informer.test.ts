@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { LIST_INTERVAL, SILENCE } from '../../../src/kubernetes/informer.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
-import { STALE_AFTER } from '../../../src/rbac/index-state.ts';
+import { STALE_AFTER } from '../../../src/rbac/access-index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-informer.ts';
 

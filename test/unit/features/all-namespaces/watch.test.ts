@@ -103,13 +103,6 @@ t.test('each namespace of a watch counts against the streams of its user', async
   t.equal(site.opened.length, 3, 'the second opens no watch at the API server');
 });
 
-t.test('the legacy prefix /watch/ is served in the same way', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open('/api/v1/watch/pods'));
-  t.equal(site.opened[0]?.target, '/api/v1/watch/namespaces/a/pods?allowWatchBookmarks=true');
-  client.leave();
-});
-
 t.test('D039 a bookmark follows what passes, at the revision that all namespaces have passed', async () => {
   const digits = contentDigits(['a', 'b', 'c']);
   const site = watchSite();
@@ -229,15 +222,6 @@ t.test(
   },
 );
 
-t.test('an error event of one namespace passes and ends the watch', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.latest('c').write('{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n');
-  await client.until(['ERROR 410']);
-  t.ok(client.ended);
-  t.ok(site.areClosed());
-});
-
 t.test(
   'D038 no event passes of a namespace that was revoked, and the watch ends with 410 within 5 s',
   async (t) => {
@@ -291,27 +275,6 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
-t.test(
-  'in shared mode no binding to all users ends the watches of others, or adds to their lists',
-  async (t) => {
-    const site = watchSite();
-    const client = readWatch(await site.open());
-    site.put(namespace('d'));
-    const everyone = [group('system:authenticated')];
-    const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
-    await tick();
-    site.clock.advance(5_000);
-    await site.get();
-    site.delete(binding);
-    await tick();
-    site.clock.advance(5_000);
-    t.same(client.events, []);
-    t.notOk(client.ended);
-    t.notOk(site.requested().includes('d'));
-    client.leave();
-  },
-);
-
 t.test('many changes are looked at together', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
@@ -327,38 +290,6 @@ t.test('many changes are looked at together', async (t) => {
   t.ok(length > 0 && length < 10, `${length} readings for one decision`);
   t.notOk(client.ended);
   client.leave();
-});
-
-t.test('a change while the watches are opened counts', async (t) => {
-  const site = watchSite();
-  const answer = await site.open();
-  site.delete(site.binding('b'));
-  const client = readWatch(answer);
-  t.ok(site.areClosed());
-  site.clock.advance(5_000);
-  await client.until(['ERROR 410']);
-});
-
-t.test('a watch ends with the index that it follows, and its client resumes at another', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.access.stop();
-  t.ok(client.ended);
-  t.same(client.events, []);
-  t.ok(site.areClosed());
-});
-
-t.test('a watch lasts as long as the client wants, or as the API server’s', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open(`${PODS}&timeoutSeconds=60`));
-  site.clock.advance(60_000);
-  t.ok(client.ended);
-  const endless = watchSite();
-  const other = readWatch(await endless.open());
-  endless.clock.advance(2_600_000);
-  t.notOk(other.ended);
-  endless.clock.advance(3_600_000);
-  t.ok(other.ended);
 });
 
 t.test(
@@ -380,17 +311,6 @@ t.test(
   },
 );
 
-t.test('a namespace that is gone when its watch is opened is left out', async (t) => {
-  const site = watchSite({ objects: podReader(['a', 'b']) });
-  site.faults.set('b', { status: 404 });
-  const answer = await site.open(podsOf('a', 'b'));
-  t.equal(headerValue(answer.headers, 'warning'), undefined, 'nothing is refused');
-  const client = readWatch(answer);
-  site.send('a', event('ADDED', 'a', 'p', 6));
-  await client.until(['ADDED a/p']);
-  client.leave();
-});
-
 t.test('another response of one namespace is the response, and no watch stays open', async (t) => {
   const site = watchSite();
   const body = '{"kind":"Status","code":422}';
@@ -405,15 +325,6 @@ t.test('another response of one namespace is the response, and no watch stays op
   down.faults.set('c', new StatusError('UpstreamTimeout', 'too slow'));
   await t.rejects(down.answer(), { code: 'UpstreamTimeout' });
   t.ok(down.areClosed());
-});
-
-t.test('more namespaces than the limit of watches are refused', async (t) => {
-  const site = watchSite({ objects: podReader(Array.from({ length: 21 }, (_, at) => `ns-${at}`)) });
-  await t.rejects(site.answer('/api/v1/pods?watch=1'), {
-    code: 'TooManyNamespaces',
-    message: /can watch resource "pods" in 21 namespaces, but one request is sent to 20 at most/,
-  });
-  t.same(site.opened, []);
 });
 
 t.test('the watch ends if the roles of a user, which are looked up, change', async (t) => {
@@ -477,16 +388,6 @@ t.test('the watch ends at the next look if the index is not current', async (t) 
   await tick();
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
-  t.ok(site.areClosed());
-});
-
-t.test('after a reload the watch ends cleanly', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.replace();
-  site.clock.advance(5_000);
-  t.ok(client.ended);
-  t.same(client.events, [], 'the client resumes');
   t.ok(site.areClosed());
 });
 

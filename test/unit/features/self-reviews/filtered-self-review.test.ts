@@ -69,14 +69,6 @@ t.test(
   },
 );
 
-t.test('D019 with the feature off, or while the index is stale, the API server answers', async (t) => {
-  const question = { verb: 'list', resource: 'namespaces' };
-  t.equal(await reviewAt('none').review(question), undefined);
-  const { review, site } = reviewAt('namespaces');
-  site.becomeStale();
-  t.equal(await review(question), undefined);
-});
-
 t.test('D140 the review is about the user that the request is made as', async (t) => {
   const lister = clusterRoleBinding('listers', 'ClusterRole/lister', [user('acme:alice')]);
   const { review } = reviewAt('namespaces', namespacesSite([namespace('a'), VIEWER, LISTER, bound, lister]));
@@ -126,12 +118,6 @@ t.test(
     }
   },
 );
-
-t.test('the API server answers about tenants if none is shown, or self reviews are off', async (t) => {
-  const question = { verb: 'list', resource: 'tenants' };
-  t.equal(await tenantReview('none')(question), undefined);
-  t.equal(await tenantReview('namespaces', false)(question), undefined);
-});
 
 t.test('a request for more namespaces than one request may have is not allowed', async (t) => {
   const site = namespacesSite([]);
