@@ -16,7 +16,7 @@ import { doubtAbout, type RulesTrust } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { fingerprintOfSubject } from '../../rbac/subject-changes.ts';
+import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
 import { type CompiledAccessRules, compileAccessRules } from './access-rules.ts';
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from './access-rules-v1alpha1.ts';
@@ -63,7 +63,7 @@ export interface RulesDocumentsOptions extends RulesTrust {
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
   const { access, namedSets, clock } = options;
-  const rulesOf = createEvaluation(new RulesCache(access.index), clock);
+  const rulesOf = createEvaluation(access.index, clock);
   return {
     access,
     async documentOf({ subject, selection, expiresAt, signal }) {
@@ -115,51 +115,27 @@ const ENTRY_BYTES = 500;
 interface CachedRules extends CompiledAccessRules {
   /** Equal if and only if the rules are. */
   readonly digest: string;
-}
-
-interface Entry extends CachedRules {
   readonly objects: TenantObjects;
   /** The version of the objects from which the rules were compiled. */
   readonly version: number;
   readonly bytes: number;
 }
 
-/**
- * The compiled access rules of users, within one bound of memory. A change of any role or binding of the
- * tenant is a reason to compile them anew.
- */
-class RulesCache {
-  readonly #index: RBACIndex;
-  readonly #entries = new LRUCache<string, Entry>({
-    maxSize: ACCESS_RULES_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
-  });
-
-  constructor(index: RBACIndex) {
-    this.#index = index;
-  }
-
-  /** @returns undefined if they are not cached */
-  known(subject: SubjectByNamespace, selection: RulesSelection): CachedRules | undefined {
-    const objects = this.#index.objectsOf(subject.cluster.tenant);
-    const known = this.#entries.get(keyOf(subject, selection));
-    return known?.objects === objects && known.version === objects.version ? known : undefined;
-  }
-
-  compile(subject: SubjectByNamespace, selection: RulesSelection): CachedRules {
-    const objects = this.#index.objectsOf(subject.cluster.tenant);
-    const compiled = compileAccessRules(this.#index, subject, selection);
-    const text = JSON.stringify([compiled.rules, compiled.isCut]);
-    const entry: Entry = {
-      ...compiled,
-      digest: createHash('sha256').update(text).digest('base64url'),
-      objects,
-      version: objects.version,
-      bytes: text.length * BYTES_PER_CHARACTER + ENTRY_BYTES,
-    };
-    this.#entries.set(keyOf(subject, selection), entry);
-    return entry;
-  }
+function compiledRules(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  selection: RulesSelection,
+): CachedRules {
+  const objects = index.objectsOf(subject.cluster.tenant);
+  const compiled = compileAccessRules(index, subject, selection);
+  const text = JSON.stringify([compiled.rules, compiled.isCut]);
+  return {
+    ...compiled,
+    digest: createHash('sha256').update(text).digest('base64url'),
+    objects,
+    version: objects.version,
+    bytes: text.length * BYTES_PER_CHARACTER + ENTRY_BYTES,
+  };
 }
 
 /** A digest, since a user may have hundreds of groups. */
@@ -169,8 +145,16 @@ function keyOf(subject: SubjectByNamespace, selection: RulesSelection): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 
-/** Evaluations take tens of milliseconds at most: one in each turn of the event loop, by tenants in turn. */
-function createEvaluation(cache: RulesCache, clock: Clock) {
+/**
+ * The compiled access rules of users, cached within one bound of memory until any role or binding of the
+ * tenant changes. Evaluations take tens of milliseconds at most: one in each turn of the event loop, by
+ * tenants in turn.
+ */
+function createEvaluation(index: RBACIndex, clock: Clock) {
+  const entries = new LRUCache<string, CachedRules>({
+    maxSize: ACCESS_RULES_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
   const turns = new KeyedSemaphore({
     clock,
     permits: 1,
@@ -185,16 +169,24 @@ function createEvaluation(cache: RulesCache, clock: Clock) {
     selection: RulesSelection,
     signal: AbortSignal,
   ): Promise<CachedRules> => {
-    const known = cache.known(subject, selection);
-    if (known !== undefined) return known;
     const { home, tenant } = subject.cluster;
+    const key = keyOf(subject, selection);
+    const known = () => {
+      const entry = entries.get(key);
+      const objects = index.objectsOf(tenant);
+      return entry?.objects === objects && entry.version === objects.version ? entry : undefined;
+    };
+    const cached = known();
+    if (cached !== undefined) return cached;
     const turn = turns.of(home ?? tenant);
     // A client that has left gets no response.
     if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
     try {
       await nextTurn();
       // Another request of the user may have waited for the same.
-      return cache.known(subject, selection) ?? cache.compile(subject, selection);
+      const rules = known() ?? compiledRules(index, subject, selection);
+      entries.set(key, rules);
+      return rules;
     } finally {
       turn.release();
     }

@@ -17,10 +17,10 @@ import { EXPIRED_EVENT, relayedResponse } from '../../proxy/response/own-respons
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
 import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
-import type { AccessFollower } from '../../rbac/access-changes.ts';
+import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
-import { type Concerns, keysOfSubject } from '../../rbac/subject-changes.ts';
+import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { CONCURRENT_PARTS } from './collect-page.ts';

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { ContentHash } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { VISIBLE_NAMES_BYTES } from '../../limits/memory-bounds.ts';
-import type { AccessChanges, AccessFollower } from '../../rbac/access-changes.ts';
+import type { AccessChanges, AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import {
@@ -17,7 +17,8 @@ import {
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { type Concerns, fingerprintOfSubject, keysOfSubject } from '../../rbac/subject-changes.ts';
+import { lowerBound } from '../../rbac/sorted-bindings.ts';
+import { fingerprintOfSubject, keysOfSubject } from '../../rbac/subject-key.ts';
 
 export interface VisibleChange {
   /** Undefined if the user did not see it. */
@@ -208,14 +209,7 @@ export class VisibleNamespaces implements AccessFollower {
 
 /** The position of the first one whose name is not before it. */
 export function positionIn(sorted: readonly StoredNamespace[], name: string): number {
-  let from = 0;
-  let to = sorted.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return lowerBound(sorted, (namespace) => namespace.name < name);
 }
 
 function contentOf({ name, revision }: StoredNamespace): string {

@@ -7,7 +7,6 @@ import type { Feature } from '../../proxy/feature.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { FeatureBuild, Parts } from '../build.ts';
-import { createFilteredReview } from './filtered-self-review.ts';
 import { createGuestReviewHandler } from './handle-guest-review.ts';
 import { createSelfReviewHandler } from './handle-self-review.ts';
 
@@ -27,7 +26,7 @@ export function createSelfReviews(
         ...options,
         fetcher,
         requestAs: subjects.requestAs,
-        ...(filteredReason && { filteredReview: createFilteredReview({ extent, filteredReason }) }),
+        ...(filteredReason && { filtered: { extent, reason: filteredReason } }),
         ...(access && { indexed: { access, authorizers } }),
       }),
       ...(policies && { 'guest-review': createGuestReviewHandler({ ...options, policies }) }),

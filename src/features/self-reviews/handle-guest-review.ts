@@ -20,8 +20,13 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { Policies, PolicyAttributes } from '../../proxy/tenant-entry.ts';
 import { isGranted } from '../../tenancy/self-review.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { type AccessQuestion, accessQuestion, readReviewSpec } from './review-body.ts';
-import { answerSubject, apiVersionOf } from './review-response.ts';
+import {
+  type AccessQuestion,
+  accessQuestion,
+  answerSubject,
+  apiVersionOf,
+  readReviewSpec,
+} from './review-body.ts';
 
 export interface GuestReviewOptions {
   readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources'>;

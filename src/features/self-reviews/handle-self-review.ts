@@ -15,6 +15,7 @@ import { parseJSON } from '../../lib/parse-json.ts';
 import type { RequestAs } from '../../proxy/access-subject.ts';
 import { accountOf } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
+import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';
@@ -22,17 +23,26 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { RulesTrust } from '../../rbac/access-index.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
-import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import { answerSubject, apiVersionOf } from './review-response.ts';
+import {
+  type AccessQuestion,
+  accessQuestion,
+  answerSubject,
+  apiVersionOf,
+  readReviewSpec,
+  rulesNamespace,
+} from './review-body.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
-  /** Absent if no response is filtered. */
-  readonly filteredReview?: FilteredReview;
+  /** Absent if there is no RBAC index. */
+  readonly filtered?: {
+    /** The requests whose review may be answered here: `access.selfReviews`. */
+    readonly extent: 'none' | 'namespaces' | 'all';
+    readonly reason: FilteredReason;
+  };
   /** What the RBAC index says; absent if there is none. */
   readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
@@ -102,23 +112,35 @@ async function answerAccess(
   return answerWith(status);
 }
 
-/** @returns undefined if the API server's response is what a request would get */
+/** What of the core group is answered without a request to each namespace. */
+const ALWAYS: ReadonlySet<string> = new Set(['namespaces', 'tenants']);
+
+/**
+ * "Allowed" for what is answered with a filtered response, since many clients ask before they list, and would
+ * not list after a "no". The reason says that the response is filtered.
+ *
+ * @returns undefined if the API server's response is what a request would get
+ */
 async function answerFiltered(
   outgoing: Outgoing,
   asked: AccessQuestion,
-  { filteredReview, mode }: SelfReviewOptions,
+  { filtered, mode }: SelfReviewOptions,
 ): Promise<UpstreamResponse | undefined> {
-  if (filteredReview === undefined || !('resourceAttributes' in asked)) return undefined;
+  if (filtered === undefined || !('resourceAttributes' in asked)) return undefined;
   if (namesAnother(asked, outgoing, mode)) return undefined;
-  const reason = await filteredReview(outgoing, asked.resourceAttributes);
-  if (reason === undefined) return undefined;
+  const { group = '', resource = '' } = asked.resourceAttributes;
+  const isAlways = group === '' && ALWAYS.has(resource);
+  const { extent } = filtered;
+  if (extent === 'none' || (extent === 'namespaces' && !isAlways) || resource === 'secrets') return undefined;
+  const reason = await filtered.reason(outgoing, asked.resourceAttributes);
+  if (typeof reason !== 'string') return undefined;
   return asFiltered(
     jsonResponse(201, {
       kind: 'SelfSubjectAccessReview',
       apiVersion: apiVersionOf(outgoing),
       metadata: {},
       spec: inTenant(asked, outgoing, mode),
-      status: { allowed: true, reason },
+      status: { allowed: true, reason: `Stonegate: ${reason}` },
     }),
   );
 }

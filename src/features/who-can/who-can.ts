@@ -13,8 +13,7 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
-import type { KeystoneNames } from './keystone-names.ts';
-import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
+import { addHolders, holdersNow, type KeystoneNames, MAX_HOLDERS } from './keystone-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
 
 export interface WhoCanOptions {

@@ -146,10 +146,10 @@ function whoCanDelete(index: RBACIndex) {
   const question = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
   const objects = index.objectsOf('');
   const written = ({ grants }: ReturnType<typeof whoCan>) =>
-    grants.map(({ subject, binding, role, rule }) => ({
+    grants.map(({ subject, binding, role }) => ({
       subject,
       binding: { kind: binding.resource, namespace: binding.namespace, name: binding.name },
-      role: { kind: role.resource, name: role.name, rule },
+      role: { kind: role.resource, name: role.name },
     }));
   const result = written(whoCan(objects, question, 'all'));
   const measured = compare(

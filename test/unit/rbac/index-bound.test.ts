@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { decide } from '../../../src/rbac/decide.ts';
-import { sizeOf } from '../../../src/rbac/object-size.ts';
+import { sizeOf } from '../../../src/rbac/index-bound.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,

@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { createSelfReviewHandler } from '../../../../src/features/self-reviews/handle-self-review.ts';
+import {
+  createSelfReviewHandler,
+  type SelfReviewOptions,
+} from '../../../../src/features/self-reviews/handle-self-review.ts';
 import type { SubjectAccessReviewStatus } from '../../../../src/kubernetes/authorization-v1.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
@@ -34,11 +37,13 @@ interface Options {
   readonly bodyBytes?: number;
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
   readonly review?: SubjectAccessReviewStatus | Error;
+  readonly filtered?: SelfReviewOptions['filtered'];
 }
 
 /** Posts a review of oneself and tells what was answered and what the API server was asked. */
 async function post(spec: unknown, options: Options = {}) {
   const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
+  const { filtered } = options;
   const {
     upstream = () => FORBIDDEN,
     review = { allowed: false },
@@ -59,7 +64,10 @@ async function post(spec: unknown, options: Options = {}) {
     },
   };
   const limits = { bodyBytes, bodyTimeout: 1000 };
-  const handler = createSelfReviewHandler({ fetcher, reviewer, mode, clock, limits });
+  const handler = createSelfReviewHandler({
+    ...{ fetcher, reviewer, mode, clock, limits },
+    ...(filtered && { filtered }),
+  });
   const exchange = {
     ...fakeExchange({ method: 'POST', target, headers }),
     body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
@@ -105,6 +113,26 @@ t.test('a user who may not ask gets the truth all the same, in the kind and vers
     status: review,
   });
 });
+
+t.test(
+  'D019 what would be filtered is allowed, as far as access.selfReviews says, never secrets',
+  async (t) => {
+    const answerOf = async (extent: 'none' | 'namespaces' | 'all', resource: string) => {
+      const filtered = { extent, reason: async () => 'the list is filtered' };
+      const spec = { resourceAttributes: { verb: 'list', resource } };
+      return (await post(spec, { filtered })).json.status;
+    };
+    const allowed = { allowed: true, reason: 'Stonegate: the list is filtered' };
+    t.same(await answerOf('namespaces', 'namespaces'), allowed);
+    t.same(await answerOf('all', 'pods'), allowed);
+    for (const [extent, resource] of [
+      ['none', 'namespaces'],
+      ['namespaces', 'pods'],
+      ['all', 'secrets'],
+    ] as const)
+      t.same(await answerOf(extent, resource), { allowed: false }, `${extent} ${resource}`);
+  },
+);
 
 t.test('C214 a question about another tenant is denied, as Arktos does, and not asked', async (t) => {
   for (const tenant of ['globex', 'system', 'all']) {
