@@ -15,7 +15,7 @@ import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './
 import { RuleSet, type RulesBudget } from './rule-set.ts';
 
 /** Bytes of a document in JSON. */
-export const MAX_DOCUMENT = 1024 * 1024;
+const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
 /** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
@@ -116,7 +116,7 @@ const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
 });
 
 /** How long their JSON is. */
-export function bytesOfRules(rules: readonly PolicyRule[]): number {
+function bytesOfRules(rules: readonly PolicyRule[]): number {
   return contentOf(rules).bytes;
 }
 

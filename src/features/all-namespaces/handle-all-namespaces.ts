@@ -21,7 +21,7 @@ import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
 import { preferredVersion } from '../discovery/feature.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
 import { type MergedListOptions, mergedList } from './merged-list.ts';
 import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
 import { mayWatchIn, type PermittedNamespaces, permittedNamespaces } from './permitted-namespaces.ts';
@@ -77,14 +77,11 @@ async function handle(
   // A watch that goes on from a filtered list, by a user whose list would not be filtered now.
   if (selected === 'unfiltered') return isFromFiltered ? EXPIRED_WATCH : undefined;
   if (selected === undefined) return undefined;
-  const merged = () => merge(outgoing, info, selected, options);
   const { subject, question } = selected;
   const everywhere = { ...question, verb: info.verb, subresource: '', namespace: '', name: '' };
-  if (!othersMayAllow || isFromFiltered) return merged();
-  // Its list was not filtered.
-  if (isWatch && revision !== '' && revision !== '0') return undefined;
-  if (allows(access.index, subject.cluster, everywhere)) return merged();
-  return { insteadOfForbidden: merged };
+  const isAllowed = () => allows(access.index, subject.cluster, everywhere);
+  const filtered = () => merge(outgoing, info, selected, options);
+  return answerFiltered({ verb: info.verb, revision, isFromFiltered, isAllowed, filtered }, othersMayAllow);
 }
 
 /**

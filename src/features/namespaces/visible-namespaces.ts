@@ -233,7 +233,10 @@ interface Cached {
   readonly unfollow: () => void;
 }
 
-/** The visible namespaces of the identities that asked lately: each is computed once. What a watch shows goes on following while the watch is open. */
+/**
+ * The visible namespaces of the identities that asked lately: each is computed once, and follows the changes
+ * of the index. Those that a watch shows go on following while it is open.
+ */
 export class VisibleNamespacesCache {
   readonly #index: RBACIndex;
   readonly #changes: AccessChanges;

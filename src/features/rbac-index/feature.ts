@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
+import type { Handled, OwnResponse } from '../../proxy/feature.ts';
 import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
@@ -115,6 +116,31 @@ export function createIndexParts(
     }),
     lifetimes: watchLifetimesOf(generation, runtime),
   };
+}
+
+interface FilteredAnswer {
+  readonly verb: string;
+  /** The client's; empty if it sent none. */
+  readonly revision: string;
+  /** Whether the revision is that of a filtered response. */
+  readonly isFromFiltered: boolean;
+  /** Whether RBAC allows the request itself. */
+  readonly isAllowed: () => boolean;
+  readonly filtered: () => Promise<OwnResponse | undefined>;
+}
+
+/**
+ * Answers with the filtered response; or, if other authorizers may allow what RBAC does not, lets the API
+ * server answer first.
+ */
+export function answerFiltered(
+  { verb, revision, isFromFiltered, isAllowed, filtered }: FilteredAnswer,
+  othersMayAllow: boolean,
+): Promise<Handled> | Handled {
+  if (!othersMayAllow || isFromFiltered) return filtered();
+  // The list of such a watch was not filtered.
+  if (verb === 'watch' && revision !== '' && revision !== '0') return undefined;
+  return isAllowed() ? filtered() : { insteadOfForbidden: filtered };
 }
 
 /** What the index is built from: what refers to it is built anew with it. */

@@ -152,19 +152,6 @@ t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of e
   t.equal(ask('kube-system', 'acme'), 'noOpinion');
 });
 
-t.test('D118: an aggregated role grants what the controller has filled in, and nothing else', async (t) => {
-  const label = { 'rbac.example.com/part': 'yes' };
-  const bound = clusterRoleBinding('b', 'ClusterRole/sum', [user('alice')]);
-  const sum = (rules: ReturnType<typeof rule>[]) =>
-    indexOf(
-      clusterRole('part', [rule('get', 'pods')], { labels: label }),
-      clusterRole('sum', rules, { aggregates: [{ matchLabels: label }] }),
-      bound,
-    );
-  t.equal(decide(sum([]), alice, question('get', 'pods')).decision, 'noOpinion');
-  t.equal(decide(sum([rule('get', 'pods')]), alice, question('get', 'pods')).decision, 'allow');
-});
-
 t.test('a user and a group are never taken for each other, whatever their names are', async (t) => {
   const all = clusterRole('all', EVERYTHING);
   const mayDelete = (name: string, groups: readonly string[], ...subjects: ReturnType<typeof user>[]) =>

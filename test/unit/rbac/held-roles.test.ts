@@ -59,18 +59,3 @@ t.test('if groups depend on the namespace, a role counts where its group does', 
     { name: 'reader', everywhere: true },
   ]);
 });
-
-t.test('if groups depend on the namespace, a cluster role counts where a group has it', async (t) => {
-  const index = indexOf(
-    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
-    clusterRole('extra', []),
-    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
-    clusterRoleBinding('extra', 'ClusterRole/extra', [group('member')]),
-  );
-  const subject = uniformSubject(rbacUser('alice'));
-  const namespaces = new Map([['p1', rbacUser('alice', ['member'])]]);
-  t.match(heldRoles(index, { ...subject, namespaces }).roles, [
-    { name: 'extra', everywhere: false, namespaces: ['p1'] },
-    { name: 'reader', everywhere: true, namespaces: [] },
-  ]);
-});

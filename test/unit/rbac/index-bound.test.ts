@@ -158,10 +158,3 @@ t.test('whatever comes and goes, the index holds what exists, or nothing', async
     }),
   );
 });
-
-t.test('the names of objects and roles count, which the API server does not bound', async (t) => {
-  const name = 'x'.repeat(100_000);
-  t.ok(sizeOf(role('a', name, [])) > name.length);
-  t.ok(sizeOf(roleBinding('a', name, 'Role/x', [])) > name.length);
-  t.ok(sizeOf(roleBinding('a', 'x', `Role/${name}`, [])) > name.length);
-});

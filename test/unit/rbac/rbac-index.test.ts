@@ -6,7 +6,6 @@ import { namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerat
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
-  group,
   indexOf,
   namespace,
   nextRevision,
@@ -28,23 +27,6 @@ function changesOf(index: RBACIndex): Change[] {
   index.subscribe({ changed: (change) => changes.push(change) });
   return changes;
 }
-
-t.test('the user of each namespace decides there', async (t) => {
-  const index = indexOf(
-    ...['a', 'b', 'c'].map((name) => namespace(name)),
-    clusterRole('view', [GET_NAMESPACES]),
-    roleBinding('a', 'x', 'ClusterRole/view', [group('project-a')]),
-    roleBinding('b', 'x', 'ClusterRole/view', [group('project-a')]),
-    roleBinding('c', 'x', 'ClusterRole/view', [group('domain')]),
-  );
-  const other = rbacUser('alice', ['domain']);
-  const subject = {
-    cluster: other,
-    other,
-    namespaces: new Map([['a', rbacUser('alice', ['domain', 'project-a'])]]),
-  };
-  t.strictSame(namespacesAllowed(index, subject, visibleNamespaces('')), ['a', 'c']);
-});
 
 t.test('a binding, its role and its namespace may come in any order', async (t) => {
   const index = indexOf();

@@ -65,54 +65,6 @@ t.test('large roles in the namespaces of others displace no rules of a namespace
   }
 });
 
-t.test('roles beyond the bound are not read again and again', async (t) => {
-  let reads = 0;
-  const kinds = texts(5_000, 'kind');
-  const rule = {
-    verbs: ['get'],
-    apiGroups: [''],
-    get resources() {
-      reads += 1;
-      return kinds;
-    },
-  };
-  const index = indexOf(
-    clusterRole('large', [rule]),
-    ...texts(1_000, 'ns').flatMap((name) => [
-      role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: ['x'] }]),
-      roleBinding(name, 'own', 'Role/own', [user('alice')]),
-      roleBinding(name, 'large', 'ClusterRole/large', [user('alice')]),
-    ]),
-  );
-  reads = 0;
-  t.ok(compileAccessRules(index, alice, { verb: 'get' }).isCut);
-  t.ok(reads < 500, `${reads} reads`);
-});
-
-t.test('the roles of many users of one subject are read once', async (t) => {
-  let reads = 0;
-  const shared = {
-    verbs: ['get'],
-    apiGroups: ['apps'],
-    get resources() {
-      reads += 1;
-      return texts(100, 'kind');
-    },
-  };
-  const index = indexOf(
-    clusterRole('shared', [shared]),
-    clusterRoleBinding('all', 'ClusterRole/shared', [group('all')]),
-    ...texts(50, 'ns').map((name) => namespace(name)),
-  );
-  const userIn = (name: string) => rbacUser('alice', ['all', name]);
-  const namespaces = new Map(texts(50, 'ns').map((name) => [name, userIn(name)]));
-  reads = 0;
-  const subject = { cluster: userIn('none'), other: userIn('none'), namespaces };
-  const { rules } = compileAccessRules(index, subject, { verb: 'get' });
-  t.equal(rules.everywhere[0]?.resources.length, 100);
-  t.ok(reads <= 3, `${reads} times`);
-});
-
 t.test('a namespace that is left out does not get the rules of other namespaces', async (t) => {
   const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
   const index = indexOf(

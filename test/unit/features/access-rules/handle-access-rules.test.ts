@@ -133,9 +133,9 @@ t.test('if roles cannot be looked up there are no rules', async (t) => {
   t.match((await site.get()).json(), { code: 503, message: 'Keystone is down' });
 });
 
-t.test('a parameter that is given twice, empty or too long is refused', async (t) => {
+t.test('a parameter that is given twice or empty is refused', async (t) => {
   const { get } = siteOf();
-  for (const query of ['verb=list&verb=get', 'verb=', 'resource=', 'namespace=', `verb=${'x'.repeat(300)}`])
+  for (const query of ['verb=list&verb=get', 'verb=', 'resource=', 'namespace='])
     t.equal((await get(`?${query}`)).status, 400, query);
 });
 

@@ -1,5 +1,6 @@
 /** For how long a document of access rules counts, and whether it is complete. */
 import t from 'tap';
+import type { RulesSelection } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
 import {
   createRulesDocuments,
   type RulesDocument,
@@ -109,6 +110,28 @@ t.test('rules and named sets share the bytes of a document', async (t) => {
   t.match(document.status, { incomplete: true, incompleteReason: /more than one document holds/ });
   t.equal(document.status.namespaces[0]?.names.length, names.length);
   t.ok(Buffer.byteLength(JSON.stringify(selfAccessRules(document))) <= 1024 * 1024);
+});
+
+t.test('rules are cached for one user and one selection, until a role or binding changes', async (t) => {
+  const site = siteOf();
+  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets: [] });
+  const namesFor = async (subject = alice, selection: RulesSelection = { verb: 'list' }) => {
+    const asked = { subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal };
+    return (await documents.documentOf(asked)).status.namespaces.flatMap(({ names }) => names);
+  };
+  const bob = rbacUser('bob');
+  const inOne = { ...alice, namespaces: new Map([['a', bob]]) };
+  for (let time = 0; time < 2; time += 1) {
+    t.same(await namesFor(), ['a']);
+    t.same(await namesFor(uniformSubject(bob)), []);
+    t.same(await namesFor(inOne), [], 'another user in one namespace');
+    for (const more of [{ verb: 'delete' }, { apiGroup: 'apps' }, { namespace: 'b' }])
+      t.same(await namesFor(alice, { verb: 'list', ...more }), []);
+  }
+  const added = site.put(roleBinding('b', 'of-alice', 'ClusterRole/reader', [user('alice')]));
+  t.same(await namesFor(), ['a', 'b']);
+  site.delete(added);
+  t.same(await namesFor(), ['a']);
 });
 
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {

@@ -21,7 +21,6 @@ import { outgoingOf } from '../../../support/outgoing.ts';
 import {
   clusterRole,
   clusterRoleBinding,
-  group,
   namespace,
   roleBinding,
   user,
@@ -151,15 +150,6 @@ t.test('a user who may list in a namespace and not watch gets the API server’s
   t.equal(await site.answer(podsOf('a', 'b')), undefined);
 });
 
-t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
-  const site = watchSite();
-  site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')]));
-  const listed = `${site.index.highestRevision}${contentDigits(['a', 'b', 'c'])}`;
-  const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${listed}`));
-  t.same(client.events, ['ERROR 410']);
-  t.equal(await site.answer('/api/v1/pods?watch=1&resourceVersion=500'), undefined);
-});
-
 t.test(
   'sendInitialEvents: the bookmark behind the objects passes when all namespaces have sent theirs',
   async (t) => {
@@ -275,23 +265,6 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
-t.test('many changes are looked at together', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  const { index } = site.access;
-  const objectsOf = index.objectsOf.bind(index);
-  const readings = t.capture(index, 'objectsOf', (tenant: string) => objectsOf(tenant));
-  site.put(namespace('d'));
-  for (let at = 0; at < 100; at += 1)
-    site.put(roleBinding('d', `other-${at}`, 'ClusterRole/none', [user('acme:alice')]));
-  t.equal(readings().length, 0, 'the changes cost nothing');
-  await tick();
-  const { length } = readings();
-  t.ok(length > 0 && length < 10, `${length} readings for one decision`);
-  t.notOk(client.ended);
-  client.leave();
-});
-
 t.test(
   'a namespace that the API server refuses is left out; if it refuses all, the request is forwarded',
   async (t) => {
@@ -327,41 +300,6 @@ t.test('another response of one namespace is the response, and no watch stays op
   t.ok(down.areClosed());
 });
 
-t.test('the watch ends if the roles of a user, which are looked up, change', async (t) => {
-  const watches = createWatches();
-  const granted = { a: ['project-a'], b: ['project-b'] };
-  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
-  const site = allNamespacesSite({
-    objects: [
-      clusterRole('pod-reader', rules),
-      ...['a', 'b'].flatMap((place) => [
-        namespace(place),
-        roleBinding(place, 'readers', 'ClusterRole/pod-reader', [group(`project-${place}`)]),
-      ]),
-    ],
-    identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
-    roles: {
-      inScope: async (identity, { namespace: place }) => ({
-        ...identity,
-        groups: place === 'a' ? granted.a : place === 'b' ? granted.b : [],
-      }),
-      projectNamespaces: async () => ['a', 'b'],
-    },
-    changes: { streamer: watches.streamer },
-  });
-  const answered = await site.handle(site.outgoing(podsOf('a', 'b')));
-  if (answered === undefined || !('start' in answered)) throw new Error('no stream');
-  const client = readWatch(answered);
-  site.clock.advance(60_000);
-  await tick();
-  t.notOk(client.ended);
-  granted.b = [];
-  site.clock.advance(60_000);
-  await eventually(() => watches.areClosed());
-  site.clock.advance(5_000);
-  await client.until(['ERROR 410']);
-});
-
 t.test('the API server is read no faster than the client reads', async (t) => {
   const site = watchSite({ objects: podReader(['a', 'b']) });
   const client = readWatch(await site.open(podsOf('a', 'b')));
@@ -389,42 +327,4 @@ t.test('the watch ends at the next look if the index is not current', async (t) 
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
   t.ok(site.areClosed());
-});
-
-t.test('if the roles cannot be looked up again', async (t) => {
-  const open = async (failure: Error) => {
-    const watches = createWatches();
-    const lookUp = { fails: false };
-    const site = allNamespacesSite({
-      objects: podReader(['a']),
-      identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
-      roles: {
-        async inScope(identity) {
-          if (lookUp.fails) throw failure;
-          return identity;
-        },
-        async projectNamespaces() {
-          if (lookUp.fails) throw failure;
-          return [];
-        },
-      },
-      changes: { streamer: watches.streamer },
-    });
-    const answered = await site.handle(site.outgoing(podsOf('a')));
-    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
-    const client = readWatch(answered);
-    lookUp.fails = true;
-    site.clock.advance(60_000);
-    for (let turn = 0; turn < 20; turn += 1) await tick();
-    return { site, client };
-  };
-
-  const unavailable = await open(new StatusError('KeystoneUnavailable', 'Keystone cannot be asked'));
-  unavailable.site.clock.advance(5_000);
-  t.notOk(unavailable.client.ended, 'the user counts as unchanged while Keystone cannot be asked');
-  unavailable.client.leave();
-
-  const refused = await open(new StatusError('IdentityUnusable', 'no such user'));
-  refused.site.clock.advance(5_000);
-  await refused.client.until(['ERROR 410']);
 });

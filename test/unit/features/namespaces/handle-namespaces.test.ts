@@ -207,24 +207,6 @@ t.test('revisions', async (t) => {
   t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
 });
 
-t.test('each request is compared with the API server once, whatever it takes to answer it', async (t) => {
-  const samples: (readonly string[])[] = [];
-  const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), viewerIn('b', 'alice')], {
-    verifier: {
-      sampleNamespaces: (_subject, _question, allowed) => samples.push(allowed),
-    },
-  });
-  const first = await site.get('alice', 'limit=1');
-  t.strictSame(samples, [['a', 'b']]);
-  await site.get('alice', `limit=1&continue=${encodeURIComponent(first?.continue ?? '')}`);
-  t.equal(samples.length, 2);
-  const watch = await site.watch('alice');
-  t.teardown(() => watch.close());
-  t.equal(samples.length, 3);
-  await site.get('alice', 'limit=1&continue=forged');
-  t.equal(samples.length, 3, 'a refusal shows no decision');
-});
-
 t.test('a user who may do one of list and watch has both filtered', async (t) => {
   for (const verb of ['list', 'watch']) {
     const one = clusterRole('one', [{ ...GET_NAMESPACES, verbs: [verb] }]);

@@ -181,15 +181,6 @@ t.test('a watch ends at its timeout, when the index is stale, and when it is rep
   t.equal(open.ended, true);
 });
 
-t.test('tables', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA, inB]);
-  const table = [['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json']] as const;
-  const watch = await site.watch('alice', BOOKMARKS, table);
-  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
-  const columns = watch.events.map(({ object }) => 'columnDefinitions' in object && object.columnDefinitions);
-  t.equal(columns.filter(Array.isArray).length, 1, 'described in the first event only');
-});
-
 t.test('a user whose groups have changed between two requests', async (t) => {
   const inGroup = (place: string, name: string) =>
     roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [group(`keystone:project:${name}`)]);
@@ -216,38 +207,12 @@ t.test('a user whose groups have changed between two requests', async (t) => {
     t.notOk(watch.ended);
   });
 
-  await t.test('nor if another client of the user has listed in between', async (t) => {
-    const site = namespacesSite(objects);
-    const before = await site.get(as('one', 'two'));
-    site.put(viewerIn('a', 'carol'));
-    const other = await site.get(as('one'));
-    t.same(await (await site.watch(as('one'), revisionOf(before))).read(), ['ERROR']);
-    t.same(await (await site.watch(as('one'), revisionOf(other))).read(), []);
-  });
-
   await t.test('nor if the groups come back', async (t) => {
     const site = namespacesSite(objects);
     await site.get(as('one', 'two'));
     const without = await site.get(as('one'));
     const watch = await site.watch(as('two', 'one'), revisionOf(without));
     t.same(await watch.read(), ['ERROR'], 'a namespace that is gained is not missed');
-  });
-
-  await t.test('goes on in whatever order the groups are', async (t) => {
-    const site = namespacesSite(objects);
-    const before = await site.get(as('one', 'two'));
-    t.same(await (await site.watch(as('two', 'one'), revisionOf(before))).read(), []);
-  });
-
-  await t.test('begins anew with a watch of all objects, and goes on from its bookmark', async (t) => {
-    const site = namespacesSite(objects);
-    await site.get(as('one', 'two'));
-    const all = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&${BOOKMARKS}`;
-    const watch = await site.watch(as('one'), all);
-    t.same(await watch.read(), ['ADDED a', 'BOOKMARK']);
-    const bookmark = watch.events.at(-1);
-    const next = `resourceVersion=${bookmark?.resourceVersion}&${BOOKMARKS}`;
-    t.same(await (await site.watch(as('one'), next)).read(), []);
   });
 });
 

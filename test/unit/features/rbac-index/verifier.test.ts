@@ -214,8 +214,8 @@ t.test('of an enumeration one namespace is compared, as the user of that namespa
   await pass();
   const place = { namespace: 'b', name: 'b' };
   const resourceAttributes = { verb: 'get', group: '', resource: 'namespaces', subresource: '', ...place };
-  const person = { username: 'alice', uid: '', groups: ['b-member'], extra: {} };
-  t.strictSame(asked, [{ user: person, attributes: { resourceAttributes }, account: STONEGATE_ACCOUNT }]);
+  const sent = { username: 'alice', uid: '', groups: ['b-member'], extra: {} };
+  t.strictSame(asked, [{ user: sent, attributes: { resourceAttributes }, account: STONEGATE_ACCOUNT }]);
   t.strictSame(results, ['agreed']);
 });
 

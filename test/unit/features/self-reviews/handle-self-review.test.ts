@@ -340,18 +340,6 @@ t.test(
   },
 );
 
-t.test('a question about a path, and one about a namespace, are understood in protobuf too', async (t) => {
-  const path: Message = [
-    [1, '/metrics'],
-    [2, 'get'],
-  ];
-  const asked = await post(undefined, { headers: PROTOBUF, body: access([[2, path]]) });
-  t.same(asked.sent[0]?.body.spec, { nonResourceAttributes: { path: '/metrics', verb: 'get' } });
-  const body = encodeObject(AUTHORIZATION, 'SelfSubjectRulesReview', [[2, [[1, 'ns']]]]);
-  const rules = await post(undefined, { target: RULES, headers: PROTOBUF, body });
-  t.same(rules.sent[0]?.body.spec, { namespace: 'ns' });
-});
-
 t.test('a review may have 64 KiB, however long the bodies of other requests may be', async (t) => {
   const bodyBytes = 256 * 1024;
   const body = Buffer.from(`${JSON.stringify(listPods)}${' '.repeat(64 * 1024)}`);
