@@ -100,10 +100,6 @@ export class RBACIndex {
     return this.#revisions.get(resource);
   }
 
-  get tenants(): IterableIterator<string> {
-    return this.#tenants.keys();
-  }
-
   /**
    * Of an unknown tenant, and while its index is off: no objects. To be read again for each use: a tenant
    * without objects is forgotten.
@@ -255,7 +251,12 @@ export class RBACIndex {
     this.#counts.set(resource, this.countOf(resource) + change);
   }
 
-  #tell(...[before, after, revision, objects]: Parameters<typeof changeBetween>): void {
+  #tell(
+    before: StoredObject | undefined,
+    after: StoredObject | undefined,
+    revision: number,
+    objects: TenantObjects,
+  ): void {
     // What a change means need not be found out for the first list, which has no listener.
     if (this.#listeners.size === 0) return;
     const change = changeBetween(before, after, revision, objects);

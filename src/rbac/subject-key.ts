@@ -52,17 +52,6 @@ export function keyOfSubject(subject: StoredSubject, bindingNamespace: string): 
   }
 }
 
-/** Each key of a binding once; without a set for the many bindings that have one subject. */
-export function forEachKey(binding: StoredBinding, action: (key: SubjectKey) => void): void {
-  const [only] = binding.subjects;
-  if (only === undefined || binding.subjects.length > 1) {
-    for (const key of keysOfBinding(binding)) action(key);
-    return;
-  }
-  const key = keyOfSubject(only, binding.namespace);
-  if (key !== undefined) action(key);
-}
-
 /** The keys of a binding's subjects, without duplicates. */
 export function keysOfBinding({ subjects, namespace }: StoredBinding): ReadonlySet<SubjectKey> {
   const keys = new Set<SubjectKey>();

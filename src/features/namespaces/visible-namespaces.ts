@@ -259,14 +259,19 @@ export class VisibleNamespacesCache {
    * @param tenant whose namespaces; empty if the API server has no tenants
    */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
-    return this.#find(subject, tenant).view;
+    const key = keyOf(subject, tenant);
+    const cached = this.#views.get(key) ?? this.#follow(new VisibleNamespaces(this.#index, subject, tenant));
+    cached.view.decide();
+    // Its size may be another.
+    this.#views.set(key, cached);
+    return cached.view;
   }
 
   /** @param changed called after each change of the view @returns ends it */
   watch(view: VisibleNamespaces, changed: () => void): () => void {
     const key = keyOf(view.subject, view.namespacesOf);
     const known = this.#views.get(key);
-    const cached = known?.view === view ? known : { view, unfollow: this.#changes.follow(view) };
+    const cached = known?.view === view ? known : this.#follow(view);
     const unwatch = view.watch(changed);
     return () => {
       unwatch();
@@ -277,17 +282,8 @@ export class VisibleNamespacesCache {
     };
   }
 
-  #find(subject: SubjectByNamespace, tenant: string): Cached {
-    const key = keyOf(subject, tenant);
-    let cached = this.#views.get(key);
-    if (cached === undefined) {
-      const view = new VisibleNamespaces(this.#index, subject, tenant);
-      cached = { view, unfollow: this.#changes.follow(view) };
-    }
-    cached.view.decide();
-    // Its size may be another.
-    this.#views.set(key, cached);
-    return cached;
+  #follow(view: VisibleNamespaces): Cached {
+    return { view, unfollow: this.#changes.follow(view) };
   }
 }
 

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
-import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../kubernetes/authorization-v1.ts';
+import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
@@ -27,6 +27,7 @@ import { indexedRules } from './indexed-rules.ts';
 import {
   type AccessQuestion,
   accessQuestion,
+  accessReview,
   answerSubject,
   apiVersionOf,
   readReviewSpec,
@@ -99,17 +100,15 @@ async function answerAccess(
     metadata: {},
     spec,
   };
-  const answerWith = (status: SubjectAccessReviewStatus) => jsonResponse(201, { ...review, status });
   if (namesAnother(asked, outgoing, mode))
-    return jsonResponse(201, { ...review, spec: asked, status: { allowed: false, denied: true } });
+    return accessReview(outgoing, asked, { allowed: false, denied: true });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
-    return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
+    return accessReview(outgoing, spec, { allowed: true, reason: 'Stonegate does this for everybody' });
   const response = await askAsUser(outgoing, route, review, fetcher);
   if (response.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(response);
   const { signal } = outgoing.exchange;
   const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
-  const { unknownFields: _, ...status } = reviewed;
-  return answerWith(status);
+  return accessReview(outgoing, spec, reviewed);
 }
 
 /** What of the core group is answered without a request to each namespace. */
@@ -134,15 +133,8 @@ async function answerFiltered(
   if (extent === 'none' || (extent === 'namespaces' && !isAlways) || resource === 'secrets') return undefined;
   const reason = await filtered.reason(outgoing, asked.resourceAttributes);
   if (typeof reason !== 'string') return undefined;
-  return asFiltered(
-    jsonResponse(201, {
-      kind: 'SelfSubjectAccessReview',
-      apiVersion: apiVersionOf(outgoing),
-      metadata: {},
-      spec: inTenant(asked, outgoing, mode),
-      status: { allowed: true, reason: `Stonegate: ${reason}` },
-    }),
-  );
+  const status = { allowed: true, reason: `Stonegate: ${reason}` };
+  return asFiltered(accessReview(outgoing, inTenant(asked, outgoing, mode), status));
 }
 
 /** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */

@@ -3,6 +3,7 @@
  * made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
 
+import type { ReviewedStatus } from '../../kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
 import { malformed, objectOf } from '../../kubernetes/body-fields.ts';
@@ -123,6 +124,20 @@ function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserI
     groups,
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+export function accessReview(
+  outgoing: Outgoing,
+  spec: AccessQuestion,
+  { unknownFields: _, ...status }: ReviewedStatus,
+): UpstreamResponse {
+  return jsonResponse(201, {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: {},
+    spec,
+    status,
+  });
 }
 
 /** The API version of a review, as the client sent it. */

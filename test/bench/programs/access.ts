@@ -182,7 +182,7 @@ async function replay(index: RBACIndex) {
   for (let at = 0; at < total; ) {
     for (; at < total && performance.now() - began >= (at * 1_000) / PER_SECOND; at += 1) {
       const place = (at * 7) % SIZE.namespaces;
-      const uid = index.objectsOf('').binding(namespaceName(place), MEMBERS)?.uid ?? '';
+      const uid = index.objectsOf('').bindingsIn(namespaceName(place)).get(MEMBERS)?.uid ?? '';
       const line = JSON.stringify(bindingEvent(place, uid, revision + 1 + at));
       const value: unknown = JSON.parse(line);
       const object = reader.read('rolebindings', { value, text: () => line });
