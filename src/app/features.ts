@@ -3,7 +3,7 @@
  * `feature.ts`.
  */
 
-import { createAccessRules } from '../features/access-rules/feature.ts';
+import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/feature.ts';
 import { createAccessReviewsRule } from '../features/admission/access-reviews.ts';
 import { createDefinitionScopeRule } from '../features/admission/definition-scope.ts';
 import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
@@ -12,13 +12,11 @@ import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
 import type { FeatureBuild, Parts } from '../features/build.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
 import { createExplain, type Explain } from '../features/explain/explain-request.ts';
-import { createExplanationHandler } from '../features/explain/handle-explanation.ts';
-import { handleSelfIdentity } from '../features/explain/handle-self-identity.ts';
+import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
-import { createOwnDiscoveryHandlers } from '../features/own-api/handle-own-discovery.ts';
-import { createOwnAPIRights } from '../features/own-api/own-api-rights.ts';
+import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenantHandler } from '../features/own-tenant/handle-own-tenant.ts';
 import type { AccessSource } from '../features/portal/ports.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
@@ -34,6 +32,7 @@ import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
 import { createFilteredReason } from '../proxy/filtered-reason.ts';
+import { createOwnAPI, type OwnAPI } from '../proxy/own-api.ts';
 import type { Stages } from '../proxy/stages.ts';
 import type { AccessIndex } from '../rbac/access-index.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
@@ -44,6 +43,7 @@ import { ownCredential } from './upstream.ts';
 /** The features, and what the composition root asks of some of them. */
 export interface ConfiguredFeatures {
   readonly features: readonly Feature[];
+  readonly ownAPI: OwnAPI;
   readonly explain: Explain;
   /** What users may do, for the portal; undefined without the RBAC index. */
   readonly accessSource: AccessSource | undefined;
@@ -60,7 +60,7 @@ export function createFeatures(
   stages: () => Stages,
 ): ConfiguredFeatures {
   const { tenancy, server, authorization } = build.loaded.configuration;
-  const { mode, ownAPI, upstream, reviewer, discovery, reasonOf, policies } = parts;
+  const { mode, upstream, reviewer, discovery, reasonOf, policies } = parts;
   const allowedGroups = new Set(tenancy.sharedAPIGroups);
   const discovered = discovery.documents;
   const index = access && createIndexParts(build, parts, access);
@@ -71,7 +71,7 @@ export function createFeatures(
   const accessRules = access && createAccessRules(build, parts, access);
   const warningsOn = createWarnings({ mode, discovered, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
-  const features: readonly (Feature | undefined)[] = [
+  const given: readonly (Feature | undefined)[] = [
     { authenticators: parts.authenticators },
     { provisioner: parts.provisioning },
     { authorizers: [createUpgradePlaces(mode), createTenantBoundary(mode)] },
@@ -81,21 +81,23 @@ export function createFeatures(
     { handlers: { discovery: createDiscoveryHandler(discovered) }, responseHooks: [changesOf(parts)] },
     { authorizers: [createSharedResources({ discovered, mayBeShared: mode.mayBeShared, allowedGroups })] },
     { handlers: { 'own-tenant': createOwnTenantHandler({ ...parts, ...discovery, fetcher: upstream }) } },
-    { authorizers: [createOwnAPIRights({ ...mode, reviewer, reasonOf })] },
-    { handlers: createOwnDiscoveryHandlers({ ownAPI, fetcher: upstream }) },
-    { handlers: { selfidentity: handleSelfIdentity } },
-    { handlers: { explanations: createExplanationHandler(explain, parts.ownBodies) } },
+    createExplainFeature(explain, parts.ownBodies),
     createSelfReviews(build, parts, access, filteredReason),
     { tenantEntry: policies },
     { bodyRules: createBodyRules(mode, reviewer) },
     namespaces,
     allNamespaces,
-    accessRules,
-    access && createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
+    accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
+    createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
+  const features = given.filter((feature) => feature !== undefined);
+  const served = features.flatMap(({ ownResources = [] }) => ownResources);
+  const ownAPI = createOwnAPI(served);
+  const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
   return {
-    features: features.filter((feature) => feature !== undefined),
+    features: [...features, own],
+    ownAPI,
     explain,
     accessSource: accessRules,
   };

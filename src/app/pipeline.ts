@@ -24,7 +24,6 @@ import type { Pipeline } from '../proxy/delivery.ts';
 import type { Provisioner } from '../proxy/feature.ts';
 import { combineFeatures } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
-import { createOwnAPI } from '../proxy/own-api.ts';
 import { createReasonOf } from '../proxy/rbac-reasons.ts';
 import { parseTrustedProxies } from '../proxy/request/client-address.ts';
 import { createBodyInspection } from '../proxy/request/inspect-body.ts';
@@ -95,17 +94,16 @@ export function createPipeline(build: FeatureBuild, options: PipelineOptions): C
   const discovery = createDiscovery(build, { fetcher: upstream, mode });
   const index = createAccessIndex(build);
   const reasonOf = index && createReasonOf(index, mode, options.isOperator);
-  const ownAPI = createOwnAPI({ index: configuration.access.index });
   const maxHeaderBytes = configuration.upstream.headerBytes;
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
   const parts = {
-    ...{ clock, mode, ownAPI, upstream, reviewer, discovery, reasonOf, policies, provisioning },
+    ...{ clock, mode, upstream, reviewer, discovery, reasonOf, policies, provisioning },
     ...{ streams, responseMemory },
     authenticators: credentials.authenticators,
     subjects: createAccessSubjects(asUser),
     ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
   };
-  const { features, explain, accessSource } = createFeatures(build, parts, index, () => pipeline);
+  const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => pipeline);
   const extensions = combineFeatures(features);
   const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
   const pipeline: Pipeline = {

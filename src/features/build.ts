@@ -19,7 +19,6 @@ import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
 import type { Provisioner } from '../proxy/feature.ts';
-import type { OwnAPI } from '../proxy/own-api.ts';
 import type { OwnBodyOptions } from '../proxy/own-body.ts';
 import type { ReasonOf } from '../proxy/rbac-reasons.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
@@ -64,7 +63,6 @@ export interface Discovery {
 export interface Parts {
   readonly clock: Clock;
   readonly mode: TenancyMode;
-  readonly ownAPI: OwnAPI;
   readonly upstream: Upstream;
   readonly reviewer: AccessReviewer;
   readonly authenticators: readonly Authenticator[];

@@ -9,6 +9,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { BodyRule } from './body-rule.ts';
+import type { OwnResource } from './own-api.ts';
 import type { Outgoing } from './request-context.ts';
 import type { StreamedResponse } from './response/response-stream.ts';
 import type { RouteKind } from './route-kind.ts';
@@ -26,6 +27,8 @@ export interface Feature {
   readonly admission?: readonly AdmissionPlugin[];
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
+  /** Resources of Stonegate's own API. */
+  readonly ownResources?: readonly ServedResource[];
   readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
 }
@@ -44,6 +47,11 @@ export interface Provisioner {
 /** Responds to the requests of one route kind instead of the API server. */
 export type RouteHandler<R extends Handled = Handled> = (outgoing: Outgoing) => Promise<R>;
 export type RouteHandlers = { readonly [K in RouteKind]?: RouteHandler };
+
+/** A resource of Stonegate's own API, with its handler unless it is unavailable. */
+export interface ServedResource extends OwnResource {
+  readonly handle?: RouteHandler<OwnResponse>;
+}
 
 export type OwnResponse = UpstreamResponse | StreamedResponse;
 
@@ -68,7 +76,8 @@ export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCr
 }
 
 /** Everything that the features of a configuration give. */
-export type Extensions = Feature & Required<Omit<Feature, 'tenantEntry' | 'provisioner'>>;
+export type Extensions = Omit<Feature, 'ownResources'> &
+  Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'ownResources'>>;
 
 export function combineFeatures(features: readonly Feature[]): Extensions {
   const handlers: RouteHandlers = {};

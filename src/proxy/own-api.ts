@@ -1,9 +1,10 @@
 /**
  * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API
- * server, so that no object a tenant creates there can pose as Stonegate's answer. One list of its resources
- * serves routing, discovery and OpenAPI.
+ * server, so that no object a tenant creates there can pose as Stonegate's answer. Features give its
+ * resources, which serve routing, discovery and OpenAPI.
  */
 
+import type { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
 import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 
@@ -23,92 +24,24 @@ export interface OwnResource {
    */
   readonly verbs: readonly string[];
   readonly methods: readonly string[];
-  /** Whether it is served only if the RBAC index is configured. */
-  readonly needsIndex: boolean;
+  /** Why it is not served with this configuration: continues "selfaccessrules …". */
+  readonly unavailable?: string;
+  /** Where the right to create it is reviewed at the API server; absent: every user may ask. */
+  readonly right?: 'cluster' | 'tenant';
   /** Whether a path may name the user's own tenant, as Arktos' clients write it. */
   readonly inTenant: boolean;
   /** The description that `kubectl explain` prints. */
   readonly description: string;
+  /** What it has beside `metadata`; without them it is described by its kind alone. */
+  readonly schemas?: Readonly<Record<string, z.ZodType>>;
 }
-
-/** The resources of `stonegate.dev/v1alpha1`. A further one is one entry. */
-const OWN_RESOURCES = [
-  {
-    name: 'selfidentity',
-    singularName: 'selfidentity',
-    kind: 'SelfIdentity',
-    namespaced: false,
-    verbs: ['get'],
-    methods: ['GET', 'HEAD'],
-    needsIndex: false,
-    inTenant: false,
-    description: 'SelfIdentity is the user as Stonegate knows them: name, tenant, groups, roles and scope.',
-  },
-  {
-    name: 'explanations',
-    singularName: 'explanation',
-    kind: 'Explanation',
-    namespaced: false,
-    verbs: ['create'],
-    methods: ['POST'],
-    needsIndex: false,
-    inTenant: false,
-    description: 'Explanation says what would become of a request, stage by stage.',
-  },
-  {
-    name: 'resourceaccessreviews',
-    singularName: 'resourceaccessreview',
-    kind: 'ResourceAccessReview',
-    namespaced: false,
-    verbs: ['create'],
-    methods: ['POST'],
-    needsIndex: true,
-    inTenant: true,
-    description:
-      'ResourceAccessReview lists who can do something: in one namespace, in every namespace, or with a path.',
-  },
-  {
-    name: 'localresourceaccessreviews',
-    singularName: 'localresourceaccessreview',
-    kind: 'LocalResourceAccessReview',
-    namespaced: true,
-    verbs: ['create'],
-    methods: ['POST'],
-    needsIndex: true,
-    inTenant: true,
-    description: 'LocalResourceAccessReview lists who can do something in its namespace.',
-  },
-  {
-    name: 'selfaccessrules',
-    singularName: 'selfaccessrules',
-    kind: 'SelfAccessRules',
-    namespaced: false,
-    verbs: ['get'],
-    methods: ['GET'],
-    needsIndex: true,
-    inTenant: true,
-    description: 'SelfAccessRules is everything that the user may do, by namespace.',
-  },
-  {
-    name: 'accessrulesreviews',
-    singularName: 'accessrulesreview',
-    kind: 'AccessRulesReview',
-    namespaced: false,
-    verbs: ['create'],
-    methods: ['POST'],
-    needsIndex: true,
-    inTenant: true,
-    description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',
-  },
-] as const satisfies readonly OwnResource[];
-
-export type OwnResourceName = (typeof OWN_RESOURCES)[number]['name'];
 
 /** A request that Stonegate answers itself and does not forward. */
 export type OwnAPIRoute =
   | {
       readonly kind: 'own-api';
-      readonly resource: OwnResourceName;
+      /** The name of the resource. */
+      readonly resource: string;
       /** Empty for a resource that is not namespaced. */
       readonly namespace: string;
     }
@@ -118,7 +51,7 @@ export type OwnAPIRoute =
 export type OwnDocument = 'group' | 'resources' | 'openapi';
 
 export interface OwnAPI {
-  /** Those that are configured. */
+  /** Those that are served. */
   readonly resources: readonly OwnResource[];
   /**
    * @param tenant of the user
@@ -126,11 +59,6 @@ export interface OwnAPI {
    * @throws StatusError NotFound, MethodNotAllowed
    */
   route(info: RequestInfo, method: string, tenant: TenantName): OwnAPIRoute | undefined;
-}
-
-export interface OwnAPIOptions {
-  /** Whether the RBAC index is configured. */
-  readonly index: boolean;
 }
 
 const GROUP_PATH = `/apis/${OWN_GROUP}`;
@@ -145,11 +73,10 @@ const DOCUMENTS: ReadonlyMap<string, OwnDocument> = new Map([
 const READ: readonly string[] = ['GET', 'HEAD'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
-  const resources = OWN_RESOURCES.filter(({ needsIndex }) => index || !needsIndex);
-  const byName: ReadonlyMap<string, (typeof OWN_RESOURCES)[number]> = new Map(
-    resources.map((resource) => [resource.name, resource]),
-  );
+/** @param all resources of the features, with those that are not served */
+export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
+  const resources = all.filter(({ unavailable }) => unavailable === undefined);
+  const byName = new Map(all.map((resource) => [resource.name, resource]));
 
   return {
     resources,
@@ -163,25 +90,18 @@ export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
         return { kind: 'own-discovery', document };
       }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
+      if (resource?.unavailable !== undefined)
+        throw new StatusError('NotFound', `${NOT_FOUND}: ${resource.name} ${resource.unavailable}`);
       if (resource === undefined || !info.isResourceRequest || !isPathOf(resource, info, tenant))
-        throw new StatusError('NotFound', notFoundMessage(info, index));
-      const methods: readonly string[] = resource.methods;
-      if (!methods.includes(method)) throw notAllowed(resource.name, methods);
-      return { kind: 'own-api', resource: resource.name, namespace: info.namespace };
+        throw new StatusError('NotFound', NOT_FOUND);
+      const { name, methods } = resource;
+      if (!methods.includes(method)) throw notAllowed(name, methods);
+      return { kind: 'own-api', resource: name, namespace: info.namespace };
     },
   };
 }
 
-/** The rest of the message is for users who do not know that the index is optional. */
-function notFoundMessage(info: RequestInfo, index: boolean): string {
-  const needsIndex =
-    info.isResourceRequest &&
-    OWN_RESOURCES.some((resource) => resource.name === info.resource && resource.needsIndex);
-  const message = 'the server could not find the requested resource';
-  return needsIndex && !index
-    ? `${message}: ${info.resource} need the RBAC index, which Stonegate's operator turns on with access.index`
-    : message;
-}
+const NOT_FOUND = 'the server could not find the requested resource';
 
 function notAllowed(what: string, methods: readonly string[]): StatusError {
   return new StatusError(

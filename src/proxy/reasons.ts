@@ -10,7 +10,7 @@ import type { Question } from '../rbac/attributes.ts';
 import { decide, type Grant } from '../rbac/decide.ts';
 import { aggregatedFrom, type NearMiss, nearMisses } from '../rbac/near-miss.ts';
 import { readKeystoneGroup } from '../tenancy/keystone-groups.ts';
-import { View, type Viewer } from './subject-owner.ts';
+import { SubjectFilter, type Viewer } from './subject-owner.ts';
 
 /** Names of the project in the user's own scope, by id. */
 export type KnownProjects = ReadonlyMap<string, string>;
@@ -28,7 +28,7 @@ export function reasonFor(
 ): string | undefined {
   if (access.state(viewer.user.tenant) !== 'current') return undefined;
   const { index } = access;
-  const view = new View(viewer, { index, isCurrent: true, scopes: undefined });
+  const view = new SubjectFilter(viewer, { index, isCurrent: true, scopes: undefined });
   const decision = decide(index, viewer.user, question);
   if (allowed !== (decision.decision === 'allow')) return undefined;
   if (decision.decision === 'allow') return decision.grant && pathOf(decision.grant, access, view, projects);
@@ -40,7 +40,7 @@ export function reasonFor(
 function pathOf(
   { binding, subject, role, rule }: Grant,
   { index }: AccessIndex,
-  view: View,
+  view: SubjectFilter,
   projects: KnownProjects,
 ): string {
   const found = role.rules[rule];
@@ -70,7 +70,7 @@ function keystoneWords(name: string, projects: KnownProjects): string | undefine
   return `role ${group.role} on ${place}`;
 }
 
-function bindingWords(binding: StoredBinding, view: View): string {
+function bindingWords(binding: StoredBinding, view: SubjectFilter): string {
   const { namespace, name } = binding;
   if (!view.mayGet(binding))
     return namespace === '' ? 'a cluster-wide binding' : 'a binding in the namespace';
@@ -91,7 +91,7 @@ function cut(words: readonly string[]): string {
 function missWords(
   { binding, role, missed, rule }: NearMiss,
   { verb, resource, subresource, name }: Extract<Question, { resource: string }>,
-  view: View,
+  view: SubjectFilter,
 ): string {
   const who = bindingWords(binding, view);
   if (missed === 'empty')

@@ -6,7 +6,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { OwnAPIRoute, OwnResourceName } from './own-api.ts';
+import type { OwnAPIRoute } from './own-api.ts';
 
 type AnyRoute = Route | OwnAPIRoute;
 
@@ -14,13 +14,7 @@ type AnyRoute = Route | OwnAPIRoute;
  * `forward` has no handler. The requests of `group-list`, `namespaces` and `all-namespaces` are forwarded too
  * if no handler is configured, or if it leaves the request to the API server.
  */
-export type RouteKind =
-  | Exclude<AnyRoute['kind'], 'own-api'>
-  | OwnResourceName
-  | 'guest-review'
-  | 'group-list'
-  | 'namespaces'
-  | 'all-namespaces';
+export type RouteKind = AnyRoute['kind'] | 'guest-review' | 'group-list' | 'namespaces' | 'all-namespaces';
 
 export interface RoutedRequest {
   readonly info: RequestInfo;
@@ -40,8 +34,6 @@ export function routeKind(
   mode: Pick<TenancyMode, 'isSystem'>,
 ): RouteKind {
   switch (route.kind) {
-    case 'own-api':
-      return route.resource;
     case 'self-review':
       return request.crossing === undefined ? 'self-review' : 'guest-review';
     case 'forward':

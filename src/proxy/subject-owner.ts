@@ -52,7 +52,7 @@ export interface ViewOptions {
 }
 
 /** What one user may be told. */
-export class View {
+export class SubjectFilter {
   readonly viewer: Viewer;
   /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
   readonly seesAll: boolean;

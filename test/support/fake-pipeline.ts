@@ -16,11 +16,11 @@ import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import type { ObservedRequest } from '../../src/observability/request-observer.ts';
 import type { Pipeline } from '../../src/proxy/delivery.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
-import { createOwnAPI } from '../../src/proxy/own-api.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
+import { ownAPIOf } from './own-api.ts';
 
 export const alice: Identity = {
   authenticator: 'keystone',
@@ -101,7 +101,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     },
     authenticators: [{ name: 'fake', authenticate: async () => alice }],
     mode: openMode,
-    ownAPI: createOwnAPI({ index: true }),
+    ownAPI: ownAPIOf(),
     impersonation: { reviewer: allowingReviewer, extraKeys: new Set(), lastModes: new LastModes() },
     upstreamRights: { withheld: new Set(), constrained: false, refused() {} },
     authorizers: [],

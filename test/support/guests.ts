@@ -27,6 +27,7 @@ import { memoizedMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 import { fakePipeline } from './fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.ts';
+import { ownAPIHandler, ownResources } from './own-api.ts';
 
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
 
@@ -104,7 +105,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
       createUpgradePlaces(mode),
       createTenantBoundary(mode),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
-      createOwnAPIRights({ ...mode, reviewer }),
+      createOwnAPIRights({ ...mode, reviewer, resources: ownResources() }),
     ],
     impersonation: { reviewer, extraKeys: new Set(), lastModes: new LastModes() },
     provisioner: {
@@ -121,7 +122,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
         },
         resource: async () => undefined,
       }),
-      selfidentity: handleSelfIdentity,
+      ...ownAPIHandler({ selfidentity: handleSelfIdentity }),
       'guest-review': createGuestReviewHandler({
         mode,
         policies: inForce,

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
 
 export const SELF_ACCESS_RULES_PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 
@@ -30,7 +31,7 @@ const rules = z.strictObject({
   otherNamespaces: z.array(rule).describe('Rules for every namespace that no entry of `namespaces` names.'),
 });
 
-export const accessRulesStatusSchema = rules
+const accessRulesStatusSchema = rules
   .extend({
     verb: text('The verb. With *, each rule has its verbs.'),
     tenant: text('The tenant whose objects the rules are about.').exactOptional(),
@@ -44,7 +45,7 @@ export const accessRulesStatusSchema = rules
   })
   .describe('Everything that the user may do.');
 
-export const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
+const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
   user: z
     .strictObject({ username: text("The user's name."), uid: text("The user's id.").exactOptional() })
     .describe('Whom a review is about.'),
@@ -97,3 +98,30 @@ export interface AccessRulesReview {
   readonly spec: RulesSelection;
   readonly status: Output<typeof reviewedAccessRulesSchema>;
 }
+
+/** The user's own access rules, as a resource of Stonegate's own API. */
+export const SELF_ACCESS_RULES: OwnResource = {
+  name: 'selfaccessrules',
+  singularName: 'selfaccessrules',
+  kind: 'SelfAccessRules',
+  namespaced: false,
+  verbs: ['get'],
+  methods: ['GET'],
+  inTenant: true,
+  description: 'SelfAccessRules is everything that the user may do, by namespace.',
+  schemas: { status: accessRulesStatusSchema },
+};
+
+/** Those of another user. */
+export const ACCESS_RULES_REVIEWS: OwnResource = {
+  name: 'accessrulesreviews',
+  singularName: 'accessrulesreview',
+  kind: 'AccessRulesReview',
+  namespaced: false,
+  verbs: ['create'],
+  methods: ['POST'],
+  inTenant: true,
+  right: 'tenant',
+  description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',
+  schemas: { spec: accessRulesReviewSpecSchema, status: reviewedAccessRulesSchema },
+};

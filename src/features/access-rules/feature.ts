@@ -9,8 +9,9 @@ import type { AccessIndex } from '../../rbac/access-index.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, Parts } from '../build.ts';
+import { withoutIndex } from '../rbac-index/feature.ts';
 import { accessMatrix } from './access-matrix.ts';
-import { SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
+import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
 import { createRulesDocuments } from './rules-document.ts';
 
@@ -20,15 +21,20 @@ const NEVER = new AbortController().signal;
 /** Bounds of what the portal's page shows. */
 const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
 
+export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
+
 export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Parts, access: AccessIndex) {
   const { namedSets, authorizers } = loaded.configuration.access;
   const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
   const { mode, subjects } = parts;
   const feature: Feature = {
-    handlers: {
-      selfaccessrules: createSelfAccessRulesHandler({ ...parts, documents }),
-      accessrulesreviews: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
-    },
+    ownResources: [
+      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
+      {
+        ...ACCESS_RULES_REVIEWS,
+        handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
+      },
+    ],
   };
   return {
     ...feature,

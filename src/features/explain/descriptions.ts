@@ -163,11 +163,12 @@ const REVIEWS: Readonly<Record<SelfReview, string>> = {
 };
 
 /** What the last stage would do. */
-export function deliveryWords({ route, kind, exchange, user, sender }: Outgoing): string {
+export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
   switch (route.kind) {
     case 'own-api':
+      return `Stonegate answers ${route.resource} itself`;
     case 'own-discovery':
-      return `Stonegate answers ${kind} itself`;
+      return 'Stonegate answers own-discovery itself';
     case 'discovery':
       return route.reduce === 'none' ? AS_ITSELF : `${AS_ITSELF}, reduced to what the tenant may see`;
     case 'own-tenant':

@@ -1,4 +1,42 @@
 /**
  * `whoami` and `explain`: who the caller is, and what would happen to a request.
  */
+import type { Feature } from '../../proxy/feature.ts';
+import type { OwnBodyOptions } from '../../proxy/own-body.ts';
+import type { Explain } from './explain-request.ts';
+import { createExplanationHandler } from './handle-explanation.ts';
+import { handleSelfIdentity } from './handle-self-identity.ts';
+
 export { selfIdentityOf } from './handle-self-identity.ts';
+
+export function createExplainFeature(explain: Explain, ownBodies: OwnBodyOptions): Feature {
+  return {
+    ownResources: [
+      {
+        name: 'selfidentity',
+        singularName: 'selfidentity',
+        kind: 'SelfIdentity',
+        namespaced: false,
+        verbs: ['get'],
+        methods: ['GET', 'HEAD'],
+        inTenant: false,
+        description:
+          'SelfIdentity is the user as Stonegate knows them: name, tenant, groups, roles and scope.',
+        handle: handleSelfIdentity,
+      },
+      {
+        name: 'explanations',
+        singularName: 'explanation',
+        kind: 'Explanation',
+        namespaced: false,
+        verbs: ['create'],
+        methods: ['POST'],
+        inTenant: false,
+        // It has causes that clients are not told, so a wildcard in a tenant's own role does not grant it.
+        right: 'cluster',
+        description: 'Explanation says what would become of a request, stage by stage.',
+        handle: createExplanationHandler(explain, ownBodies),
+      },
+    ],
+  };
+}

@@ -15,7 +15,10 @@ import {
   type RefusalReason,
 } from '../../proxy/authorizer.ts';
 
+import { OWN_GROUP, type OwnResource } from '../../proxy/own-api.ts';
+
 export interface OwnAPIRightsOptions {
+  readonly resources: readonly OwnResource[];
   readonly reviewer: AccessReviewer;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
@@ -24,16 +27,9 @@ export interface OwnAPIRightsOptions {
   readonly isSystem: (tenant: TenantName) => boolean;
 }
 
-/** Where the right counts: in the whole cluster, or in the user's tenant and the namespace of the path. */
-const PLACES: ReadonlyMap<string, 'cluster' | 'tenant'> = new Map([
-  ['explanations', 'cluster'],
-  ['resourceaccessreviews', 'tenant'],
-  ['localresourceaccessreviews', 'tenant'],
-  ['accessrulesreviews', 'tenant'],
-]);
-
 export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
   const { reviewer, reviewTenant, isSystem, reasonOf } = options;
+  const places = new Map(options.resources.map(({ name, right }) => [name, right]));
   async function review(info: ResourceRequest, inTenant: boolean, attributes: AuthorizationAttributes) {
     const { user, exchange } = attributes;
     const tenant = actingTenant(attributes);
@@ -57,8 +53,8 @@ export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
     name: 'own-api-rights',
     authorize(attributes) {
       const { info } = attributes;
-      if (!info.isResourceRequest || info.apiGroup !== 'stonegate.dev') return undefined;
-      const place = PLACES.get(info.resource);
+      if (!info.isResourceRequest || info.apiGroup !== OWN_GROUP) return undefined;
+      const place = places.get(info.resource);
       return place === undefined ? undefined : review(info, place === 'tenant', attributes);
     },
   };

@@ -5,19 +5,7 @@
  */
 import type { z } from 'zod';
 import { toKubernetesSchema } from '../../kubernetes/kubernetes-schema.ts';
-import {
-  OWN_GROUP,
-  OWN_VERSION,
-  type OwnResource,
-  type OwnResourceName,
-  ownPath,
-} from '../../proxy/own-api.ts';
-import {
-  accessRulesReviewSpecSchema,
-  accessRulesStatusSchema,
-  reviewedAccessRulesSchema,
-} from '../access-rules/access-rules-v1alpha1.ts';
-import { localWhoCanSpecSchema, whoCanSpecSchema, whoCanStatusSchema } from '../who-can/who-can-v1alpha1.ts';
+import { OWN_GROUP, OWN_VERSION, type OwnResource, ownPath } from '../../proxy/own-api.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -25,14 +13,6 @@ const GVK = 'x-kubernetes-group-version-kind';
 const text = (description: string): Schema => ({ type: 'string', description });
 
 const ANY_OBJECT: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-
-/** What beside `metadata` an object has. A resource without an entry is described by its kind alone. */
-const FIELDS: Partial<Record<OwnResourceName, Readonly<Record<string, z.ZodType>>>> = {
-  resourceaccessreviews: { spec: whoCanSpecSchema, status: whoCanStatusSchema },
-  localresourceaccessreviews: { spec: localWhoCanSpecSchema, status: whoCanStatusSchema },
-  selfaccessrules: { status: accessRulesStatusSchema },
-  accessrulesreviews: { spec: accessRulesReviewSpecSchema, status: reviewedAccessRulesSchema },
-};
 
 const BODY_FIELDS = { spec: ANY_OBJECT, status: ANY_OBJECT };
 /** kubectl sends them with what it creates. */
@@ -66,8 +46,7 @@ function gvkOf({ kind }: OwnResource) {
 }
 
 function schemaOf(resource: OwnResource): Schema {
-  const { description, name } = resource;
-  const known = Object.entries(FIELDS).find(([of]) => of === name)?.[1];
+  const { description, schemas } = resource;
   return {
     type: 'object',
     description,
@@ -75,7 +54,7 @@ function schemaOf(resource: OwnResource): Schema {
       apiVersion: text('The version of the object: stonegate.dev/v1alpha1.'),
       kind: text('The kind of the object.'),
       metadata: { ...ANY_OBJECT, description: 'Nothing is stored, so none of it counts.' },
-      ...(known === undefined ? BODY_FIELDS : fieldsOf(known)),
+      ...(schemas === undefined ? BODY_FIELDS : fieldsOf(schemas)),
     },
     [GVK]: [gvkOf(resource)],
   };

@@ -12,7 +12,8 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
-import type { Handled, OwnResponse } from '../../proxy/feature.ts';
+import type { Feature, Handled, OwnResponse } from '../../proxy/feature.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
 import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
@@ -116,6 +117,12 @@ export function createIndexParts(
     }),
     lifetimes: watchLifetimesOf(generation, runtime),
   };
+}
+
+/** The feature in place of one that needs the index: requests for its resources get the reason. */
+export function withoutIndex(resources: readonly OwnResource[]): Feature {
+  const unavailable = "need the RBAC index, which Stonegate's operator turns on with access.index";
+  return { ownResources: resources.map((resource) => ({ ...resource, unavailable })) };
 }
 
 interface FilteredAnswer {

@@ -6,16 +6,22 @@
 import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { FeatureBuild, Parts } from '../build.ts';
+import { withoutIndex } from '../rbac-index/feature.ts';
 import { createWhoCanHandler } from './handle-who-can.ts';
 import { createKeystoneNames } from './keystone-names.ts';
+import { WHO_CAN_RESOURCES } from './who-can-v1alpha1.ts';
 
-/** @param ownUserName of Stonegate's own credential, which may act as any user; undefined if it is unknown */
+/**
+ * @param access undefined if the configuration has no RBAC index
+ * @param ownUserName of Stonegate's own credential, which may act as any user; undefined if it is unknown
+ */
 export function createWhoCan(
   { runtime: { clock }, keystone }: FeatureBuild,
   parts: Parts,
-  access: AccessIndex,
+  access: AccessIndex | undefined,
   ownUserName: string | undefined,
 ): Feature {
+  if (access === undefined) return withoutIndex(Object.values(WHO_CAN_RESOURCES));
   const directory = keystone?.client.directory;
   const options = {
     ...parts,
@@ -25,9 +31,9 @@ export function createWhoCan(
     ...(directory && { keystone: createKeystoneNames({ directory, clock }) }),
   };
   return {
-    handlers: {
-      resourceaccessreviews: createWhoCanHandler('ResourceAccessReview', options),
-      localresourceaccessreviews: createWhoCanHandler('LocalResourceAccessReview', options),
-    },
+    ownResources: (['ResourceAccessReview', 'LocalResourceAccessReview'] as const).map((kind) => ({
+      ...WHO_CAN_RESOURCES[kind],
+      handle: createWhoCanHandler(kind, options),
+    })),
   };
 }

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
 
 export type WhoCanKind = 'ResourceAccessReview' | 'LocalResourceAccessReview';
 
@@ -61,7 +62,7 @@ const grant = z
   })
   .describe('One grant.');
 
-export const whoCanStatusSchema = z
+const whoCanStatusSchema = z
   .strictObject({
     namespace: text('The namespace that was asked about. Empty for all.'),
     users: texts('The names of users.'),
@@ -89,3 +90,28 @@ export interface WhoCanReview {
   readonly spec: WhoCanSpec;
   readonly status: WhoCanStatus;
 }
+
+const review = { verbs: ['create'], methods: ['POST'], inTenant: true, right: 'tenant' } as const;
+
+/** The resources of Stonegate's own API, by kind. */
+export const WHO_CAN_RESOURCES: Readonly<Record<WhoCanKind, OwnResource>> = {
+  ResourceAccessReview: {
+    ...review,
+    name: 'resourceaccessreviews',
+    singularName: 'resourceaccessreview',
+    kind: 'ResourceAccessReview',
+    namespaced: false,
+    description:
+      'ResourceAccessReview lists who can do something: in one namespace, in every namespace, or with a path.',
+    schemas: { spec: whoCanSpecSchema, status: whoCanStatusSchema },
+  },
+  LocalResourceAccessReview: {
+    ...review,
+    name: 'localresourceaccessreviews',
+    singularName: 'localresourceaccessreview',
+    kind: 'LocalResourceAccessReview',
+    namespaced: true,
+    description: 'LocalResourceAccessReview lists who can do something in its namespace.',
+    schemas: { spec: localWhoCanSpecSchema, status: whoCanStatusSchema },
+  },
+};

@@ -5,7 +5,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
-import { type Scopes, View, type Viewer } from '../../proxy/subject-owner.ts';
+import { type Scopes, SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Scope } from '../../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
@@ -52,7 +52,7 @@ export async function reviewWhoCan(
     );
   const scopes = await scopesOf(options.keystone, asked.people, warnings);
   const isCurrent = access.state(tenant) === 'current';
-  const view = new View(viewer, { index: access.index, isCurrent, scopes });
+  const view = new SubjectFilter(viewer, { index: access.index, isCurrent, scopes });
   const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
     grants: MAX_GRANTS,
     mayTell: ({ namespace }) => view.mayList(namespace),
@@ -127,7 +127,7 @@ function mayAct(
   return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
-function divide(grants: readonly SubjectGrant[], view: View) {
+function divide(grants: readonly SubjectGrant[], view: SubjectFilter) {
   const shown: SubjectGrant[] = [];
   const others = new Set<string>();
   for (const grant of grants) {
@@ -192,7 +192,7 @@ function userNamed(name: string): ObjectName {
 function describeAll(
   grants: readonly SubjectGrant[],
   scope: Scope,
-  view: View,
+  view: SubjectFilter,
   scopes: Scopes | undefined,
 ): readonly WhoCanGrant[] {
   const unnamed = new Set<string>();
@@ -210,7 +210,11 @@ function describeAll(
   });
 }
 
-function subjectOf(key: SubjectGrant['key'], view: View, scopes: Scopes | undefined): WhoCanGrant['subject'] {
+function subjectOf(
+  key: SubjectGrant['key'],
+  view: SubjectFilter,
+  scopes: Scopes | undefined,
+): WhoCanGrant['subject'] {
   const { kind, name } = subjectOfKey(key);
   if (kind !== 'group') return userNamed(name);
   const displayName = displayNameOf(name, view, scopes);
@@ -233,7 +237,7 @@ function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding'
 }
 
 /** `role member on project web`; undefined if Keystone's names are not known. */
-function displayNameOf(name: string, view: View, scopes: Scopes | undefined): string | undefined {
+function displayNameOf(name: string, view: SubjectFilter, scopes: Scopes | undefined): string | undefined {
   const group = readKeystoneGroup(name);
   if (group === undefined || group.kind === 'group') return undefined;
   const role = group.role === '' ? 'any role' : `role ${group.role}`;

@@ -39,15 +39,15 @@ export interface StreamLifetimesOptions {
   readonly logger: Logger;
 }
 
-/** All in milliseconds. Between two checks of all streams. */
-const LOOK = 1_000;
-/** Between two looks at what the policies permit to guests: their streams end within five seconds. */
-const POLICIES = 2_000;
+/** Milliseconds between two checks of all streams, as all times here. */
+const CHECK_INTERVAL = 1_000;
+/** The time between two checks of what policies permit to guests, whose streams end within five seconds. */
+const POLICY_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
-/** And after this share of what was left of the credential's life when they began. */
+/** They end after this share of what was left of the credential's life when they began, if that is sooner. */
 const EXPIRY_SHARE = 0.1;
-/** Over this time all credentials are validated again after a reload or a revocation. */
+/** All credentials are validated again over this time after a reload or a revocation. */
 const PROMPT_SPREAD = 5_000;
 /** The share by which the time between two validations varies, so that they spread. */
 const JITTER = 0.2;
@@ -95,7 +95,7 @@ export class StreamLifetimes {
     this.#changedAt = this.#options.clock.now();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
-      this.#hasten(credential);
+      this.#recheckSoon(credential);
     }
   }
 
@@ -112,14 +112,14 @@ export class StreamLifetimes {
       this.#postpone(opener, this.settings.recheck);
     }
     // It was authenticated before the change, while its credential was in no list.
-    if (stream.receivedAt <= this.#changedAt) this.#hasten(opener);
+    if (stream.receivedAt <= this.#changedAt) this.#recheckSoon(opener);
     if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
       opener.revocations ??= this.#drops.watch(revocationTags(opener));
-    this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
+    this.#timer ??= this.#options.clock.after(this.#interval, this.#checkStreams);
   }
 
   get #interval(): number {
-    return Math.min(LOOK, this.settings.recheck);
+    return Math.min(CHECK_INTERVAL, this.settings.recheck);
   }
 
   #watchDrops(credential: StreamCredential): void {
@@ -128,24 +128,24 @@ export class StreamLifetimes {
       credential.revocations = this.#drops.watch(revocationTags(credential));
   }
 
-  readonly #look = (): void => {
+  readonly #checkStreams = (): void => {
     const { clock, registry } = this.#options;
     const now = clock.now();
     const { learned } = this.#drops;
-    const heard = learned !== this.#learned;
+    const hasDropped = learned !== this.#learned;
     this.#learned = learned;
-    if (heard) this.#changedAt = now;
+    if (hasDropped) this.#changedAt = now;
     if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
-      if (heard) this.#heard(credential, now);
+      if (hasDropped) this.#applyDrop(credential, now);
       this.#endDue(credential, now);
       if (credential.dueAt <= now) void this.#recheck(credential);
     }
-    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
+    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#checkStreams);
   };
 
   /** Something was dropped somewhere. What a cache still knows costs its backend nothing. */
-  #heard(credential: StreamCredential, now: number): void {
+  #applyDrop(credential: StreamCredential, now: number): void {
     const expired = credential.expiresAt <= now;
     const revoked = credential.revocations?.dropped;
     if (credential.endings?.dropped || (expired && revoked)) {
@@ -153,7 +153,7 @@ export class StreamLifetimes {
       return;
     }
     if (revoked) this.#watchDrops(credential);
-    this.#hasten(credential);
+    this.#recheckSoon(credential);
   }
 
   #endDue(credential: StreamCredential, now: number): void {
@@ -163,7 +163,7 @@ export class StreamLifetimes {
 
   /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
   #endForbiddenGuests(now: number): void {
-    this.#guestsDueAt = now + POLICIES;
+    this.#guestsDueAt = now + POLICY_INTERVAL;
     const { registry, permits } = this.#options;
     for (const stream of registry.guests)
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
@@ -185,7 +185,7 @@ export class StreamLifetimes {
   }
 
   /** It is validated again soon. */
-  #hasten(credential: StreamCredential): void {
+  #recheckSoon(credential: StreamCredential): void {
     const { clock, random } = this.#options;
     const spread = Math.min(PROMPT_SPREAD, this.settings.recheck);
     credential.dueAt = Math.min(credential.dueAt, clock.now() + spread * random.fraction());

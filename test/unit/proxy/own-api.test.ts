@@ -1,9 +1,9 @@
 import t from 'tap';
-import { createOwnAPI } from '../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { ownAPIOf } from '../../support/own-api.ts';
 
 const MODES = [
   createArktosMode({ systemTenant: 'system', domains: {} }),
@@ -13,7 +13,7 @@ const V1 = '/apis/stonegate.dev/v1alpha1';
 
 for (const mode of MODES) {
   const routeOf = (method: string, target: string) =>
-    createOwnAPI({ index: true }).route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
+    ownAPIOf().route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
 
   t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
     const route = { kind: 'own-api', resource: 'selfidentity', namespace: '' } as const;
@@ -53,7 +53,7 @@ for (const mode of MODES) {
   );
 
   t.test(`${mode.name}: without the index there are no resources that need it`, async (t) => {
-    const ownAPI = createOwnAPI({ index: false });
+    const ownAPI = ownAPIOf(false);
     const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
     t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), {
       code: 'NotFound',
@@ -126,7 +126,7 @@ for (const mode of MODES) {
 t.test('arktos: a review’s path may name the user’s own tenant', async (t) => {
   const [arktos, shared] = MODES;
   const routeIn = (mode: (typeof MODES)[number], target: string) =>
-    createOwnAPI({ index: true }).route(readRequestInfo('POST', target, mode), 'POST', toTenantName('acme'));
+    ownAPIOf().route(readRequestInfo('POST', target, mode), 'POST', toTenantName('acme'));
   const paths = [
     [`${V1}/tenants/acme/resourceaccessreviews`, ''],
     [`${V1}/tenants/acme/namespaces/web/localresourceaccessreviews`, 'web'],

@@ -1,16 +1,17 @@
 /** Which handler a request has: the whole decision as a table. */
+
 import t from 'tap';
-import { createOwnAPI } from '../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { type RouteKind, routeKind } from '../../../src/proxy/route-kind.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
+import { ownAPIOf } from '../../support/own-api.ts';
 
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' }, showsOwnTenant: true });
-const ownAPI = createOwnAPI({ index: true });
+const ownAPI = ownAPIOf();
 const OWN = '/apis/stonegate.dev/v1alpha1';
 
 interface More {
@@ -77,12 +78,12 @@ t.test('every kind', async (t) => {
 
     ['GET /apis/stonegate.dev', 'own-discovery'],
     [`GET ${OWN}`, 'own-discovery'],
-    [`GET ${OWN}/selfidentity`, 'selfidentity'],
-    [`POST ${OWN}/explanations`, 'explanations'],
-    [`POST ${OWN}/resourceaccessreviews`, 'resourceaccessreviews'],
-    [`POST ${OWN}/namespaces/n/localresourceaccessreviews`, 'localresourceaccessreviews'],
-    [`GET ${OWN}/selfaccessrules`, 'selfaccessrules'],
-    [`POST ${OWN}/accessrulesreviews`, 'accessrulesreviews'],
+    [`GET ${OWN}/selfidentity`, 'own-api'],
+    [`POST ${OWN}/explanations`, 'own-api'],
+    [`POST ${OWN}/resourceaccessreviews`, 'own-api'],
+    [`POST ${OWN}/namespaces/n/localresourceaccessreviews`, 'own-api'],
+    [`GET ${OWN}/selfaccessrules`, 'own-api'],
+    [`POST ${OWN}/accessrulesreviews`, 'own-api'],
 
     ['POST /apis/authentication.k8s.io/v1/selfsubjectreviews', 'self-review'],
     ['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews', 'forward'],

@@ -8,11 +8,11 @@ import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import { createAccessSubjects } from '../../../../src/proxy/access-subject.ts';
-import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { type AccessIndexSite, accessIndexOf } from '../../../support/access-index.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
+import { ownAPIHandler, ownAPIOf } from '../../../support/own-api.ts';
 import { clusterRole, group, namespace, roleBinding, user } from '../../../support/rbac-objects.ts';
 
 const PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
@@ -35,7 +35,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
   const identity = { ...alice, expiresAt: clock.now() + 3_600_000 };
   const pipeline = fakePipeline({
     clock,
-    ownAPI: createOwnAPI({ index: true }),
+    ownAPI: ownAPIOf(),
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
   const real = createAccessSubjects(pipeline);
@@ -57,7 +57,7 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
       },
     },
   });
-  const served = { ...pipeline, handlers: { selfaccessrules: handler } };
+  const served = { ...pipeline, handlers: ownAPIHandler({ selfaccessrules: handler }) };
   return {
     ...access,
     identity,

@@ -6,6 +6,7 @@ import { systemClock } from '../../../../src/lib/clock.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
+import { ownAPIHandler } from '../../../support/own-api.ts';
 
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
@@ -31,7 +32,7 @@ async function post(body: string, headers: readonly (readonly [string, string])[
     headers: [BEARER, ...headers],
     body,
   });
-  await serveRequest(exchange, fakePipeline({ handlers: { explanations: handler } }));
+  await serveRequest(exchange, fakePipeline({ handlers: ownAPIHandler({ explanations: handler }) }));
   return { asked, response: exchange.response };
 }
 

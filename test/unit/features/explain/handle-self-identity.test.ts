@@ -5,13 +5,14 @@ import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
 import { claimIdentity } from '../../../support/identities.ts';
+import { ownAPIHandler } from '../../../support/own-api.ts';
 
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
 
 async function whoIs(identity = alice, headers: HeaderList = []) {
   const pipeline = fakePipeline({
-    handlers: { selfidentity: handleSelfIdentity },
+    handlers: ownAPIHandler({ selfidentity: handleSelfIdentity }),
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
   const exchange = fakeExchange({ target: SELF, headers: [BEARER, ...headers] });
@@ -69,6 +70,9 @@ t.test('a credential that never ends is told as the last instant there is', asyn
 
 t.test('without a credential there is no user', async (t) => {
   const exchange = fakeExchange({ target: SELF });
-  await serveRequest(exchange, fakePipeline({ handlers: { selfidentity: handleSelfIdentity } }));
+  await serveRequest(
+    exchange,
+    fakePipeline({ handlers: ownAPIHandler({ selfidentity: handleSelfIdentity }) }),
+  );
   t.equal(exchange.response.status, 401);
 });

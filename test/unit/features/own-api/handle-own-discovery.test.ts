@@ -2,10 +2,10 @@ import t from 'tap';
 import { createOwnDiscoveryHandlers } from '../../../../src/features/own-api/handle-own-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
-import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
+import { ownAPIOf } from '../../../support/own-api.ts';
 
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
 const AGGREGATED =
@@ -23,7 +23,7 @@ async function ask(
   { method = 'GET', index = true } = {},
 ) {
   const asked: Sent[] = [];
-  const ownAPI = createOwnAPI({ index });
+  const ownAPI = ownAPIOf(index);
   const fetcher: UpstreamFetcher = {
     async fetch(request): Promise<UpstreamResponse> {
       asked.push(request);

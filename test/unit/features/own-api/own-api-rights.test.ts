@@ -7,6 +7,7 @@ import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
+import { ownResources } from '../../../support/own-api.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
@@ -20,6 +21,7 @@ async function ask(
 ) {
   const asked: unknown[] = [];
   const authorizer = createOwnAPIRights({
+    resources: ownResources(),
     reviewTenant: (name) => name,
     isSystem: (name) => name === 'operators',
     reviewer: {
