@@ -1,7 +1,7 @@
 /**
  * Responds with access rules, for services: to `GET …/selfaccessrules` with those of the user whose
- * credential the service has, and to `POST …/accessrulesreviews` with those of another user. An authorizer has
- * reviewed the right to such a review.
+ * credential the service has, and to `POST …/accessrulesreviews` with those of another user. An authorizer
+ * has reviewed the right to such a review.
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
