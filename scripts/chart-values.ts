@@ -1,13 +1,11 @@
 /**
- * The chart's values: the configuration's own schema under `configuration`, without the fields that the
- * chart fills in, and the values that are usual in charts. The chart's schema and the table of
- * docs/kubernetes.md come from it.
+ * The schema of the chart's values and the table of docs/kubernetes.md. Both come from values.yaml: the
+ * comment above a value is its description, its type is that of the default, and `@schema` in the comment
+ * adds to it. The schema of `configuration` is the configuration's own, without what the chart fills in.
  */
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import { flag, text, texts } from '../src/kubernetes/kubernetes-schema.ts';
-import { jsonSchema } from './configuration-reference.ts';
+import { isMap, isNode, parse, parseDocument } from 'yaml';
+import { jsonSchema, withTable } from './configuration-reference.ts';
 
 export const CHART_SCHEMA = 'config/charts/stonegate/values.schema.json';
 export const CHART_DOCUMENT = 'docs/kubernetes.md';
@@ -17,178 +15,59 @@ export const CHART_COPIES = [
   ['config/dashboards', 'config/charts/stonegate/files/dashboards'],
 ] as const;
 const VALUES = 'config/charts/stonegate/values.yaml';
-const BEGIN = '<!-- values: written by npm run schema -->';
-const END = '<!-- end of values -->';
 
-const count = z.int().min(1);
-const labels = z.record(z.string(), z.string());
-/** Passed through to Kubernetes, which validates them. */
-const object = z.record(z.string(), z.unknown());
-const objects = z.array(object);
-const port = z.int().min(1).max(65_535);
+interface Value {
+  readonly key: string;
+  readonly default: unknown;
+  readonly description: string;
+  /** What `@schema` says. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** The values of a section; empty for a single value. */
+  readonly values: readonly Value[];
+}
 
-const section = <Shape extends z.core.$ZodShape>(description: string, shape: Shape) =>
-  z.strictObject(shape).describe(description);
+function readValues(): Value[] {
+  return valuesIn(parseDocument(readFileSync(VALUES, 'utf8')).contents);
+}
 
-const service = (of: string) =>
-  section(of, {
-    enabled: flag('Whether there is a Service.'),
-    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).describe('Its type.'),
-    port: port.describe('Its port.'),
-    externalTrafficPolicy: z
-      .enum(['', 'Cluster', 'Local'])
-      .describe("`Local` preserves clients' addresses (NodePort, LoadBalancer)."),
-    annotations: labels.describe('Its annotations.'),
+function valuesIn(node: unknown): Value[] {
+  if (!isMap(node)) return [];
+  return node.items.map(({ key, value }, at) => {
+    // The parser gives the comment above the first key to the mapping.
+    const comment = (isNode(key) && key.commentBefore) || (at === 0 && node.commentBefore) || '';
+    const [description = '', schema = '{}'] = comment
+      .split('\n\n')
+      .slice(-1)
+      .flatMap((part) => part.split(/^ @schema/m))
+      .map((part) => part.trim());
+    const values = valuesIn(value);
+    return {
+      key: String(key),
+      default: isNode(value) ? value.toJSON() : value,
+      description: description.replace(/\n */g, ' '),
+      schema: parse(schema),
+      values,
+    };
   });
+}
 
-const egress = (to: string) =>
-  section(to, {
-    to: objects.describe('NetworkPolicy peers; any if empty.'),
-    ports: z.array(port).min(1).describe('Ports.'),
-  });
+function schemaOf({ default: value, description, schema, values }: Value): object {
+  const own =
+    values.length > 0 && schema.type === undefined ? sectionSchema(values) : { type: typeOf(value) };
+  return { ...(description !== '' && { description }), ...own, ...schema };
+}
 
-const SECRET = 'kubernetes.io/tls';
+function sectionSchema(values: readonly Value[]) {
+  const properties = Object.fromEntries(values.map((value) => [value.key, schemaOf(value)]));
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
 
-const usual = z.strictObject({
-  nameOverride: text("In place of the chart's name in object names and labels."),
-  fullnameOverride: text('In place of the name of all objects.'),
-  configuration: object,
-  image: section('The image.', {
-    repository: text('Where the image that you built is.').min(1),
-    tag: text("Its tag; the chart's `appVersion` if empty."),
-    digest: z
-      .string()
-      .regex(/^(sha256:[0-9a-f]{64})?$/)
-      .describe('`sha256:…`; used instead of the tag.'),
-    pullPolicy: z.enum(['IfNotPresent', 'Always', 'Never']).describe('When it is pulled.'),
-    pullSecrets: z.array(z.strictObject({ name: z.string() })).describe('Secrets for its registry.'),
-  }),
-  replicas: z.int().min(0).describe('Number of pods, unless `autoscaling` is on.'),
-  resources: object.describe('Requests and limits. With less than 256Mi of memory a request costs more CPU.'),
-  env: objects.describe(
-    'Environment variables, for secrets given as `fromEnv`. A change of them needs a restart.',
-  ),
-  files: z
-    .record(
-      z
-        .string()
-        .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
-        .max(50),
-      z.union([z.strictObject({ secret: z.string() }), z.strictObject({ configMap: z.string() })]),
-    )
-    .describe('Name → `{ secret }` or `{ configMap }`, mounted as folder `/run/stonegate/files/NAME`.'),
-  upstream: section('The credential at the API server.', {
-    existingSecret: text(
-      'A Secret with `tls.crt`, `tls.key` (a client certificate) and `ca.crt`. If empty, a projected token of the service account.',
-    ),
-  }),
-  tls: section(
-    'Server certificates. The chart makes none: use cert-manager or `kubectl create secret tls`.',
-    {
-      secretName: text(`The \`${SECRET}\` Secret of the API listener; \`<name>-tls\` if empty.`),
-      portalSecretName: text('Of the portal; `<name>-portal-tls` if empty.'),
-      webhookSecretName: text('Of the webhook; `<name>-webhook-tls` if empty.'),
-      webhookClientCASecretName: text(
-        "A Secret with `ca.crt`, the CA of the API servers' client certificates; `<name>-webhook-client-ca` if empty.",
-      ),
-    },
-  ),
-  redis: section('The shared cache.', {
-    enabled: flag('Whether `cache.redis` and `cache.sealingKeys` are configured.'),
-    url: text('Its URL, stored in a Secret. With a password, prefer `existingSecret`.'),
-    existingSecret: text('A Secret with the URL.'),
-    key: text('The key of the URL in that Secret.').min(1),
-  }),
-  sealingKeys: section('What encrypts the cache in Redis.', {
-    existingSecret: text(
-      'A Secret with the sealing keys. If empty, the first installation generates them, and upgrades leave them unchanged.',
-    ),
-    keys: z.array(z.string().min(1)).min(1).describe('Its keys, the one that encrypts first.'),
-  }),
-  serviceAccount: section("The pods' service account.", {
-    create: flag('Whether it is created.'),
-    name: text("Its name, if it is not the release's."),
-    annotations: labels.describe('Its annotations.'),
-  }),
-  rbac: section('What `stonegate manifests rbac` prints.', {
-    create: flag("Whether this cluster's API server is the one that Stonegate is in front of."),
-    user: text(
-      'The user that the rights are bound to, if the credential is a client certificate: its common name. Arktos: `stonegate` if empty.',
-    ),
-    constrained: flag('Grant only constrained impersonation (Kubernetes 1.36 or newer).'),
-    extraKeys: texts('Extra keys of the file that `authentication.configurationFile` names.'),
-  }),
-  service: section('The Services.', {
-    api: service('For clients of the Kubernetes API.'),
-    portal: service('For browsers, if `configuration.portal` is set.'),
-    webhook: service('For API servers, if `configuration.webhook` is set.'),
-    admin: service('Health and metrics over plain HTTP.'),
-  }),
-  podAnnotations: labels.describe('Annotations of the pods.'),
-  podLabels: labels.describe('Labels of the pods.'),
-  nodeSelector: labels.describe('As in a pod.'),
-  tolerations: objects.describe('As in a pod.'),
-  affinity: object.describe('As in a pod.'),
-  topologySpread: section('A topology spread constraint.', {
-    enabled: flag('Whether the pods are spread.'),
-    topologyKey: text('Over what.').min(1),
-    whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']).describe('As in a pod.'),
-  }),
-  priorityClassName: text('As in a pod.'),
-  podDisruptionBudget: section('The PodDisruptionBudget.', {
-    enabled: flag('Whether there is one.'),
-    maxUnavailable: z.union([count, z.string().regex(/^[0-9]+%$/)]).describe('A number or a percentage.'),
-  }),
-  autoscaling: section('The HorizontalPodAutoscaler.', {
-    enabled: flag('Whether there is one. `replicas` is then ignored.'),
-    minReplicas: count.describe('At least so many pods.'),
-    maxReplicas: count.describe('At most so many.'),
-    cpuUtilization: count.describe('Percent of the requested CPU.'),
-    openConnections: section(
-      'Needs an adapter that serves the metric for pods, such as prometheus-adapter.',
-      {
-        enabled: flag('Whether open connections of clients count too.'),
-        metric: text('The metric of the custom metrics API.').min(1),
-        perPod: count.describe('How many a pod should have.'),
-      },
-    ),
-  }),
-  serviceMonitor: section('The ServiceMonitor.', {
-    enabled: flag('Whether there is one; needs the Prometheus operator and `service.admin`.'),
-    interval: text('Time between two scrapes.').min(1),
-    labels: labels.describe('Labels by which a Prometheus selects it.'),
-  }),
-  prometheusRule: section('The PrometheusRule.', {
-    enabled: flag(
-      'Whether there is one, with the alerts of docs/operations.md; needs the Prometheus operator.',
-    ),
-    labels: labels.describe('Labels by which a Prometheus selects it.'),
-  }),
-  dashboards: section('The dashboards.', {
-    enabled: flag("Whether there is a ConfigMap with Grafana's dashboards."),
-    labels: labels.describe("Labels by which Grafana's sidecar selects it."),
-  }),
-  networkPolicy: section('The NetworkPolicy.', {
-    enabled: flag('Whether there is one.'),
-    ingress: section('What may reach Stonegate.', {
-      api: objects.describe('NetworkPolicy peers that may reach the API listener; any if empty.'),
-      portal: objects.describe('The same for the portal.'),
-      webhook: objects.describe('The same for the webhook.'),
-      admin: objects.describe('The same for health and metrics; the own namespace by default.'),
-    }),
-    egress: section('What Stonegate may reach, and nothing else.', {
-      dns: egress('Name servers, UDP and TCP.'),
-      apiServer: egress('The API server.'),
-      identityProviders: egress('Keystone and issuers.'),
-      redis: egress('Redis, if it is enabled.'),
-    }),
-  }),
-  global: object.exactOptional().describe('Values of a parent chart; unused.'),
-});
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'number' ? 'integer' : typeof value;
+}
 
 interface Node {
-  readonly type?: string;
-  readonly description?: string;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly required?: readonly string[];
 }
@@ -208,18 +87,19 @@ export function chartSchema(): string {
   const { $schema, title: _, ...configuration } = withoutRequired(JSON.parse(jsonSchema()), '');
   // An installation without any source of users would never become ready.
   const authentication = { ...configuration.properties?.authentication, minProperties: 1 };
-  const { properties, ...rest } = z.toJSONSchema(usual, { io: 'input' });
+  const values = sectionSchema(readValues());
   const schema = {
-    ...rest,
     $schema,
     title: 'Values of the chart stonegate',
+    ...values,
     properties: {
-      ...properties,
+      ...values.properties,
       configuration: {
-        description: 'The Stonegate configuration, without what the chart fills in.',
+        ...values.properties.configuration,
         ...configuration,
         properties: { ...configuration.properties, authentication },
       },
+      global: { type: 'object', description: 'Values of a parent chart; unused.' },
     },
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -241,25 +121,15 @@ function withoutRequired(node: Node & { $schema?: string; title?: string }, path
 
 /** The document with a new table of the chart's values. */
 export function withValuesTable(document: string): string {
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin === -1 || end === -1) throw new Error(`${CHART_DOCUMENT} lacks the markers around its table`);
-  const schema: Node = JSON.parse(chartSchema());
-  const rows = rowsOf(schema, parse(readFileSync(VALUES, 'utf8')), '');
-  const table = ['| value | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  return `${document.slice(0, begin)}${BEGIN}\n\n${table}\n\n${document.slice(end)}`;
+  const head = ['| value | default | meaning |', '| --- | --- | --- |'];
+  return withTable(document, 'values', [...head, ...rowsOf(readValues(), '')]);
 }
 
-function rowsOf({ properties = {} }: Node, defaults: unknown, path: string): string[] {
-  return Object.entries(properties).flatMap(([key, child]) => {
-    if (key === 'global') return [];
-    const value: unknown = isMapping(defaults) ? defaults[key] : undefined;
-    const name = path === '' ? key : `${path}.${key}`;
-    if (child.properties !== undefined && key !== 'configuration') return rowsOf(child, value, name);
-    if (value === undefined) throw new Error(`${VALUES} has no ${name}`);
-    return [`| \`${name}\` | \`${JSON.stringify(value)}\` | ${child.description ?? ''} |`];
-  });
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A section whose values are described has a row for each of them, else one of its own. */
+function rowsOf(values: readonly Value[], path: string): string[] {
+  return values.flatMap(({ key, default: value, description, values: below }) =>
+    below.some((each) => each.description !== '')
+      ? rowsOf(below, `${path}${key}.`)
+      : [`| \`${path}${key}\` | \`${JSON.stringify(value)}\` | ${description} |`],
+  );
 }

@@ -7,9 +7,6 @@ import { configurationSchema } from '../src/config/configuration.ts';
 export const SCHEMA = 'config/schema/stonegate.dev_v1alpha1.json';
 export const DOCUMENT = 'docs/reference/configuration.md';
 
-const BEGIN = '<!-- fields: written by npm run schema -->';
-const END = '<!-- end of fields -->';
-
 interface Node {
   readonly type?: string;
   readonly description?: string;
@@ -36,15 +33,26 @@ export function fieldPaths(): string[] {
 
 /** `docs/reference/configuration.md` with a new table. */
 export function withFieldTable(document: string): string {
-  const begin = document.indexOf(BEGIN);
-  const end = document.indexOf(END);
-  if (begin === -1 || end === -1) throw new Error(`${DOCUMENT} lacks the markers around its table`);
   const rows = rowsOf(schema(), '', true).map(
     ({ path, node, required }) =>
       `| \`${path}\` | ${typeOf(node)} | ${required ? 'required' : defaultOf(node)} | ${node.description ?? ''} |`,
   );
-  const table = ['| field | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
-  return `${document.slice(0, begin)}${BEGIN}\n\n${table}\n\n${document.slice(end)}`;
+  const head = ['| field | value | default | meaning |', '| --- | --- | --- | --- |'];
+  return withTable(document, 'fields', [...head, ...rows]);
+}
+
+/**
+ * Replaces the table of a document.
+ *
+ * @param name in the comments before and behind the table
+ */
+export function withTable(document: string, name: string, lines: readonly string[]): string {
+  const begin = `<!-- ${name}: written by npm run schema -->`;
+  const end = `<!-- end of ${name} -->`;
+  const [before, rest = ''] = document.split(begin);
+  const [, after] = rest.split(end);
+  if (after === undefined) throw new Error(`the document lacks the comments around its ${name}`);
+  return `${before}${begin}\n\n${lines.join('\n')}\n\n${end}${after}`;
 }
 
 function schema(): Node {

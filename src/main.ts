@@ -29,17 +29,17 @@ type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
 
 const COMMANDS = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./app/commands/serve.ts')).serve],
-  ['check', async () => (await import('./app/commands/check.ts')).checkCommand],
+  ['check', async () => (await import('./app/commands/check.ts')).check],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
-  ['cache', async () => (await import('./app/commands/cache.ts')).cacheCommand],
+  ['cache', async () => (await import('./app/commands/cache-drop.ts')).cacheDrop],
   ['login', async () => (await import('./cli/login.ts')).login],
   ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
   ['access', async () => (await import('./cli/access.ts')).access],
   ['explain', async () => (await import('./app/commands/explain.ts')).explainCommand],
   ['who-can', async () => (await import('./cli/who-can.ts')).whoCan],
-  ['publish', async () => (await import('./app/commands/publish.ts')).publishCommand],
-  ['sync', async () => (await import('./app/commands/sync.ts')).syncCommand],
+  ['publish', async () => (await import('./app/commands/publish.ts')).publish],
+  ['sync', async () => (await import('./app/commands/sync.ts')).sync],
 ]);
 
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {

@@ -6,7 +6,7 @@ import { createDrops } from '../cache/drops.ts';
 import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
-import type { LeaseStore, SharedStore } from '../cache/shared-store.ts';
+import type { SharedStore } from '../cache/shared-store.ts';
 import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { CacheConfiguration } from '../config/configuration.ts';
@@ -36,13 +36,12 @@ export function createShared({ generation, loaded, runtime }: Build): Shared {
 export function createRedisCache(
   loaded: LoadedConfiguration,
   { keyPrefix }: RedisConfiguration,
-  store: SharedStore & LeaseStore,
+  store: SharedStore,
   runtime: RuntimeDependencies,
 ): SharedCache {
   return createSharedCache({
     ...runtime,
     store,
-    leases: store,
     sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
     keyPrefix,
     longestLife: longestLife(loaded),

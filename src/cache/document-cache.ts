@@ -122,8 +122,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   return {
     async get(request, signal, load) {
       const { owner, queue = owner, key, version = '', reusable } = request;
-      const asked = changes.isRecent(owner);
-      const recent = asked instanceof Promise ? await asked : asked;
+      const recent = changes.isRecent(owner);
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
       if (!reusable || (recent && ttl === 0)) return limited(queue, signal, () => load(signal));
       const found = recall(request, ttl);

@@ -8,11 +8,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRateLimiter, type RateLimiter } from '../limits/rate-limiter.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from './drop-tags.ts';
-import type { Stamp } from './epochs.ts';
+import type { TagEpochs } from './known-epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
 export interface DocumentChangesOptions {
-  readonly shared: Pick<SharedCache, 'mark' | 'stamp' | 'confirm' | 'drop'>;
+  readonly shared: Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'drop'>;
   /** Milliseconds for which a change is recent: at least the time for which documents are cached. */
   readonly period: number;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface DocumentChangesOptions {
 }
 
 interface Seen {
-  readonly stamp: Stamp | undefined;
+  readonly tagEpochs: TagEpochs | undefined;
   /** When this process noticed the last change; the clocks of other replicas do not matter. */
   readonly changedAt: number;
 }
@@ -43,62 +43,46 @@ export class DocumentChanges {
   /**
    * The owner's documents may have changed. For `period` they are fetched at each request, since a change may
    * take effect with a delay. This process knows it at once, other replicas within a second; their `period`
-   * may end up to a second earlier. If the message fails, they serve their documents until these expire.
+   * may end up to a second earlier. If the message is lost, they serve their documents until these expire.
    *
    * @param owner undefined if it concerns all owners
    */
   changed(owner: string | undefined): void {
-    const tag = owner === undefined ? ALL_DOCUMENTS_TAG : documentsTag(owner);
-    this.#note(tag, this.#options.clock.now());
-    if (this.#messages.take(tag)) this.#publish(tag);
-  }
-
-  #publish(tag: string): void {
     const { clock, shared, logger } = this.#options;
-    const changedAt = this.#seen.get(tag)?.changedAt ?? clock.now();
+    const tag = owner === undefined ? ALL_DOCUMENTS_TAG : documentsTag(owner);
+    this.#note(tag, clock.now());
+    if (!this.#messages.take(tag)) return;
     shared.drop([tag]).then(
-      // A new stamp, so that this process's own drop is no later change.
-      () => this.#note(tag, changedAt),
+      // New epochs, so that this process's own drop is no later change.
+      () => this.#note(tag, this.#seen.get(tag)?.changedAt ?? clock.now()),
       (error: unknown) =>
         logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
     );
   }
 
-  isRecent(owner: string): Promise<boolean> | boolean {
-    const all = this.#isRecent(ALL_DOCUMENTS_TAG);
-    if (all === true) return true;
-    const own = this.#isRecent(documentsTag(owner));
-    if (own === true || all === false) return own;
-    return all.then((recent) => recent || own);
+  isRecent(owner: string): boolean {
+    return this.#isRecent(ALL_DOCUMENTS_TAG) || this.#isRecent(documentsTag(owner));
   }
 
-  #isRecent(tag: string): Promise<boolean> | boolean {
-    const seen = this.#seen.get(tag) ?? this.#firstSeen(tag);
-    if (this.#isWithin(seen)) return true;
-    const current = seen.stamp === undefined ? false : this.#options.shared.confirm(seen.stamp);
-    if (current instanceof Promise) return current.then((known) => !known && this.#noteNow(tag));
-    return !current && this.#noteNow(tag);
-  }
-
-  #isWithin({ changedAt }: Seen): boolean {
-    return this.#options.clock.now() < changedAt + this.#options.period;
+  #isRecent(tag: string): boolean {
+    const { clock, period, shared } = this.#options;
+    const { tagEpochs, changedAt } = this.#seen.get(tag) ?? this.#firstSeen(tag);
+    if (clock.now() < changedAt + period) return true;
+    if (tagEpochs === undefined || !shared.isDropped(tagEpochs)) return false;
+    this.#note(tag, clock.now());
+    return true;
   }
 
   /** The time of a change before the first check is unknown: it counts as a change now. */
   #firstSeen(tag: string): Seen {
     const seen = this.#note(tag, NEVER);
-    const changed = seen.stamp === undefined || seen.stamp.tags.some(({ epoch }) => epoch > 0);
+    const changed = seen.tagEpochs?.tags.some(({ epoch }) => epoch > 0);
     return changed ? this.#note(tag, this.#options.clock.now()) : seen;
-  }
-
-  #noteNow(tag: string): boolean {
-    return this.#isWithin(this.#note(tag, this.#options.clock.now()));
   }
 
   #note(tag: string, changedAt: number): Seen {
     const { shared } = this.#options;
-    const later = Math.max(changedAt, this.#seen.get(tag)?.changedAt ?? NEVER);
-    const seen = { stamp: shared.stamp([tag], shared.mark()), changedAt: later };
+    const seen = { tagEpochs: shared.epochsOf([tag], shared.moment()), changedAt };
     this.#seen.set(tag, seen);
     return seen;
   }

@@ -12,42 +12,38 @@ import {
 } from './drop-tags.ts';
 import type { SharedCache } from './shared-cache.ts';
 
-/** Sees, in the messages between replicas, that an operator or Keystone has revoked something. */
+/** Tells that an operator or Keystone has revoked something, at this or another replica. */
 export interface Drops {
-  /**
-   * Grows with each drop that this process learns of and that may take something from a user: not one of
-   * documents.
-   */
-  readonly learned: number;
+  /** The number of drops that this process knows of; those of documents do not count. */
+  readonly count: number;
   /** Watches from now on. */
   watch(tags: readonly string[]): DropWatch;
 }
 
 export interface DropWatch {
   /** Whether one of the tags was dropped since, as far as this process knows. */
-  readonly dropped: boolean;
+  readonly isDropped: boolean;
   /** The same; asks Redis if messages may have been lost. */
   confirmDropped(): Promise<boolean>;
 }
 
-type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isDropped' | 'confirm' | 'revocations'>;
+type Watched = Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'confirm' | 'revocations'>;
 
 /** Drops by the epochs that invalidate cached entries (`epochs.ts`). */
 export function createDrops(shared: Watched): Drops {
   return {
-    get learned() {
+    get count() {
       return shared.revocations;
     },
     watch(tags) {
-      const stamp = shared.stamp(tags, shared.mark());
-      // That needs a drop between two synchronous calls.
-      if (stamp === undefined) return { dropped: true, confirmDropped: async () => true };
+      const tagEpochs = shared.epochsOf(tags, shared.moment());
+      if (tagEpochs === undefined) throw new Error('a drop between two synchronous calls is impossible');
       return {
-        get dropped() {
-          return shared.isDropped(stamp);
+        get isDropped() {
+          return shared.isDropped(tagEpochs);
         },
         async confirmDropped() {
-          return !(await shared.confirm(stamp)) && shared.isDropped(stamp);
+          return !(await shared.confirm(tagEpochs)) && shared.isDropped(tagEpochs);
         },
       };
     },

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import { documentsTag, isDocumentsTag } from './drop-tags.ts';
-import { createKnownEpochs, type Epoch, type StampedEpochs } from './known-epochs.ts';
+import { createKnownEpochs, type Epoch, type Moment, type TagEpochs, type TagNames } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';
 
@@ -15,46 +15,26 @@ const CLOCK_SLACK = 3_600_000;
 const MAX_MESSAGE_LENGTH = 4096;
 const MAX_TAGS = 100_000;
 
-/** A point in time before a backend is asked. */
-export interface Mark {
-  readonly learned: number;
-  readonly gaps: number;
-}
-
-export interface StampedTag {
-  readonly tag: string;
-  /** The tag's names, one per sealing key. */
-  readonly ids: readonly string[];
-  readonly epoch: number;
-}
-
-/** The epochs of an entry's tags at its mark. */
-export interface Stamp extends StampedEpochs {
-  readonly tags: readonly StampedTag[];
-  /** The number of gaps in the messages when its epochs were last read. */
-  gaps: number;
-}
-
 export interface Epochs {
-  mark(): Mark;
+  moment(): Moment;
   /**
-   * @param mark from before the backend was asked
+   * @param moment from before the backend was asked
    * @returns undefined if one of the tags was dropped since: the facts may be older than the drop
    */
-  stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
+  epochsOf(tags: readonly string[], moment: Moment): TagEpochs | undefined;
   /**
-   * The stamp of an entry that a replica sealed, checked against the epochs in Redis.
+   * The epochs of an entry that a replica sealed, checked against those in Redis.
    *
    * @param epochs each tag's epoch as sealed into the entry
    * @returns undefined if one of the tags was dropped since, or Redis does not respond
    */
-  restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
+  confirmSealed(epochs: Readonly<Record<string, number>>): Promise<TagEpochs | undefined>;
   /** Whether nothing was dropped. A promise only if messages may have been lost since Redis was last read. */
-  confirm(stamp: Stamp): Promise<boolean> | boolean;
+  confirm(tagEpochs: TagEpochs): Promise<boolean> | boolean;
   /** Whether one of its tags was dropped since, as far as this process knows. */
-  isDropped(stamp: Stamp): boolean;
+  isDropped(tagEpochs: TagEpochs): boolean;
   /** Whether nothing was dropped; always reads Redis. False if Redis does not respond. */
-  reconfirm(stamp: Stamp): Promise<boolean>;
+  confirmInRedis(tagEpochs: TagEpochs): Promise<boolean>;
   /**
    * Raises the tags' epochs in all replicas; in this process even if Redis does not store it.
    *
@@ -80,7 +60,6 @@ export interface EpochsOptions {
 export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: EpochsOptions): Epochs {
   const known = createKnownEpochs(clock, MAX_TAGS);
   const life = longestLife + CLOCK_SLACK;
-  let gaps = 0;
 
   /** All replicas can recognize tags of documents, but not whose documents they are. */
   const idsOf = (tag: string): string[] =>
@@ -89,9 +68,10 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       return isDocumentsTag(tag) ? documentsTag(name) : name;
     });
   const nameOf = (id: string): string => `${keyPrefix}epoch:${id}`;
+  const namesOf = (tag: string): TagNames => ({ tag, ids: idsOf(tag) });
   const { isCurrent } = known;
 
-  function keysAndIds(tags: readonly StampedTag[]): { key: SealingKey; id: string }[] {
+  function keysAndIds(tags: readonly TagNames[]): { key: SealingKey; id: string }[] {
     return tags.flatMap(({ ids }) =>
       ids.flatMap((id, index) => {
         const key = keys[index];
@@ -101,14 +81,14 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
   }
 
   /** Writes a record back that Redis has lost, or that an attacker deleted or replaced by an older one. */
-  async function heal(key: SealingKey, id: string, found: Epoch | undefined): Promise<void> {
+  async function restore(key: SealingKey, id: string, found: Epoch | undefined): Promise<void> {
     const epoch = known.get(id);
     if (epoch === undefined || epoch.value <= (found?.value ?? 0)) return;
     const rest = epoch.until - clock.now();
     if (rest > 0) await store.set(nameOf(id), formatEpoch(key, id, epoch), rest);
   }
 
-  async function read(tags: readonly StampedTag[]): Promise<boolean> {
+  async function read(tags: readonly TagNames[]): Promise<boolean> {
     const pairs = keysAndIds(tags);
     const names = pairs.map(({ id }) => nameOf(id));
     const records = await store.get(names, MAX_RECORD_BYTES);
@@ -116,93 +96,75 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     for (const [index, { key, id }] of pairs.entries()) {
       const epoch = parseEpoch(keys, id, records[index]?.toString('latin1') ?? '');
       if (epoch !== undefined) known.learn(id, epoch);
-      void heal(key, id, epoch);
+      void restore(key, id, epoch);
     }
     return true;
   }
 
-  async function reconfirm(stamp: Stamp): Promise<boolean> {
-    const gapsBefore = gaps;
-    if (!(await read(stamp.tags))) return false;
-    stamp.gaps = gapsBefore;
-    return isCurrent(stamp);
+  async function confirmInRedis(tagEpochs: TagEpochs): Promise<boolean> {
+    const { gaps } = known.moment();
+    if (!(await read(tagEpochs.tags))) return false;
+    tagEpochs.gaps = gaps;
+    return isCurrent(tagEpochs);
   }
 
-  /** @returns the lines of the message to the other replicas */
-  async function raiseOne({ ids }: StampedTag): Promise<string[]> {
-    const now = clock.now();
-    const epoch = { value: Math.max(now, known.newest(ids) + 1), until: now + life };
-    const lines: string[] = [];
-    for (const [index, key] of keys.entries()) {
-      const id = ids[index] ?? '';
-      const record = formatEpoch(key, id, epoch);
-      known.learn(id, epoch);
-      if (!(await store.set(nameOf(id), record, life))) throw refused(store);
-      lines.push(`${id} ${record}`);
-    }
-    return lines;
-  }
-
-  store.onGap(() => {
-    gaps += 1;
-  });
-  store.onMessage((message) => {
-    if (message.length > MAX_MESSAGE_LENGTH) return;
-    for (const line of message.split('\n')) {
-      const [id = '', record = ''] = line.split(' ');
-      const epoch = parseEpoch(keys, id, record);
-      if (epoch !== undefined) known.learn(id, epoch);
-    }
+  store.listen({
+    onGap: known.noteGap,
+    onMessage(message) {
+      if (message.length > MAX_MESSAGE_LENGTH) return;
+      for (const line of message.split('\n')) {
+        const [id = '', record = ''] = line.split(' ');
+        const epoch = parseEpoch(keys, id, record);
+        if (epoch !== undefined) known.learn(id, epoch);
+      }
+    },
   });
 
   return {
-    mark: () => ({ learned: known.learned, gaps }),
-    stamp(tags, mark) {
-      const stamped = tags.map((tag) => {
-        const ids = idsOf(tag);
-        return { tag, ids, epoch: known.newest(ids) };
-      });
-      if (stamped.some(({ ids }) => known.changedSince(ids, mark.learned))) return undefined;
-      return { tags: stamped, generation: known.generation, gaps: mark.gaps };
-    },
-    async restamp(epochs) {
-      const tags = Object.entries(epochs).map(([tag, epoch]) => ({ tag, ids: idsOf(tag), epoch }));
-      const stamp = { tags, generation: known.generation, gaps };
-      if (!(await reconfirm(stamp))) return undefined;
+    moment: known.moment,
+    epochsOf: (tags, moment) => known.epochsOf(tags.map(namesOf), moment),
+    async confirmSealed(epochs) {
+      const tags = Object.entries(epochs).map(([tag, epoch]) => ({ ...namesOf(tag), epoch }));
+      const tagEpochs = known.unchecked(tags);
+      if (!(await confirmInRedis(tagEpochs))) return undefined;
       // The entry contains a drop that Redis has lost.
       const until = clock.now() + life;
       for (const { ids, epoch } of tags) for (const id of ids) known.learn(id, { value: epoch, until });
-      return stamp;
+      return tagEpochs;
     },
-    confirm(stamp) {
-      if (!isCurrent(stamp)) return false;
-      if (stamp.gaps === gaps) return true;
+    confirm(tagEpochs) {
+      if (!isCurrent(tagEpochs)) return false;
+      if (tagEpochs.gaps === known.moment().gaps) return true;
       // Without a response the entry stays valid: an outage of Redis does not invalidate entries in memory.
-      return reconfirm(stamp).then(() => isCurrent(stamp));
+      return confirmInRedis(tagEpochs).then(() => isCurrent(tagEpochs));
     },
     isDropped: known.isDropped,
     get revocations() {
       return known.revocations;
     },
-    reconfirm,
+    confirmInRedis,
     async raise(tags) {
-      const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));
-      const answered = await read(stamped);
-      const raised = await Promise.allSettled(stamped.map(raiseOne));
-      const lines = raised.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-      const taken = answered && raised.every(({ status }) => status === 'fulfilled');
-      if (!taken || !(await store.publish(lines.join('\n')))) throw refused(store);
+      const named = tags.map(namesOf);
+      const answered = await read(named);
+      const records = named.flatMap((names) => {
+        const now = clock.now();
+        const epoch = { value: Math.max(now, known.newest(names.ids) + 1), until: now + life };
+        return keysAndIds([names]).map(({ key, id }) => {
+          known.learn(id, epoch);
+          return { id, record: formatEpoch(key, id, epoch) };
+        });
+      });
+      const stored = await Promise.all(records.map(({ id, record }) => store.set(nameOf(id), record, life)));
+      const published = await store.publish(records.map(({ id, record }) => `${id} ${record}`).join('\n'));
+      if (!answered || stored.includes(false) || !published)
+        throw new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
     },
     async wasRaised(tag) {
-      const ids = idsOf(tag);
-      if (known.newest(ids) === 0) await read([{ tag, ids, epoch: 0 }]);
-      return known.newest(ids) > 0;
+      const names = namesOf(tag);
+      if (known.newest(names.ids) === 0) await read([names]);
+      return known.newest(names.ids) > 0;
     },
   };
-}
-
-function refused(store: SharedStore): Error {
-  return new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
 }
 
 /** A record is authenticated for its tag, so that it can neither be forged nor moved to another tag. */

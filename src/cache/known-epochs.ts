@@ -12,10 +12,24 @@ export interface Epoch {
   readonly until: number;
 }
 
-/** The epochs under which an entry was created. */
-export interface StampedEpochs {
-  readonly tags: readonly { readonly ids: readonly string[]; readonly epoch: number }[];
+/** A point in time before a backend is asked. */
+export interface Moment {
+  readonly learned: number;
+  readonly gaps: number;
+}
+
+export interface TagNames {
+  readonly tag: string;
+  /** The names under which its epochs are known, one per sealing key. */
+  readonly ids: readonly string[];
+}
+
+/** The epochs of an entry's tags at a moment before its backend was asked. */
+export interface TagEpochs {
+  readonly tags: readonly (TagNames & { readonly epoch: number })[];
   readonly generation: number;
+  /** The number of gaps in the messages when its epochs were last read. */
+  gaps: number;
   /** The value of `learned` at which it was last found current. */
   currentAt?: number;
 }
@@ -30,24 +44,27 @@ export interface KnownEpochs {
    * @param id of documents if `isDocumentsTag` says so
    */
   learn(id: string, epoch: Epoch): void;
-  /** Increases with each epoch that is learned. */
-  readonly learned: number;
-  /** The same without those of documents, which a tenant can change at any rate. */
+  /** Messages about epochs may have been lost. */
+  noteGap(): void;
+  /** Increases with each epoch that is learned, except those of documents: a tenant changes these often. */
   readonly revocations: number;
-  /** Whether one of them was learned after `learned` had this value. */
-  changedSince(ids: readonly string[], learned: number): boolean;
+  moment(): Moment;
+  /** @returns undefined if one of the tags was dropped since `moment` */
+  epochsOf(tags: readonly TagNames[], moment: Moment): TagEpochs | undefined;
+  /** The epochs of an entry that was made elsewhere, which are not checked yet. */
+  unchecked(tags: TagEpochs['tags']): TagEpochs;
   /** Whether one of its tags was dropped since, as far as this process knows. */
-  isDropped(stamp: StampedEpochs): boolean;
+  isDropped(epochs: TagEpochs): boolean;
   /** Whether an entry is valid: it is not once more tags were dropped than are known. */
-  isCurrent(stamp: StampedEpochs): boolean;
-  /** Changes if all existing entries are invalidated. */
-  readonly generation: number;
+  isCurrent(epochs: TagEpochs): boolean;
 }
 
 export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
   const known = new Map<string, { readonly epoch: Epoch; readonly learned: number }>();
   let learned = 0;
   let revocations = 0;
+  let gaps = 0;
+  /** Changes when all existing entries are invalidated. */
   let generation = 0;
 
   function makeRoom(): void {
@@ -64,18 +81,18 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
     return value;
   }
 
-  const isDropped = ({ tags }: StampedEpochs): boolean => tags.some(({ ids, epoch }) => newest(ids) > epoch);
+  const isDropped = ({ tags }: TagEpochs): boolean => tags.some(({ ids, epoch }) => newest(ids) > epoch);
 
   return {
     get: (id) => known.get(id)?.epoch,
     newest,
     isDropped,
-    isCurrent(stamp) {
-      if (stamp.generation !== generation) return false;
+    isCurrent(epochs) {
+      if (epochs.generation !== generation) return false;
       // Epochs change by `learn` alone.
-      if (stamp.currentAt === learned) return true;
-      if (isDropped(stamp)) return false;
-      stamp.currentAt = learned;
+      if (epochs.currentAt === learned) return true;
+      if (isDropped(epochs)) return false;
+      epochs.currentAt = learned;
       return true;
     },
     learn(id, epoch) {
@@ -85,15 +102,21 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
       if (!isDocumentsTag(id)) revocations += 1;
       known.set(id, { epoch, learned });
     },
-    changedSince: (ids, mark) => ids.some((id) => (known.get(id)?.learned ?? 0) > mark),
-    get learned() {
-      return learned;
+    noteGap() {
+      gaps += 1;
     },
+    moment: () => ({ learned, gaps }),
+    epochsOf(tags, moment) {
+      const changed = tags.some(({ ids }) =>
+        ids.some((id) => (known.get(id)?.learned ?? 0) > moment.learned),
+      );
+      if (changed) return undefined;
+      const epochs = tags.map(({ tag, ids }) => ({ tag, ids, epoch: newest(ids) }));
+      return { tags: epochs, generation, gaps: moment.gaps };
+    },
+    unchecked: (tags) => ({ tags, generation, gaps }),
     get revocations() {
       return revocations;
-    },
-    get generation() {
-      return generation;
     },
   };
 }

@@ -18,17 +18,16 @@ export function createProcessCache({
 }): SharedCache {
   const known = createKnownEpochs(clock, MAX_TAGS);
   return {
-    mark: () => ({ learned: known.learned, gaps: 0 }),
-    stamp(tags, mark) {
-      if (known.changedSince(tags, mark.learned)) return undefined;
-      const stamped = tags.map((tag) => ({ tag, ids: [tag], epoch: known.newest([tag]) }));
-      return { tags: stamped, generation: known.generation, gaps: 0 };
-    },
+    moment: known.moment,
+    epochsOf: (tags, moment) =>
+      known.epochsOf(
+        tags.map((tag) => ({ tag, ids: [tag] })),
+        moment,
+      ),
     confirm: known.isCurrent,
     isDropped: known.isDropped,
     find: async () => undefined,
     save: async () => false,
-    acquireFlightLease: async () => 'unavailable',
     remove: async () => true,
     async drop(tags) {
       const now = clock.now();

@@ -4,6 +4,7 @@
  * https://redis.io/docs/latest/develop/pubsub/
  */
 import type { Clock, Timer } from '../lib/clock.ts';
+import type { StoreListener } from './shared-store.ts';
 
 /** Milliseconds. */
 const PING_INTERVAL = 10_000;
@@ -19,8 +20,7 @@ export interface SubscriberConnection {
 }
 
 export interface RedisSubscription {
-  onMessage(listener: (message: string) => void): void;
-  onGap(listener: () => void): void;
+  listen(listener: StoreListener): void;
   close(): void;
 }
 
@@ -34,14 +34,10 @@ export interface RedisSubscriptionOptions {
 
 export function createRedisSubscription(options: RedisSubscriptionOptions): RedisSubscription {
   const { connection, channel, clock, onProblem } = options;
-  const messageListeners: ((message: string) => void)[] = [];
-  const gapListeners: (() => void)[] = [];
+  let listener: StoreListener | undefined;
   let timer: Timer | undefined;
   let problem: string | undefined;
 
-  const gap = (): void => {
-    for (const listener of gapListeners) listener();
-  };
   function report(error: Error): void {
     if (error.message !== problem) onProblem(error.message);
     problem = error.message;
@@ -61,25 +57,20 @@ export function createRedisSubscription(options: RedisSubscriptionOptions): Redi
   connection.on('ready', () => {
     connection.subscribe(channel).then(() => {
       problem = undefined;
-      gap();
+      listener?.onGap();
       pingLater();
     }, reconnect);
   });
   connection.on('close', () => {
     timer?.cancel();
-    gap();
+    listener?.onGap();
   });
   connection.on('error', report);
-  connection.on('message', (_channel, message) => {
-    for (const listener of messageListeners) listener(message);
-  });
+  connection.on('message', (_channel, message) => listener?.onMessage(message));
 
   return {
-    onMessage: (listener) => {
-      messageListeners.push(listener);
-    },
-    onGap: (listener) => {
-      gapListeners.push(listener);
+    listen(given) {
+      listener = given;
     },
     close() {
       timer?.cancel();

@@ -11,7 +11,7 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import { createRedisSubscription } from './redis-subscription.ts';
 import { parseRedisURL } from './redis-url.ts';
-import type { LeaseStore, SharedStore } from './shared-store.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** Milliseconds. */
 const CIRCUIT_PAUSE = 1_000;
@@ -24,10 +24,6 @@ const LAST_RETRY = 2_000;
 /** Replies of a Redis that cannot serve now. */
 const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|READONLY|UNBLOCKED|TRYAGAIN)\b/;
 const CREDENTIAL_REFUSED = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
-/** Atomic: no other replica can acquire the lease between the read and the write. */
-const ACQUIRE_LEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') and 1 or 0`;
-const RELEASE_LEASE = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`;
 
 export interface RedisStoreOptions {
   readonly url: string;
@@ -50,7 +46,7 @@ export interface RedisStoreOptions {
 type Connection = RedisOptions & { replyMapping: 'legacy' };
 
 /** @throws RangeError if the URL is not one of Redis */
-export function createRedisStore(options: RedisStoreOptions): SharedStore & LeaseStore {
+export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const { clock, logger, telemetry } = options;
   const roundTrip = options.timeout / 2;
   const channel = `${options.keyPrefix}drops`;
@@ -129,13 +125,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore & Leas
     delete: async (names) =>
       (await ask(() => Promise.all(names.map((name) => client.del(name))))) !== undefined,
     publish: async (message) => (await ask(() => client.publish(channel, message))) !== undefined,
-    acquireLease: async (name, owner, ttl) =>
-      (await ask(() => client.eval(ACQUIRE_LEASE, 1, name, owner, Math.max(1, Math.floor(ttl))))) === 1,
-    async releaseLease(name, owner) {
-      await ask(() => client.eval(RELEASE_LEASE, 1, name, owner));
-    },
-    onMessage: subscription.onMessage,
-    onGap: subscription.onGap,
+    listen: subscription.listen,
     whenReady: (milliseconds) => whenReady(client, milliseconds, clock),
     problem: () => circuit.problem ?? refusal,
     close() {

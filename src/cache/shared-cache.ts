@@ -8,16 +8,14 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createRateLimiter, ONCE_A_MINUTE } from '../limits/rate-limiter.ts';
-import type { LeaseAttempt } from './distributed-single-flight.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
-import { createEpochs, type Mark, type Stamp } from './epochs.ts';
+import { createEpochs } from './epochs.ts';
+import type { Moment, TagEpochs } from './known-epochs.ts';
 import { createSealingKey } from './sealing-key.ts';
-import type { LeaseStore, SharedStore } from './shared-store.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** A larger entry is not written; hundreds of groups fit. */
 const MAX_ENTRY_BYTES = 65_536;
-/** Milliseconds; no request to a backend takes longer. */
-const FLIGHT_LEASE_TTL = 10_000;
 
 /** Identifies an entry. */
 export interface EntryKey {
@@ -31,23 +29,21 @@ export interface EntryKey {
 
 export interface SharedEntry {
   readonly content: Omit<SealedEntry, 'epochs'>;
-  readonly stamp: Stamp;
+  readonly tagEpochs: TagEpochs;
 }
 
 export interface SharedCache {
-  /** Called before the backend is asked; see `stamp`. */
-  mark(): Mark;
-  /** @returns undefined after a drop since the mark: the facts may be older than the drop */
-  stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
+  /** Called before the backend is asked; see `epochsOf`. */
+  moment(): Moment;
+  /** @returns undefined after a drop since the moment: the facts may be older than the drop */
+  epochsOf(tags: readonly string[], moment: Moment): TagEpochs | undefined;
   /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
-  confirm(stamp: Stamp): Promise<boolean> | boolean;
+  confirm(tagEpochs: TagEpochs): Promise<boolean> | boolean;
   /** Whether one of its tags was dropped since, as far as this process knows. */
-  isDropped(stamp: Stamp): boolean;
+  isDropped(tagEpochs: TagEpochs): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
-  /** The lease to request that entry from the backend. */
-  acquireFlightLease(key: EntryKey): Promise<LeaseAttempt>;
   /** @returns whether it is deleted */
   remove(key: EntryKey): Promise<boolean>;
   /**
@@ -65,8 +61,6 @@ export interface SharedCache {
 
 export interface SharedCacheOptions {
   readonly store: SharedStore;
-  /** Leases for the distributed single flight; without them each replica asks the backend itself. */
-  readonly leases?: LeaseStore;
   /** 32 bytes each: the first one seals, all of them open. */
   readonly sealingKeys: readonly Buffer[];
   readonly keyPrefix: string;
@@ -80,7 +74,7 @@ export interface SharedCacheOptions {
 
 /** @throws RangeError without a sealing key, or if one does not have 32 bytes */
 export function createSharedCache(options: SharedCacheOptions): SharedCache {
-  const { store, leases, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
+  const { store, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
   const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
@@ -113,8 +107,8 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   }
 
   return {
-    mark: epochs.mark,
-    stamp: epochs.stamp,
+    moment: epochs.moment,
+    epochsOf: epochs.epochsOf,
     confirm: epochs.confirm,
     isDropped: epochs.isDropped,
     async find(key) {
@@ -130,28 +124,20 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
         telemetry.cacheLookup('redis', entry === 'refused' ? 'error' : 'miss');
         return undefined;
       }
-      const stamp = entry.discardAt > clock.now() ? await epochs.restamp(entry.epochs) : undefined;
-      telemetry.cacheLookup('redis', stamp === undefined ? 'miss' : 'hit');
-      return stamp && { content: entry, stamp };
+      const tagEpochs = entry.discardAt > clock.now() ? await epochs.confirmSealed(entry.epochs) : undefined;
+      telemetry.cacheLookup('redis', tagEpochs === undefined ? 'miss' : 'hit');
+      return tagEpochs && { content: entry, tagEpochs };
     },
-    async save(key, { content, stamp }) {
+    async save(key, { content, tagEpochs }) {
       const [name = ''] = namesOf(key);
       const life = content.discardAt - clock.now();
-      if (life <= 0 || !(await epochs.reconfirm(stamp))) return false;
+      if (life <= 0 || !(await epochs.confirmInRedis(tagEpochs))) return false;
       const entry: SealedEntry = {
         ...content,
-        epochs: Object.fromEntries(stamp.tags.map(({ tag, epoch }) => [tag, epoch])),
+        epochs: Object.fromEntries(tagEpochs.tags.map(({ tag, epoch }) => [tag, epoch])),
       };
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
-    },
-    async acquireFlightLease({ cache, digest, configurationDigest }) {
-      if (leases === undefined) return 'unavailable';
-      const name = `${keyPrefix}turn:${sealingKey.mac('turn', [cache, digest, configurationDigest])}`;
-      const owner = random.uuid();
-      if (await leases.acquireLease(name, owner, FLIGHT_LEASE_TTL))
-        return { release: () => void leases.releaseLease(name, owner) };
-      return store.problem() === undefined ? 'held' : 'unavailable';
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,

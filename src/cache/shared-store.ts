@@ -1,7 +1,7 @@
 /**
- * The port to a store that replicas share: bytes under names, messages, and leases. The store never throws:
- * if it is down, slow or full, it returns `undefined` or `false` within its timeout, so that no request fails
- * or waits because of it. Its values are not trusted until they are opened. Implemented in `redis.ts`.
+ * The port to a store that replicas share: bytes under names, and messages. The store never throws: if it is
+ * down, slow or full, it returns `undefined` or `false` within its timeout, so that no request fails or waits
+ * because of it. Its values are not trusted until they are opened. Implemented in `redis.ts`.
  */
 export interface SharedStore {
   /**
@@ -13,10 +13,8 @@ export interface SharedStore {
   set(name: string, value: Buffer | string, ttl: number): Promise<boolean>;
   delete(names: readonly string[]): Promise<boolean>;
   publish(message: string): Promise<boolean>;
-  /** Messages of all replicas, this one included. */
-  onMessage(listener: (message: string) => void): void;
-  /** Called if messages may have been lost: the connection is lost, or restored. */
-  onGap(listener: () => void): void;
+  /** There is one listener. */
+  listen(listener: StoreListener): void;
   /**
    * Waits until the store responds.
    *
@@ -30,15 +28,9 @@ export interface SharedStore {
   close(): void;
 }
 
-/** Leases, by which replicas agree on one of them. It never throws either. */
-export interface LeaseStore {
-  /**
-   * Acquires the lease, or renews it for its owner.
-   *
-   * @param ttl milliseconds until it expires
-   * @returns false if another owner has it, or the store does not respond
-   */
-  acquireLease(name: string, owner: string, ttl: number): Promise<boolean>;
-  /** Has an effect for the owner alone. If the store does not respond, the lease expires. */
-  releaseLease(name: string, owner: string): Promise<void>;
+export interface StoreListener {
+  /** A message of any replica, this one included. */
+  onMessage(message: string): void;
+  /** Messages may have been lost: the connection is lost, or restored. */
+  onGap(): void;
 }

@@ -14,24 +14,23 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { createExpiringCache } from '../limits/expiring-cache.ts';
 import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
 import { digestOf } from './credential-digest.ts';
-import { distributedSingleFlight } from './distributed-single-flight.ts';
 import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
-import type { Stamp } from './epochs.ts';
+import type { TagEpochs } from './known-epochs.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
 
 /** Concurrent refreshes: clients that wait must find capacity in the backend. */
 const MAX_REFRESHES = 4;
 /** Milliseconds for which a backend that was down is not asked again for the same entry. */
-const REST = 5_000;
+const RETRY_AFTER = 5_000;
 /** After so many requests with a drop during each of them, the result is used once and not cached. */
 const MAX_ATTEMPTS = 3;
 
 interface Entry<V> extends EntryTimes {
   readonly value: V;
   readonly storedAt: number;
-  readonly stamp: Stamp;
+  readonly tagEpochs: TagEpochs;
   /** The backend was down: until this time it is not asked again. */
-  restUntil: number;
+  retryAt: number;
 }
 
 type Load<V> = (reason: 'miss' | 'refresh') => Promise<Validated<V>>;
@@ -39,7 +38,7 @@ type Load<V> = (reason: 'miss' | 'refresh') => Promise<Validated<V>>;
 export function createCredentialCache<V>(options: CredentialCacheOptions<V>): ClearableCredentialCache<V> {
   const { shared, clock, codec, telemetry, maxEntries } = options;
   const memory = createExpiringCache<Entry<V>>({ maxEntries, clock });
-  const bad = createExpiringCache<true>({ maxEntries, clock });
+  const refused = createExpiringCache<true>({ maxEntries, clock });
   const flight = new SingleFlight<V | undefined>();
   const refreshing = new Set<string>();
   let generation = 0;
@@ -52,29 +51,34 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     configurationDigest: options.configurationDigest,
   });
 
-  function makeEntry(value: V, storedAt: number, credentialExpiresAt: number, stamp: Stamp): Entry<V> {
+  function makeEntry(
+    value: V,
+    storedAt: number,
+    credentialExpiresAt: number,
+    tagEpochs: TagEpochs,
+  ): Entry<V> {
     const times = entryTimes(storedAt, credentialExpiresAt, options, options.random.fraction());
-    return { value, storedAt, stamp, restUntil: 0, ...times };
+    return { value, storedAt, tagEpochs, retryAt: 0, ...times };
   }
 
   /** The entry in memory, unless it was dropped. */
-  function recall(digest: string, now: number): Promise<Entry<V> | undefined> | Entry<V> | undefined {
+  function findInMemory(digest: string, now: number): Promise<Entry<V> | undefined> | Entry<V> | undefined {
     const entry = memory.get(digest, now);
     if (entry === undefined) return undefined;
-    const confirmed = shared.confirm(entry.stamp);
+    const confirmed = shared.confirm(entry.tagEpochs);
     return typeof confirmed === 'boolean'
-      ? unlessDropped(digest, entry, confirmed)
-      : confirmed.then((current) => unlessDropped(digest, entry, current));
+      ? keepIfCurrent(digest, entry, confirmed)
+      : confirmed.then((current) => keepIfCurrent(digest, entry, current));
   }
 
-  function unlessDropped(digest: string, entry: Entry<V>, confirmed: boolean): Entry<V> | undefined {
-    if (confirmed) return entry;
+  function keepIfCurrent(digest: string, entry: Entry<V>, isCurrent: boolean): Entry<V> | undefined {
+    if (isCurrent) return entry;
     memory.delete(digest);
     return undefined;
   }
 
   /** The entry in Redis; it is stored in memory if it is newer than the one there. */
-  async function recallShared(digest: string, newerThan: number): Promise<Entry<V> | undefined> {
+  async function findInRedis(digest: string, newerThan: number): Promise<Entry<V> | undefined> {
     const began = generation;
     const found = await shared.find(keyOf(digest));
     if (found === undefined) return undefined;
@@ -82,43 +86,18 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     if (value === undefined) return undefined;
     // Another replica's clock may run ahead.
     const storedAt = Math.min(found.content.storedAt, clock.now());
-    const made = makeEntry(value, storedAt, found.content.credentialExpiresAt, found.stamp);
+    const made = makeEntry(value, storedAt, found.content.credentialExpiresAt, found.tagEpochs);
     const entry = { ...made, discardAt: Math.min(made.discardAt, found.content.discardAt) };
     if (storedAt <= newerThan || entry.discardAt <= clock.now()) return undefined;
     if (began === generation) memory.set(digest, entry, entry.discardAt);
     return entry;
   }
 
-  /** Asks the backend, unless another replica does. */
-  function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh', newerThan: number) {
-    return distributedSingleFlight({
-      clock,
-      acquireLease: () => shared.acquireFlightLease(keyOf(digest)),
-      find: async () => {
-        const found = await recallShared(digest, newerThan);
-        return found !== undefined && clock.now() < found.expiresAt ? found.value : undefined;
-      },
-      load: async (lease) => {
-        const saved: Promise<unknown>[] = [];
-        try {
-          return await askNow(digest, load, reason, saved);
-        } finally {
-          void Promise.all(saved).then(lease.release);
-        }
-      },
-    });
-  }
-
   /** Asks again if there was a drop in the meantime: the result may be older than the drop. */
-  async function askNow(
-    digest: string,
-    load: Load<V>,
-    reason: 'miss' | 'refresh',
-    saved: Promise<unknown>[],
-  ): Promise<V | undefined> {
+  async function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh'): Promise<V | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const began = generation;
-      const mark = shared.mark();
+      const moment = shared.moment();
       const storedAt = clock.now();
       const validated = await load(reason);
       if (validated === undefined) {
@@ -126,17 +105,22 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
         return undefined;
       }
       if (validated.expiresAt <= clock.now()) return undefined;
-      const stamp = shared.stamp(validated.tags, mark);
-      if (stamp !== undefined) {
-        if (began === generation) saved.push(keep(digest, validated, storedAt, stamp));
+      const tagEpochs = shared.epochsOf(validated.tags, moment);
+      if (tagEpochs !== undefined) {
+        if (began === generation) store(digest, validated, storedAt, tagEpochs);
         return validated.value;
       }
       if (attempt === MAX_ATTEMPTS) return validated.value;
     }
   }
 
-  function keep(digest: string, validated: NonNullable<Validated<V>>, storedAt: number, stamp: Stamp) {
-    const entry = makeEntry(validated.value, storedAt, validated.expiresAt, stamp);
+  function store(
+    digest: string,
+    validated: NonNullable<Validated<V>>,
+    storedAt: number,
+    tagEpochs: TagEpochs,
+  ) {
+    const entry = makeEntry(validated.value, storedAt, validated.expiresAt, tagEpochs);
     memory.set(digest, entry, entry.discardAt);
     const content = {
       value: codec.encode(validated.value),
@@ -144,30 +128,28 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       credentialExpiresAt: validated.expiresAt,
       discardAt: entry.discardAt,
     };
-    return shared.save(keyOf(digest), { content, stamp });
+    void shared.save(keyOf(digest), { content, tagEpochs });
   }
 
   function forget(digest: string): void {
     const wasKnown = memory.get(digest) !== undefined;
     memory.delete(digest);
-    bad.set(digest, true, clock.now() + options.negativeTTL);
+    refused.set(digest, true, clock.now() + options.negativeTTL);
     // A flood of bad credentials must not become a flood of deletions.
     if (wasKnown) void shared.remove(keyOf(digest));
   }
 
   async function find(digest: string, load: Load<V>, known: Entry<V> | undefined): Promise<V | undefined> {
     const newerThan = known?.storedAt ?? Number.NEGATIVE_INFINITY;
-    const found = (await recallShared(digest, newerThan)) ?? known;
-    return found !== undefined && clock.now() < found.expiresAt
-      ? found.value
-      : ask(digest, load, 'miss', newerThan);
+    const found = (await findInRedis(digest, newerThan)) ?? known;
+    return found !== undefined && clock.now() < found.expiresAt ? found.value : ask(digest, load, 'miss');
   }
 
   /** The stale entry, if the backend is down. Other errors are thrown. */
-  async function serveStale(digest: string, error: unknown): Promise<V> {
-    const stale = isUnavailable(error) ? await recall(digest, clock.now()) : undefined;
+  async function respondStale(digest: string, error: unknown): Promise<V> {
+    const stale = isUnavailable(error) ? await findInMemory(digest, clock.now()) : undefined;
     if (stale === undefined) throw error;
-    stale.restUntil = clock.now() + REST;
+    stale.retryAt = clock.now() + RETRY_AFTER;
     telemetry.cacheLookup('memory', 'stale');
     return stale.value;
   }
@@ -177,15 +159,15 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     refreshing.add(digest);
     // Another replica may have done it already.
     const work = async (): Promise<V | undefined> => {
-      const newer = await recallShared(digest, entry.storedAt);
+      const newer = await findInRedis(digest, entry.storedAt);
       return newer !== undefined && clock.now() < newer.refreshAt
         ? newer.value
-        : ask(digest, load, 'refresh', entry.storedAt);
+        : ask(digest, load, 'refresh');
     };
     flight
       .do(flightKey(digest), work)
       .catch((error: unknown) => {
-        entry.restUntil = clock.now() + REST;
+        entry.retryAt = clock.now() + RETRY_AFTER;
         options.logger.info(
           { cache: codec.name, error },
           'an entry could not be refreshed; it serves to its end',
@@ -195,7 +177,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   }
 
   /** The result is a promise only if it is not in memory. */
-  function settle(
+  function respond(
     digest: string,
     load: Load<V>,
     entry: Entry<V> | undefined,
@@ -203,31 +185,31 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   ): Promise<V | undefined> | V | undefined {
     if (entry !== undefined && now < entry.expiresAt) {
       telemetry.cacheLookup('memory', 'hit');
-      if (now >= entry.refreshAt && now >= entry.restUntil) refresh(digest, entry, load);
+      if (now >= entry.refreshAt && now >= entry.retryAt) refresh(digest, entry, load);
       return entry.value;
     }
-    if (entry !== undefined && now < entry.restUntil && now < entry.discardAt) {
+    if (entry !== undefined && now < entry.retryAt && now < entry.discardAt) {
       telemetry.cacheLookup('memory', 'stale');
       return entry.value;
     }
     telemetry.cacheLookup('memory', 'miss');
     return flight
       .do(flightKey(digest), () => find(digest, load, entry))
-      .catch((error: unknown) => serveStale(digest, error));
+      .catch((error: unknown) => respondStale(digest, error));
   }
 
   return {
     lookup(credential, load) {
       const digest = digestOf(credential);
       const now = clock.now();
-      if (bad.get(digest, now)) {
+      if (refused.get(digest, now)) {
         telemetry.cacheLookup('negative', 'hit');
         return undefined;
       }
-      const entry = recall(digest, now);
+      const entry = findInMemory(digest, now);
       return entry instanceof Promise
-        ? entry.then((recalled) => settle(digest, load, recalled, clock.now()))
-        : settle(digest, load, entry, now);
+        ? entry.then((findInMemoryed) => respond(digest, load, findInMemoryed, clock.now()))
+        : respond(digest, load, entry, now);
     },
     forget(credential) {
       const digest = digestOf(credential);
@@ -237,12 +219,8 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     clear() {
       generation += 1;
       memory.clear();
-      bad.clear();
+      refused.clear();
     },
-    get size() {
-      return memory.size;
-    },
-    keys: memory.keys,
   };
 }
 
@@ -271,8 +249,4 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
 export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {
   /** Removes all entries from memory; results that are being fetched are not cached either. */
   clear(): void;
-  /** Entries in memory. */
-  readonly size: number;
-  /** The digests of the entries in memory. */
-  keys(): Iterable<string>;
 }

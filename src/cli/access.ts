@@ -13,8 +13,7 @@ import {
   type SelfAccessRules,
 } from '../features/access-rules/access-rules-v1alpha1.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { missingNamespace } from './missing-namespace.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf, missingNamespace } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
@@ -33,26 +32,22 @@ const OPTIONS = {
 } as const;
 
 /** @param argv what follows `access` */
-export function access(
-  argv: readonly string[],
-  io: CommandIO,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<number> {
+export function access(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     refuseWords(words);
     const format = outputFormat(values.output);
     const { namespace } = values;
-    const path =
-      namespace === undefined
-        ? SELF_ACCESS_RULES_PATH
-        : `${SELF_ACCESS_RULES_PATH}?namespace=${encodeURIComponent(namespace)}`;
+    const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`;
     const destination = await destinationOf(values, env);
-    const rules = await askFor<SelfAccessRules>('SelfAccessRules', destination, path);
-    const { status } = rules;
+    const rules = await askFor<SelfAccessRules>(
+      'SelfAccessRules',
+      destination,
+      SELF_ACCESS_RULES_PATH + query,
+    );
     await print(rules, format, () => tableOf(rules), io.stdout);
-    const missing = await missingNamespace(namespace, destination);
-    if (missing !== undefined) note(missing);
-    if (status.incomplete) note(`this may be incomplete: ${status.incompleteReason}`);
+    for (const remark of await missingNamespace(namespace, destination)) note(remark);
+    const { incomplete, incompleteReason } = rules.status;
+    if (incomplete) note(`this may be incomplete: ${incompleteReason}`);
   });
 }
 

@@ -2,16 +2,14 @@
  * `stonegate manifests admission`: the ValidatingWebhookConfiguration of the admission webhook, the rights of
  * its own process, and, on an ordinary cluster, the Deployment of that process.
  */
-import { resolve } from 'node:path';
 import { type LoadSources, readConfiguration } from '../config/load.ts';
 import { parseAdmission } from '../config/parse.ts';
-import { reasonOf } from '../lib/file-errors.ts';
-import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionDeployment } from './admission-deployment.ts';
 import { webhookConfigurations } from './admission-registration.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
+import { readAuthority } from './given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
@@ -63,7 +61,7 @@ export function admissionManifests(
     const { bind } = configuration.admin;
     if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind))
       throw new Error(`admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090`);
-    const ca = await authorityOf(caFile, sources);
+    const ca = Buffer.from(await readAuthority('--ca-file', caFile)).toString('base64');
     const place = url === undefined ? { namespace } : { url, namespace };
     const subject: Subject =
       url === undefined
@@ -74,9 +72,11 @@ export function admissionManifests(
       ...webhookConfigurations(configuration, ca, place),
     ];
     // The process impersonates no one and writes nothing.
-    const rights = configuration.upstream === undefined ? [] : [{ rule: ACCESS_REVIEWS }];
-    const documents = rights.length === 0 ? [] : boundClusterRole('stonegate-admission', rights, subject);
-    io.stdout(manifestText([...documents, ...objects.map(manifest)]));
+    const rights =
+      configuration.upstream === undefined
+        ? []
+        : boundClusterRole('stonegate-admission', [{ rule: ACCESS_REVIEWS }], subject);
+    io.stdout(manifestText([...rights, ...objects.map(manifest)]));
   });
 }
 
@@ -85,15 +85,3 @@ const ACCESS_REVIEWS = {
   resources: ['subjectaccessreviews'],
   verbs: ['create'],
 };
-
-/** @returns PEM in base64 */
-async function authorityOf(file: string, sources: LoadSources): Promise<string> {
-  let content: Buffer;
-  try {
-    content = await sources.readFile(resolve(file));
-  } catch (error) {
-    throw new Error(`--ca-file: ${reasonOf(error)}: ${file}`);
-  }
-  if (certificateBlocks(content).length === 0) throw new Error(`--ca-file: ${file} holds no certificate`);
-  return content.toString('base64');
-}

@@ -3,6 +3,7 @@
  * 2 wrong usage) with their messages, and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { reasonOf } from '../errors/status-error.ts';
 
 export interface CommandIO {
   readonly stdout: (text: string) => void;
@@ -17,30 +18,37 @@ export class UsageError extends Error {}
 /** The message consists of lines that name their place: they are printed without the command's name. */
 export class ConfigurationError extends Error {}
 
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+type Parsed<Declared extends Options> = ReturnType<typeof parseArgs<{ options: Declared }>>['values'];
+
+/** The parsed values of a command's options. */
+export type OptionValues<Declared extends Options> = {
+  readonly [Name in keyof Parsed<Declared>]?: Parsed<Declared>[Name] | undefined;
+};
+
 /**
- * Parses the arguments and runs the command. `--help` prints `usage`; a wrong command line prints the
- * mistake, behind the command's name, and `usage`, with exit code 2; another error prints its message, behind
- * the name, with exit code 1.
+ * Parses the arguments and runs the command. `--help` prints `usage`. A wrong command line prints the
+ * command's name, the mistake and `usage`, with exit code 2. Another error prints the name and its message,
+ * with exit code 1.
  *
- * @param command `hints`: option of another program, such as kubectl → what to write here instead
  * @param run gets the options, the other words, and a function that prints a remark; it may return an exit
  *   code
  */
-export async function runCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
+export async function runCommand<const Declared extends Options>(
   command: {
     readonly usage: string;
-    readonly options: Options;
-    readonly hints?: ReadonlyMap<string, string>;
+    readonly options: Declared;
     readonly argv: readonly string[];
     readonly io: CommandIO;
   },
   run: (
-    values: ReturnType<typeof parseArgs<{ options: Options; allowPositionals: true }>>['values'],
+    values: OptionValues<Declared>,
     positionals: readonly string[],
     note: (line: string) => void,
   ) => Promise<number | undefined>,
 ): Promise<number> {
-  const { usage, options, hints, argv, io } = command;
+  const { usage, options, argv, io } = command;
   const note = (line: string) => io.stderr(columns([[`${nameIn(usage)}: ${line}`]]));
   if (argv.includes('--help') || argv.includes('-h')) {
     io.stdout(usage);
@@ -52,11 +60,9 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
-    else if (!isUsageError(error)) note(error.message);
+    else if (!isUsageError(error)) note(reasonOf(error));
     if (!isUsageError(error)) return EXIT.failed;
-    const unknown = unknownOption(error, argv, options);
-    const mistake = unknown === undefined ? error.message : unknownWords(unknown, hints);
-    io.stderr(`${nameIn(usage)}: ${mistake}\n\n${usage}`);
+    io.stderr(`${nameIn(usage)}: ${mistakeIn(error)}\n\n${usage}`);
     return EXIT.usage;
   }
 }
@@ -76,26 +82,9 @@ function isUsageError(error: Error): boolean {
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');
 }
 
-/**
- * Node's own message advises how to write an operand that begins with a dash; no command has such operands.
- *
- * @returns the option as typed, without its value, which may be a secret
- */
-function unknownOption(
-  error: Error,
-  argv: readonly string[],
-  options: NonNullable<ParseArgsConfig['options']>,
-): string | undefined {
-  if (!('code' in error) || error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return undefined;
-  const lenient = { args: [...argv], options, strict: false, allowPositionals: true, tokens: true } as const;
-  for (const token of parseArgs(lenient).tokens)
-    if (token.kind === 'option' && !Object.hasOwn(options, token.name)) return token.rawName;
-  return undefined;
-}
-
-function unknownWords(option: string, hints: ReadonlyMap<string, string> | undefined): string {
-  const hint = hints?.get(option);
-  return `unknown option '${option}'${hint === undefined ? '' : `: ${hint}`}`;
+/** Node advises how to write an operand that begins with a dash, which no command has. */
+export function mistakeIn({ message }: Error): string {
+  return message.split('. To specify', 1)[0] ?? message;
 }
 
 export type OutputFormat = 'table' | 'json' | 'yaml';

@@ -4,11 +4,11 @@
  */
 
 import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
-import { UsageError } from './command.ts';
+import { type OptionValues, UsageError } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
-import { KubeconfigError, kubeconfigFiles, type ProcessEnvironment } from './kubeconfig/file.ts';
+import { kubeconfigFiles } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
-import type { StonegateAddress } from './stonegate-api.ts';
+import { askStonegate, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
 
 /** The options of every command that asks a running Stonegate. */
 export const DESTINATION_OPTIONS = {
@@ -34,10 +34,7 @@ export const DESTINATION_USAGE = `  --context NAME             a context of the 
   --help                     this text
 `;
 
-type Flag = Exclude<keyof typeof DESTINATION_OPTIONS, 'as-group' | 'output'>;
-export type DestinationFlags = { readonly [Name in Flag]?: string | undefined } & {
-  readonly 'as-group'?: readonly string[] | undefined;
-};
+type DestinationFlags = OptionValues<typeof DESTINATION_OPTIONS>;
 
 export interface Destination extends StonegateAddress {
   /** The namespace of a request that names none, which kubectl takes from the context. */
@@ -49,11 +46,11 @@ const DEFAULT_NAMESPACE = 'default';
 
 /**
  * @param tokenOption the option of `token-file` as the command spells it
- * @throws UsageError, KubeconfigError, ExecPluginError, or Error if a file cannot be read
+ * @throws UsageError, or Error if a file cannot be read or the context cannot be used
  */
 export async function destinationOf(
   flags: DestinationFlags,
-  env: ProcessEnvironment,
+  env: NodeJS.ProcessEnv,
   tokenOption = '--token-file',
 ): Promise<Destination> {
   const { server, 'ca-file': caFile } = flags;
@@ -67,10 +64,10 @@ export async function destinationOf(
   }
   if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
-  const { server: address, user, namespace = DEFAULT_NAMESPACE } = context;
-  const there = { ...address, impersonated: impersonatedOf(flags, user.impersonated), namespace };
+  const { namespace = DEFAULT_NAMESPACE } = context;
+  const there = { ...context, namespace, impersonated: impersonatedOf(flags, context.impersonated) };
   if (authorization !== undefined) return { ...there, authorization, certificate: undefined };
-  return { ...there, authorization: await user.authorization(), certificate: user.certificate };
+  return { ...there, authorization: await context.authorization() };
 }
 
 /**
@@ -92,7 +89,27 @@ function impersonatedOf(
   if (asUID !== undefined || asGroup.length > 0)
     throw new UsageError('--as-uid and --as-group want --as beside them');
   if (user.uid === '' && user.groups.length === 0 && Object.keys(user.extra).length === 0) return undefined;
-  throw new KubeconfigError('the user of the context has as-uid, as-groups or as-user-extra without as');
+  throw new Error('the user of the context has as-uid, as-groups or as-user-extra without as');
 }
 
 const NO_USER: ImpersonatedUser = { username: '', uid: '', groups: [], extra: {} };
+
+/**
+ * Asks, as the user, whether a namespace exists: a question about it is answered in any case, which would
+ * hide a mistyped name. A user who may not `get` the namespace is not told.
+ *
+ * @returns a remark if there is no such namespace
+ */
+export async function missingNamespace(
+  namespace: string | undefined,
+  address: StonegateAddress,
+): Promise<string[]> {
+  if (namespace === undefined) return [];
+  try {
+    await askStonegate(address, `/api/v1/namespaces/${encodeURIComponent(namespace)}`);
+  } catch (error) {
+    if (!(error instanceof StonegateAPIError)) throw error;
+    if (error.status === 404) return [`there is no namespace ${JSON.stringify(namespace)}`];
+  }
+  return [];
+}

@@ -5,17 +5,20 @@
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
 import type { ExplainedRequest } from '../features/explain/stonegate-v1alpha1.ts';
-import { refuseWords, UsageError } from './command.ts';
+import { type OptionValues, refuseWords, UsageError } from './command.ts';
 
-export interface RequestFlags {
-  readonly namespace?: string | undefined;
-  readonly 'all-namespaces'?: boolean | undefined;
-  readonly subresource?: string | undefined;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
-  readonly header?: readonly string[] | undefined;
-  readonly upgrade?: string | undefined;
-}
+/** The options of the command that describe the request. */
+export const REQUEST_OPTIONS = {
+  namespace: { type: 'string', short: 'n' },
+  'all-namespaces': { type: 'boolean', short: 'A' },
+  subresource: { type: 'string' },
+  method: { type: 'string' },
+  path: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  upgrade: { type: 'string' },
+} as const;
+
+type RequestFlags = OptionValues<typeof REQUEST_OPTIONS>;
 
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['get', 'GET'],
@@ -34,8 +37,6 @@ const POD_WORDS: ReadonlyMap<string, string> = new Map([
   ['port-forward', 'portforward'],
   ['logs', 'log'],
 ]);
-const WITHOUT_NAME: ReadonlySet<string> = new Set(['list', 'create', 'deletecollection']);
-const WITH_NAME: ReadonlySet<string> = new Set(['update', 'patch']);
 
 /** @throws UsageError */
 export function requestOf(words: readonly string[], flags: RequestFlags): ExplainedRequest {
@@ -67,9 +68,8 @@ function requestOfWords(words: readonly string[], flags: RequestFlags) {
       `unknown verb ${JSON.stringify(verb)}: one of ${[...METHODS.keys(), ...POD_WORDS.keys()].join(', ')}`,
     );
   const [type = '', name = ''] = targetOf(operands);
-  if (name !== '' && WITHOUT_NAME.has(verb)) throw new UsageError(`${verb} takes no name`);
-  if (name === '' && (WITH_NAME.has(verb) || flags.subresource !== undefined))
-    throw new UsageError(`${verb} wants a name here`);
+  if (name === '' && flags.subresource !== undefined)
+    throw new UsageError('--subresource wants the name of an object');
   const watching = verb === 'watch' ? watchQuery(name) : '';
   const path = pathOf(type, verb === 'watch' ? '' : name, flags);
   return { method, path: `${path}${watching}`, upgrade: flags.upgrade };
@@ -120,7 +120,7 @@ function headerOf(line: string): readonly [string, string] {
   return [name, value];
 }
 
-export interface ResourceType {
+interface ResourceType {
   readonly group: string;
   readonly version: string;
   readonly resource: string;

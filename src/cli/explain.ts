@@ -10,10 +10,18 @@ import {
   type Explanation,
   type ExplanationRequest,
 } from '../features/explain/stonegate-v1alpha1.ts';
-import { type CommandIO, columns, outputFormat, print, runCommand, UsageError } from './command.ts';
+import {
+  type CommandIO,
+  columns,
+  type OptionValues,
+  outputFormat,
+  print,
+  runCommand,
+  UsageError,
+} from './command.ts';
 import { readConfiguration } from './configuration-file.ts';
 import { destinationOf } from './destination.ts';
-import { requestOf } from './explain-request.ts';
+import { REQUEST_OPTIONS, requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
 import { askFor } from './stonegate-api.ts';
 
@@ -25,6 +33,8 @@ Says what would become of a request, stage by stage, and sends nothing on. REQUE
   VERB TYPE [NAME] [-n NAMESPACE | -A] [--subresource NAME]     get pods -n web; delete deploy/shop
   exec | attach | port-forward | logs POD [-n NAMESPACE]
   --path PATH [--method METHOD]                                 --path /api/v1/nodes
+To explain a watch, write "watch" for "get"; to follow a log, --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true";
+a request that impersonates a user, --header "Impersonate-User: NAME" (Impersonate-Group, Impersonate-Uid).
 Without -n the namespace is "default"; a custom resource (widgets.v1.example.com) is then taken for cluster-wide, since
 only the API server knows whether it is namespaced.
 
@@ -47,13 +57,7 @@ Exit codes: 0 explained, whatever the outcome; 1 it could not be; 2 wrong usage.
 `;
 
 const OPTIONS = {
-  namespace: { type: 'string', short: 'n' },
-  'all-namespaces': { type: 'boolean', short: 'A' },
-  subresource: { type: 'string' },
-  method: { type: 'string' },
-  path: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  upgrade: { type: 'string' },
+  ...REQUEST_OPTIONS,
   'token-file': { type: 'string' },
   config: { type: 'string' },
   server: { type: 'string' },
@@ -64,77 +68,44 @@ const OPTIONS = {
   output: { type: 'string', short: 'o' },
 } as const;
 
-const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
-const TO_FOLLOW =
-  'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
-const TO_IMPERSONATE =
-  'to explain a request that impersonates a user, write --header "Impersonate-User: NAME" (Impersonate-Group, Impersonate-Uid)';
-/** Options of kubectl that users may type here. */
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ['-w', TO_WATCH],
-  ['--watch', TO_WATCH],
-  ['-f', TO_FOLLOW],
-  ['--follow', TO_FOLLOW],
-  ['--as', TO_IMPERSONATE],
-  ['--as-group', TO_IMPERSONATE],
-  ['--as-uid', TO_IMPERSONATE],
-]);
-
 type Spec = ExplanationRequest['spec'];
 
-export interface ExplainCommandParts {
-  /**
-   * Explains the request with the components of a configuration.
-   *
-   * @param note receives each line that the components log
-   */
-  readonly explainWith: (
-    loaded: LoadedConfiguration,
-    spec: Spec,
-    note: (line: string) => void,
-  ) => Promise<Explanation>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+/**
+ * Explains the request with the components of a configuration.
+ *
+ * @param note receives each line that the components log
+ */
+export type ExplainWith = (
+  loaded: LoadedConfiguration,
+  spec: Spec,
+  note: (line: string) => void,
+) => Promise<Explanation>;
 
-interface SourceFlags {
-  readonly config?: string | undefined;
-  readonly server?: string | undefined;
-  readonly context?: string | undefined;
-  readonly kubeconfig?: string | undefined;
-  readonly 'ca-file'?: string | undefined;
-  readonly 'admin-token-file'?: string | undefined;
-}
+type Values = OptionValues<typeof OPTIONS>;
 
 /** @param argv what follows `explain` */
-export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
-  return runCommand(
-    { usage: USAGE, options: OPTIONS, hints: HINTS, argv, io },
-    async (values, words, note) => {
-      const format = outputFormat(values.output);
-      const request = requestOf(words, values);
-      requireOneSource(values);
-      const token = await readGivenToken('--token-file', values['token-file']);
-      const spec: Spec = { request, ...(token !== undefined && { token }) };
-      const explanation = await (values.config === undefined
-        ? askServer(spec, values, parts.env)
-        : parts.explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
-      await print(explanation, format, () => explanationTable(explanation), io.stdout);
-      for (const warning of explanation.status.warnings ?? []) note(warning);
-    },
-  );
-}
-
-function requireOneSource({ config, server, context }: SourceFlags): void {
-  const given = [config, server, context].filter((value) => value !== undefined);
-  if (given.length !== 1) throw new UsageError('expected one of --config, --server and --context');
+export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
+    const format = outputFormat(values.output);
+    const request = requestOf(words, values);
+    const sources = [values.config, values.server, values.context].filter((value) => value !== undefined);
+    if (sources.length !== 1) throw new UsageError('expected one of --config, --server and --context');
+    const token = await readGivenToken('--token-file', values['token-file']);
+    const spec: Spec = { request, ...(token !== undefined && { token }) };
+    const explanation = await (values.config === undefined
+      ? askServer(spec, values)
+      : explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
+    await print(explanation, format, () => explanationTable(explanation), io.stdout);
+    for (const warning of explanation.status.warnings ?? []) note(warning);
+  });
 }
 
 async function askServer(
   spec: Spec,
-  { 'admin-token-file': tokenFile, ...values }: SourceFlags,
-  env: ExplainCommandParts['env'],
+  { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile }: Values,
 ): Promise<Explanation> {
-  const destination = await destinationOf({ ...values, 'token-file': tokenFile }, env, '--admin-token-file');
+  const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
+  const destination = await destinationOf(flags, process.env, '--admin-token-file');
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
   return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
 }

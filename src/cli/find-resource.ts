@@ -3,8 +3,8 @@
  * cluster's discovery, as the user sees it.
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
+import { z } from 'zod';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
 export interface FoundResource {
   readonly apiGroup: string;
@@ -25,6 +25,20 @@ export function isOnlyInRules(resource: string): boolean {
   return ONLY_IN_RULES.has(resource);
 }
 
+const text = z.string();
+const version = z.object({ version: text });
+const group = z.object({ name: text, versions: z.array(version), preferredVersion: version.optional() });
+const resource = z.object({
+  name: text,
+  singularName: text.default(''),
+  kind: text,
+  namespaced: z.boolean(),
+  shortNames: z.array(text).default([]),
+});
+/** A response that is no discovery document counts as an empty one. */
+const groupList = z.object({ groups: z.array(group) }).catch({ groups: [] });
+const resourceList = z.object({ resources: z.array(resource) }).catch({ resources: [] });
+
 /**
  * @param get a document of discovery
  * @returns the word as it is written if no group has such a resource
@@ -36,60 +50,41 @@ export async function findResource(
   const [name = '', ...rest] = word.toLowerCase().split('.');
   const core = rest.length === 0 ? resourceIn(await get('/api/v1'), name) : undefined;
   if (core !== undefined) return { apiGroup: '', ...core };
-  const versions = versionsOf(await get('/apis'), rest);
-  const lists = await mapWithConcurrency(versions, AT_ONCE, async ({ group, version }) => {
-    const found = resourceIn(await get(`/apis/${group}/${version}`), name);
-    return found && { apiGroup: group, ...found };
-  });
+  const lists = await mapWithConcurrency(
+    versionsOf(await get('/apis'), rest),
+    AT_ONCE,
+    async ([apiGroup, version]) => {
+      const found = resourceIn(await get(`/apis/${apiGroup}/${version}`), name);
+      return found && { apiGroup, ...found };
+    },
+  );
   const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined, subresources: [] };
   return lists.find((found) => found !== undefined) ?? written;
 }
 
-interface GroupVersion {
-  readonly group: string;
-  readonly version: string;
-}
-
-/** @param rest what stands behind the resource: nothing, a group, or a version and a group */
-function versionsOf(list: unknown, rest: readonly string[]): GroupVersion[] {
-  const groups = isJSONObject(list) && Array.isArray(list.groups) ? list.groups.filter(isJSONObject) : [];
+/**
+ * @param rest what stands behind the resource: nothing, a group, or a version and a group
+ * @returns groups with the version to read
+ */
+function versionsOf(list: unknown, rest: readonly string[]): [group: string, version: string][] {
   const [first = '', ...others] = rest;
-  return groups.flatMap((entry): GroupVersion[] => {
-    const group = textOf(entry.name);
-    const versions = namesOf(entry.versions, 'version');
-    const preferred = isJSONObject(entry.preferredVersion)
-      ? textOf(entry.preferredVersion.version)
-      : versions[0];
-    if (rest.length > 0 && group === others.join('.') && versions.includes(first))
-      return [{ group, version: first }];
-    if (rest.length > 0 && group !== rest.join('.')) return [];
-    return preferred === undefined ? [] : [{ group, version: preferred }];
+  return groupList.parse(list).groups.flatMap(({ name, versions, preferredVersion = versions[0] }) => {
+    if (name === others.join('.') && versions.some(({ version }) => version === first))
+      return [[name, first]];
+    const wanted = rest.length === 0 || name === rest.join('.');
+    return wanted && preferredVersion ? [[name, preferredVersion.version]] : [];
   });
 }
 
-function resourceIn(list: unknown, name: string): Omit<FoundResource, 'apiGroup'> | undefined {
-  const resources =
-    isJSONObject(list) && Array.isArray(list.resources) ? list.resources.filter(isJSONObject) : [];
-  const found = resources.find((entry) => isCalled(entry, name));
+function resourceIn(list: unknown, word: string): Omit<FoundResource, 'apiGroup'> | undefined {
+  const { resources } = resourceList.parse(list);
+  const found = resources.find(
+    ({ name, singularName, kind, shortNames }) =>
+      !name.includes('/') && [name, singularName, kind.toLowerCase(), ...shortNames].includes(word),
+  );
   if (found === undefined) return undefined;
-  const resource = textOf(found.name);
   const subresources = resources
-    .map((entry) => textOf(entry.name))
-    .filter((each) => each.startsWith(`${resource}/`))
-    .map((each) => each.slice(resource.length + 1));
-  return { resource, namespaced: found.namespaced === true, subresources };
-}
-
-function isCalled({ name, singularName, shortNames, kind }: JSONObject, word: string): boolean {
-  if (textOf(name).includes('/')) return false;
-  const short: readonly unknown[] = Array.isArray(shortNames) ? shortNames : [];
-  return [name, singularName, textOf(kind).toLowerCase(), ...short].includes(word);
-}
-
-function namesOf(list: unknown, key: string): string[] {
-  return Array.isArray(list) ? list.filter(isJSONObject).map((entry) => textOf(entry[key])) : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+    .filter(({ name }) => name.startsWith(`${found.name}/`))
+    .map(({ name }) => name.slice(found.name.length + 1));
+  return { resource: found.name, namespaced: found.namespaced, subresources };
 }

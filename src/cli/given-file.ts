@@ -2,6 +2,7 @@
  * Files named by options. Errors name the option, because a command may take several files.
  */
 import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { reasonOf, tellable } from '../lib/file-errors.ts';
 
@@ -16,6 +17,28 @@ export async function readGiven(option: string, file: string, folder = ''): Prom
   } catch (error) {
     throw new Error(`${option}: ${reasonOf(error)}: ${tellable(file)}`);
   }
+}
+
+/**
+ * @returns the PEM of certificate authorities
+ * @throws Error if the file cannot be read, or its certificates cannot
+ */
+export async function readAuthority(option: string, file: string, folder = ''): Promise<string> {
+  const pem = await readGiven(option, file, folder);
+  // Imported on demand: `stonegate login` needs no certificates to use a cached token.
+  const { checkContent } = await import('../config/content-checks.ts');
+  if (checkContent('ca', Buffer.from(pem)) !== undefined)
+    throw new Error(`${option}: ${tellable(file)} holds no certificate`);
+  return pem;
+}
+
+/**
+ * Makes a name absolute. kubectl passes options without a shell, so `~/` is expanded here.
+ *
+ * @param folder the base of a relative name; without it the working directory
+ */
+export function absoluteName(file: string, env: NodeJS.ProcessEnv, folder = ''): string {
+  return resolve(folder, file.replace(/^~(?=\/)/, env.HOME || homedir()));
 }
 
 /** The characters of a bearer token, as in Stonegate's token file. A key or other text contains blanks. */

@@ -2,13 +2,11 @@
  * `stonegate kubeconfig`: adds a cluster, users and contexts to the user's kubeconfig, with `stonegate
  * login` as credential plugin.
  */
-import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { accessPerProject, type KubeconfigEntries, kubeconfigEntries } from '../kubernetes/kubeconfig-v1.ts';
-import { type Random, systemRandom } from '../lib/random.ts';
-import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
-import { readGiven } from './given-file.ts';
-import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/entries.ts';
+import { type CommandIO, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
+import { readAuthority } from './given-file.ts';
+import { assertNamesFree, mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
@@ -19,7 +17,6 @@ import {
   readProjects,
   readServer,
 } from './kubeconfig/options.ts';
-import { LOGIN_OPTIONS } from './login/login-options.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
 
@@ -58,79 +55,62 @@ const OPTIONS = {
   command: { type: 'string' },
 } as const;
 
-const HINTS = new Map(
-  Object.keys(LOGIN_OPTIONS).map((name) => [`--${name}`, 'it belongs to the login: put "--" before it']),
-);
-
 export interface KubeconfigParts {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: NodeJS.ProcessEnv;
   /** The base of relative names. */
   readonly folder: string;
-  readonly random: Random;
-}
-
-interface EntryOptions {
-  readonly server?: string | undefined;
-  readonly 'ca-file'?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly name?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly projects?: string | undefined;
-  readonly command?: string | undefined;
 }
 
 /** @param argv what follows `kubeconfig` */
 export function kubeconfig(
   argv: readonly string[],
   io: CommandIO,
-  parts: KubeconfigParts = { env: process.env, folder: process.cwd(), random: systemRandom },
+  parts: KubeconfigParts = { env: process.env, folder: process.cwd() },
 ): Promise<number> {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
-  return runCommand(
-    { usage: USAGE, options: OPTIONS, hints: HINTS, argv: own, io },
-    async (values, words) => {
-      refuseWords(words);
-      const login = readLoginArguments(end === -1 ? [] : argv.slice(end + 1), parts);
-      if (values.projects !== undefined && login.way !== 'keystone')
-        throw new UsageError('--projects is for -- --keystone: others have none');
-      const server = readServer(values.server);
-      assertLabel('--namespace', values.namespace);
-      assertLabel('--tenant', values.tenant);
-      const { force = false, use = false, print = false } = values;
-      const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
-      if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
-      const entries = await entriesFor(values, server, login, parts);
-      const names = entries.contexts.map(({ name }) => name);
-      const files = kubeconfigFiles(values.kubeconfig, parts.env);
-      const file = await fileToChange(files);
-      const others = force ? [] : files.filter((other) => other !== file);
-      for (const other of others) assertNamesFree(await readKubeconfigFile(other), entries, other);
-      const options = { force, use: use ? names[0] : undefined };
-      if (print) {
-        io.stdout(showEntries(await readKubeconfigFile(file), entries, options, file));
-        return;
-      }
-      await changeFile(file, (text) => mergeEntries(text, entries, options, file), parts.random);
-      io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
-    },
-  );
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const own = argv.slice(0, end);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words, note) => {
+    refuseWords(words);
+    const login = readLoginArguments(argv.slice(end + 1), parts);
+    if (values.projects !== undefined && login.way !== 'keystone')
+      throw new UsageError('--projects is for -- --keystone: others have none');
+    const server = readServer(values.server);
+    assertLabel('--namespace', values.namespace);
+    assertLabel('--tenant', values.tenant);
+    const { force = false, use = false, print = false } = values;
+    const remark = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
+    if (remark !== undefined) note(remark);
+    const entries = await entriesFor(values, server, login, parts);
+    const names = entries.contexts.map(({ name }) => name);
+    const files = kubeconfigFiles(values.kubeconfig, parts.env);
+    const file = await fileToChange(files);
+    const others = force ? [] : files.filter((other) => other !== file);
+    for (const other of others) assertNamesFree(await readKubeconfigFile(other), entries, other);
+    const merge = (text: string | undefined) =>
+      mergeEntries(text, entries, { force, use: use ? names[0] : undefined }, file);
+    if (print) {
+      io.stdout(merge(await readKubeconfigFile(file)).added);
+      return;
+    }
+    await changeFile(file, (text) => merge(text).merged);
+    io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
+  });
 }
 
 async function entriesFor(
-  values: EntryOptions,
+  values: OptionValues<typeof OPTIONS>,
   server: URL,
-  { args }: LoginArguments,
+  login: LoginArguments,
   parts: KubeconfigParts,
 ): Promise<KubeconfigEntries> {
   const { command: given = 'stonegate', namespace, tenant, projects, 'ca-file': file } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = readName(values.name, server, tenant);
-  const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
+  const ca = file === undefined ? undefined : await readAuthority('--ca-file', file, parts.folder);
   const accesses =
     projects === undefined
-      ? [{ name, args }]
-      : accessPerProject(name, await chosenProjects(projects, command, args, parts), args);
+      ? [{ name, args: login.args }]
+      : accessPerProject(name, await chosenProjects(projects, command, login, parts), login.args);
   // Stonegate takes the prefix of a tenant off each path.
   const address = tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`;
   return kubeconfigEntries(
@@ -140,28 +120,13 @@ async function entriesFor(
   );
 }
 
+/** Imported on demand, since it loads the packages that talk to Keystone. */
 async function chosenProjects(
   projects: string,
   command: string,
-  args: readonly string[],
-  { env, folder }: KubeconfigParts,
+  { args, values }: LoginArguments,
+  parts: KubeconfigParts,
 ) {
   const { chooseProjects } = await import('./kubeconfig/projects.ts');
-  return chooseProjects(readProjects(projects), { command, args, env, folder });
-}
-
-async function readAuthority(file: string, folder: string): Promise<string> {
-  const pem = await readGiven('--ca-file', file, folder);
-  // Reported here, and not by kubectl at its first request.
-  if (!pem.includes('-----BEGIN CERTIFICATE-----') || !canParse(pem))
-    throw new Error(`--ca-file: ${file} holds no certificate`);
-  return pem;
-}
-
-function canParse(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).fingerprint256 !== '';
-  } catch {
-    return false;
-  }
+  return chooseProjects(readProjects(projects), { command, args, values, ...parts });
 }

@@ -3,10 +3,10 @@
  * ExecCredential or nothing; messages go to standard error. Modules that a cached token does not need are
  * imported on demand.
  */
-import { type Clock, systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { type CommandIO, refuseWords, runCommand } from './command.ts';
 import { obtainCredential } from './login/credential.ts';
-import { type CredentialSource, LoginError, type Terminal } from './login/credential-source.ts';
+import { type CredentialSource, LoginError } from './login/credential-source.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
 import {
   type KeystoneValues,
@@ -18,18 +18,8 @@ import {
 import { createTerminal, typed } from './login/terminal.ts';
 import { cacheFolder, openTokenCache, renewAt } from './login/token-cache.ts';
 
-export interface LoginParts {
-  readonly stdin: NodeJS.ReadStream;
-  readonly stderr: NodeJS.WriteStream;
-  readonly env: Terminal['env'];
-  /** The base of relative names. */
-  readonly folder: string;
-  readonly clock: Clock;
-}
-
 /** @param argv what follows `login` */
-export function login(argv: readonly string[], io: CommandIO, given?: LoginParts): Promise<number> {
-  const parts = given ?? systemParts();
+export function login(argv: readonly string[], io: CommandIO): Promise<number> {
   return runCommand({ usage: LOGIN_USAGE, options: LOGIN_OPTIONS, argv, io }, async (values, words) => {
     refuseWords(words);
     const way = wayOf(values);
@@ -38,20 +28,20 @@ export function login(argv: readonly string[], io: CommandIO, given?: LoginParts
     const interrupt = () => interrupted.abort(new LoginError('interrupted'));
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
     try {
-      const { stdin, stderr, env, clock } = parts;
+      const { stdin, stderr, env } = process;
       const { apiVersion, mayAsk } = readExecInfo(env.KUBERNETES_EXEC_INFO);
-      const terminal = createTerminal({
-        ...{ stdin, stderr, mayAsk, command: typed(argv), env, clock, signal },
-      });
-      const source = await createSource(way, values, parts);
+      const command = typed(argv);
+      const terminal = createTerminal({ stdin, stderr, mayAsk, command, env, clock: systemClock, signal });
+      const source = await createSource(way, values);
       const cache = await openTokenCache(cacheFolder(values['cache-dir'], env), source.identity);
       const caller = env.KUBERNETES_EXEC_INFO === undefined ? undefined : String(process.ppid);
-      const force = values.force ?? false;
+      const { force = false } = values;
       const credential = await obtainCredential({ source, cache, terminal, force, caller });
       // kubectl runs the plugin again when the cache renews the token, not when the token expires during a
       // request.
-      const end = clock.now() < renewAt(credential) ? renewAt(credential) : credential.expiresAt;
-      io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt: end }));
+      const renewal = renewAt(credential);
+      const expiresAt = systemClock.now() < renewal ? renewal : credential.expiresAt;
+      io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt }));
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
@@ -63,14 +53,9 @@ export function login(argv: readonly string[], io: CommandIO, given?: LoginParts
 async function createSource(
   way: 'keystone' | 'oidc',
   values: KeystoneValues & OidcValues,
-  parts: LoginParts,
 ): Promise<CredentialSource> {
-  if (way === 'keystone')
-    return (await import('./login/keystone-source.ts')).createKeystoneSource({ ...parts, values });
-  return (await import('./login/oidc-source.ts')).createOidcSource(values, parts.env);
-}
-
-function systemParts(): LoginParts {
-  const { stdin, stderr, env } = process;
-  return { stdin, stderr, env, folder: process.cwd(), clock: systemClock };
+  const { env } = process;
+  if (way === 'oidc') return (await import('./login/oidc-source.ts')).createOidcSource(values, env);
+  const { createKeystoneSource } = await import('./login/keystone-source.ts');
+  return createKeystoneSource({ values, env, folder: process.cwd() });
 }

@@ -14,6 +14,7 @@ import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
 import {
   boundClusterRole,
   manifestText,
+  rule,
   type Subject,
   serviceAccountDocuments,
   subjectNotes,
@@ -121,10 +122,6 @@ function includes(larger: PolicyRule, smaller: PolicyRule): boolean {
 
 function contains(all: readonly string[] = [], some: readonly string[] | undefined): boolean {
   return some?.every((each) => all.includes(each)) ?? false;
-}
-
-function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
 }
 
 /** @returns YAML for `kubectl apply -f -` */

@@ -15,6 +15,7 @@ import {
   boundRole,
   type CommentedRule,
   manifestText,
+  rule,
   type Subject,
   serviceAccountDocuments,
   subjectNotes,
@@ -29,10 +30,6 @@ interface Right extends CommentedRule {
 
 /** Stands for a resource `userextras/KEY` for each extra key, because RBAC has no `userextras/*`. */
 const EXTRA_KEYS = 'userextras/…';
-
-function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
-}
 
 const FORWARD = 'Forward requests as the user who sent them, or as the user whom that user may impersonate.';
 /** Constrained impersonation is a right on each request as well. Kubernetes removed the verb `proxy`. */

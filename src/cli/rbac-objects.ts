@@ -17,6 +17,10 @@ export interface CommentedRule {
 
 const RBAC = 'rbac.authorization.k8s.io';
 
+export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
+  return { apiGroups: [group], resources, verbs };
+}
+
 /** Repeated lists are written out. kubectl reads YAML 1.1, in which a name such as `on` is a boolean. */
 export function manifest(object: object): Document {
   return new Document(object, { compat: 'yaml-1.1', aliasDuplicateObjects: false });

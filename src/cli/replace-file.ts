@@ -2,12 +2,12 @@
  * Replaces a file that holds secrets: another process reads the old text or the new one, and only the owner
  * may read either.
  */
+import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Random } from '../lib/random.ts';
 
-export async function replaceFile(target: string, text: string, random: Random): Promise<void> {
-  const next = join(dirname(target), `.${basename(target)}.${random.bytes(6).toString('hex')}`);
+export async function replaceFile(target: string, text: string): Promise<void> {
+  const next = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
     const handle = await open(next, 'wx', 0o600);
     try {

@@ -6,15 +6,21 @@ import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/
 import {
   type CommandIO,
   columns,
+  type OptionValues,
   outputFormat,
   print,
   refuseWords,
   runCommand,
   UsageError,
 } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import {
+  DESTINATION_OPTIONS,
+  DESTINATION_USAGE,
+  type Destination,
+  destinationOf,
+  missingNamespace,
+} from './destination.ts';
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
-import { missingNamespace } from './missing-namespace.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
@@ -48,51 +54,35 @@ const OPTIONS = {
 
 const API_PATH = '/apis/stonegate.dev/v1alpha1';
 
-interface Asked {
-  readonly verb: string;
-  /** A path, or a resource as kubectl writes it, perhaps with a name. */
-  readonly target: string;
-  readonly subresource: string;
-  readonly place: { readonly namespace: string } | 'all' | 'unsaid';
-  readonly people: boolean;
-}
+type Values = OptionValues<typeof OPTIONS>;
 
 /** @param argv what follows `who-can` */
-export function whoCan(
-  argv: readonly string[],
-  io: CommandIO,
-  { env }: { readonly env: Readonly<Record<string, string | undefined>> } = { env: process.env },
-): Promise<number> {
+export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
-    const asked = askedOf(words, values);
+    const [verb, target] = questionIn(words, values);
     const destination = await destinationOf(values, env);
-    const { kind, path, spec, namespace } = await reviewOf(asked, destination, note);
+    const { kind, path, spec, namespace } = await reviewOf(verb, target, values, destination, note);
     const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
     const answer = await askFor<WhoCanReview>(kind, destination, path, review);
     await print(answer, format, () => tableOf(answer), io.stdout);
-    const missing = await missingNamespace(namespace, destination);
-    for (const line of [...(missing === undefined ? [] : [missing]), ...remarksOn(answer)]) note(line);
+    for (const remark of [...(await missingNamespace(namespace, destination)), ...remarksOn(answer)])
+      note(remark);
   });
 }
 
-interface Flags {
-  readonly subresource?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly 'all-namespaces'?: boolean | undefined;
-  readonly people?: boolean | undefined;
-}
-
-function askedOf([verb, target, ...more]: readonly string[], flags: Flags): Asked {
+/** @returns a verb, and a path or a resource as kubectl writes it, perhaps with a name */
+function questionIn(
+  [verb, target, ...more]: readonly string[],
+  { namespace, 'all-namespaces': everywhere = false, subresource }: Values,
+): [verb: string, target: string] {
   if (verb === undefined || target === undefined)
     throw new UsageError('who can do what? For example: who-can delete secrets -n web');
   refuseWords(more);
-  const { namespace, 'all-namespaces': everywhere = false, subresource = '', people = false } = flags;
   if (everywhere && namespace !== undefined) throw new UsageError('either -n or -A, not both');
-  if (target.startsWith('/') && (everywhere || namespace !== undefined || subresource !== ''))
+  if (target.startsWith('/') && (everywhere || namespace !== undefined || subresource !== undefined))
     throw new UsageError('a path is in no namespace and has no subresource');
-  const place = everywhere ? 'all' : namespace === undefined ? 'unsaid' : { namespace };
-  return { verb: verb.toLowerCase(), target, subresource, place, people };
+  return [verb.toLowerCase(), target];
 }
 
 interface Review {
@@ -105,7 +95,9 @@ interface Review {
 
 /** @param note takes what the user is to know of how the words are read */
 async function reviewOf(
-  { verb, target, subresource, place, people }: Asked,
+  verb: string,
+  target: string,
+  { namespace: given, 'all-namespaces': everywhere, subresource = '', people = false }: Values,
   destination: Destination,
   note: (line: string) => void,
 ): Promise<Review> {
@@ -116,8 +108,8 @@ async function reviewOf(
   for (const line of readingOf(word, name, subresource, found)) note(line);
   const { apiGroup, resource, namespaced } = found;
   const spec = { ...common, apiGroup, resource, subresource, name };
-  if (place === 'all' || (place === 'unsaid' && namespaced === false)) return clusterReview(spec);
-  const namespace = place === 'unsaid' ? destination.namespace : place.namespace;
+  if (everywhere || (given === undefined && namespaced === false)) return clusterReview(spec);
+  const namespace = given ?? destination.namespace;
   const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
   return { kind: 'LocalResourceAccessReview', path, spec, namespace };
 }

@@ -2,7 +2,7 @@
  * `stonegate whoami`: the user's identity as Stonegate reports it.
  */
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
@@ -17,23 +17,14 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
-export interface WhoamiParts {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-}
-
 /** @param argv what follows `whoami` */
-export function whoami(
-  argv: readonly string[],
-  io: CommandIO,
-  { env, clock }: WhoamiParts = { env: process.env, clock: systemClock },
-): Promise<number> {
+export function whoami(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values, words) => {
     refuseWords(words);
     const format = outputFormat(values.output);
     const destination = await destinationOf(values, env);
     const answer = await askFor<SelfIdentity>('SelfIdentity', destination, SELF_IDENTITY_PATH);
-    await print(answer, format, () => tableOf(answer, clock.now()), io.stdout);
+    await print(answer, format, () => tableOf(answer, systemClock.now()), io.stdout);
   });
 }
 

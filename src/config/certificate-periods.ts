@@ -17,18 +17,15 @@ type Certificates = Pick<LoadedConfiguration, 'references' | 'file'>;
  * @param now milliseconds since the epoch
  * @returns a problem for each certificate in a `certFile` chain that is not valid now
  */
-export function certificatesOutOfPeriod({ references, file }: Certificates, now: number): Problem[] {
-  return references.flatMap(({ path, source, content }) => {
-    if (content !== 'certificate' || !('fromFile' in source)) return [];
-    return certificateBlocks(file(source.fromFile)).flatMap((block, index) => {
-      const fault = outOfPeriod(new X509Certificate(block), now);
+export function certificatesOutOfPeriod(loaded: Certificates, now: number): Problem[] {
+  return chainsOf(loaded).flatMap(({ path, chain }) =>
+    chain.flatMap((certificate, index) => {
+      const fault = outOfPeriod(certificate, now);
       if (fault === undefined) return [];
       const which = index === 0 ? 'the certificate' : `certificate number ${index + 1} of the chain`;
-      return [
-        { path: formatPath(path), message: `${which} ${fault}: peers that verify it refuse the connection` },
-      ];
-    });
-  });
+      return [{ path, message: `${which} ${fault}: peers that verify it refuse the connection` }];
+    }),
+  );
 }
 
 /**
@@ -86,14 +83,26 @@ export function reportCertificates(
 }
 
 /** Field → when the first certificate of the chain expires, in milliseconds since the epoch. */
-function endsOf({ references, file }: Certificates): ReadonlyMap<string, number> {
-  const ends = new Map<string, number>();
-  for (const { path, source, content } of references) {
-    if (content !== 'certificate' || !('fromFile' in source)) continue;
-    const chain = certificateBlocks(file(source.fromFile)).map((block) => new X509Certificate(block));
-    ends.set(formatPath(path), Math.min(...chain.map(({ validToDate }) => validToDate.getTime())));
-  }
-  return ends;
+function endsOf(loaded: Certificates): ReadonlyMap<string, number> {
+  return new Map(
+    chainsOf(loaded).map(({ path, chain }) => [
+      path,
+      Math.min(...chain.map(({ validToDate }) => validToDate.getTime())),
+    ]),
+  );
+}
+
+function chainsOf({ references, file }: Certificates) {
+  return references.flatMap(({ path, source, content }) =>
+    content === 'certificate' && 'fromFile' in source
+      ? [
+          {
+            path: formatPath(path),
+            chain: certificateBlocks(file(source.fromFile)).map((block) => new X509Certificate(block)),
+          },
+        ]
+      : [],
+  );
 }
 
 /** The first and the last second belong to the period. */

@@ -1,13 +1,27 @@
 /**
  * Loads the configuration again when one of its files changes, and on SIGHUP. A valid one is applied;
- * otherwise the last valid one stays in force. Each problem is logged once.
+ * otherwise the last valid one stays in force. Each problem is logged once. Files are read and their digests
+ * compared, since a mounted secret changes by a swap of the symlink `..data`, which causes no event for the
+ * file. See docs/decisions/0002-reload-by-reading.md.
+ * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
-import type { Clock } from '../lib/clock.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { LoadedConfiguration, LoadResult, LoadSources, Watched } from './load.ts';
+import {
+  fingerprint,
+  type LoadedConfiguration,
+  type LoadResult,
+  type LoadSources,
+  type Watched,
+} from './load.ts';
 import { formatProblem } from './problem.ts';
-import { watchFiles } from './watch.ts';
+
+/**
+ * Milliseconds between two checks. A mounted secret takes a minute to arrive, and an idle process should
+ * sleep.
+ */
+const WATCH_INTERVAL = 10_000;
 
 export interface ReloaderOptions<Loaded> {
   readonly file: string;
@@ -39,19 +53,35 @@ export interface Reloader {
 export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'>>(
   options: ReloaderOptions<Loaded>,
 ): Reloader {
-  const { logger, telemetry } = options;
+  const { clock, logger, sources, telemetry } = options;
   const logged = new Set<string>();
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let closed = false;
 
-  const watch = watchFiles({
-    clock: options.clock,
-    readFile: options.sources.readFile,
-    onChange: reload,
-    onError: (error) => logger.error({ error }, 'the configuration files cannot be checked for changes'),
-  });
-  watch.expect(options.watched);
+  let { watched } = options;
+  let timer: Timer | undefined;
+  schedule();
+
+  function schedule(): void {
+    if (closed) return;
+    timer = clock.after(WATCH_INTERVAL, () => {
+      reloadIfChanged().finally(schedule);
+    });
+  }
+
+  async function reloadIfChanged(): Promise<void> {
+    const before = watched;
+    const changed = await Promise.all(
+      [...before].map(async ([name, known]) => (await fingerprintOf(name)) !== known),
+    );
+    // A reload that has ended in the meantime has read the files anew.
+    if (before === watched && changed.includes(true)) await reload();
+  }
+
+  function fingerprintOf(name: string): Promise<string> {
+    return sources.readFile(name).then(fingerprint, () => fingerprint(undefined));
+  }
 
   function reload(): Promise<void> {
     if (closed) return Promise.resolve();
@@ -70,8 +100,8 @@ export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'
 
   async function run(): Promise<void> {
     try {
-      const result = await options.load(options.file, options.sources);
-      watch.expect(result.watched);
+      const result = await options.load(options.file, sources);
+      watched = result.watched;
       await use(result);
     } catch (error) {
       refuse([], error);
@@ -106,7 +136,7 @@ export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'
     reload,
     close() {
       closed = true;
-      watch.close();
+      timer?.cancel();
     },
   };
 }

@@ -199,9 +199,7 @@ const LINE_PROBLEMS = {
   colon: 'expected a user name without ":", which HTTP\'s basic scheme cannot send',
   noPassword: 'expected a password, found none',
   bcryptCost: `expected a bcrypt cost from 4 to ${MAX_BCRYPT_COST}`,
-  scryptParameters: 'expected scrypt parameters that take at most 256 MiB, and a p of at most 16',
-  unknownHash:
-    'expected a password, a bcrypt hash ($2b$…) or a scrypt hash ("$scrypt$ln=…,r=…,p=…$salt$hash", in quotation marks for its commas), found a hash of another kind, or a broken one',
+  unknownHash: 'expected a password or a bcrypt hash ($2b$…), found a hash of another kind, or a broken one',
 } as const;
 
 /** The value occurs in an earlier line. */
@@ -212,16 +210,12 @@ type TwinProblem =
 export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | TwinProblem;
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
-const SCRYPT =
-  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 /**
  * The form of other hashes, `$6$…` or `{SHA}…`. They are refused: as a password, the hash itself would
  * log in.
  */
 const HASH = /^(?:\$[A-Za-z0-9-]+\$|\{[A-Za-z0-9-]+\})/;
-const MAX_SCRYPT_BYTES = 256 * 1024 * 1024;
 
-/** https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md */
 function storedPassword(text: string): StoredPassword | LineProblem {
   if (text === '') return LINE_PROBLEMS.noPassword;
   const bcrypt = BCRYPT.exec(text);
@@ -230,26 +224,6 @@ function storedPassword(text: string): StoredPassword | LineProblem {
     if (cost < 4 || cost > MAX_BCRYPT_COST) return LINE_PROBLEMS.bcryptCost;
     return { kind: 'bcrypt', hash: text };
   }
-  const scrypt = SCRYPT.exec(text);
-  if (scrypt !== null) return scryptPassword(scrypt.slice(1));
   if (HASH.test(text)) return LINE_PROBLEMS.unknownHash;
   return { kind: 'plain', password: text };
-}
-
-function scryptPassword([ln, r, p, salt = '', hash = '']: readonly string[]): StoredPassword | LineProblem {
-  const cost = 2 ** Number(ln);
-  const blockSize = Number(r);
-  const parallelization = Number(p);
-  const fits = cost > 1 && blockSize > 0 && parallelization > 0 && parallelization <= 16;
-  if (!fits || 128 * cost * blockSize > MAX_SCRYPT_BYTES) {
-    return LINE_PROBLEMS.scryptParameters;
-  }
-  return {
-    kind: 'scrypt',
-    cost,
-    blockSize,
-    parallelization,
-    salt: Buffer.from(salt, 'base64'),
-    hash: Buffer.from(hash, 'base64'),
-  };
 }

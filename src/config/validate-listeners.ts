@@ -6,11 +6,7 @@ import type { PortalOIDCConfiguration, StonegateConfiguration } from './configur
 import { broken, type Finding, type Path, type Rule } from './problem.ts';
 
 export function validateListeners(configuration: StonegateConfiguration): Finding[] {
-  return [
-    ...broken(rulesOf(configuration)),
-    ...validateAddresses(configuration),
-    ...validateSignIn(configuration),
-  ];
+  return broken([...rulesOf(configuration), ...addressRules(configuration), ...signInRules(configuration)]);
 }
 
 function rulesOf(configuration: StonegateConfiguration): Rule[] {
@@ -42,51 +38,48 @@ function rulesOf(configuration: StonegateConfiguration): Rule[] {
 }
 
 /** Each listener has an address of its own. */
-function validateAddresses(configuration: StonegateConfiguration): Finding[] {
+function addressRules(configuration: StonegateConfiguration): Rule[] {
   const names = ['server', 'admin', 'portal', 'webhook', 'admission'] as const;
   const listeners = names.map((name) => ({ name, bind: configuration[name]?.bind }));
-  return listeners.flatMap(({ name, bind }) => {
+  return listeners.flatMap(({ name, bind }): Rule[] => {
     const other = listeners.find((listener) => listener.bind === bind);
-    if (bind === undefined || bind.endsWith(':0') || other === undefined || other.name === name) return [];
-    return [{ path: [name, 'bind'], message: `expected another address than ${other.name}.bind, ${bind}` }];
+    if (bind === undefined || bind.endsWith(':0') || other === undefined) return [];
+    return [
+      [[name, 'bind'], other.name !== name, `expected another address than ${other.name}.bind, ${bind}`],
+    ];
   });
 }
 
 /** Users can sign in at the portal, and with what they get there the API accepts them. */
-function validateSignIn({ portal, authentication }: StonegateConfiguration): Finding[] {
+function signInRules({ portal, authentication }: StonegateConfiguration): Rule[] {
   if (portal === undefined) return [];
   const { oidc, keystone } = portal;
   const hasKeystone = keystone.enabled && authentication.keystone !== undefined;
   return [
-    ...broken([
-      [
-        'portal.oidc',
-        oidc.length === 0 && !hasKeystone,
-        'names no issuer, and there is no way to sign in without one or authentication.keystone',
-      ],
-    ]),
-    ...oidc.flatMap((entry, at) => signInProblems(entry, ['portal', 'oidc', at], authentication)),
+    [
+      'portal.oidc',
+      oidc.length === 0 && !hasKeystone,
+      'names no issuer, and there is no way to sign in without one or authentication.keystone',
+    ],
+    ...oidc.flatMap((entry, at) => issuerRules(entry, ['portal', 'oidc', at], authentication)),
   ];
 }
 
-function signInProblems(
+function issuerRules(
   { issuer, clientID, kubectlClientID = clientID }: PortalOIDCConfiguration,
   path: Path,
   { jwt }: StonegateConfiguration['authentication'],
-): Finding[] {
-  const known = jwt.find((entry) => entry.issuer.url === issuer)?.issuer;
-  if (known === undefined) {
-    const message = 'expected the URL of an issuer of authentication.jwt, character by character';
-    return [{ path: [...path, 'issuer'], message }];
-  }
-  return Object.entries({ clientID, kubectlClientID }).flatMap(([key, client]) =>
-    known.audiences.includes(client) || (key === 'kubectlClientID' && client === clientID)
-      ? []
-      : [
-          {
-            path: [...path, key],
-            message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
-          },
-        ],
-  );
+): Rule[] {
+  const audiences = jwt.find((entry) => entry.issuer.url === issuer)?.issuer.audiences;
+  const isForeign = (client: string): boolean => audiences !== undefined && !audiences.includes(client);
+  const message = `expected one of the issuer's audiences, ${audiences?.join(', ')}: other tokens are not accepted`;
+  return [
+    [
+      [...path, 'issuer'],
+      audiences === undefined,
+      'expected the URL of an issuer of authentication.jwt, character by character',
+    ],
+    [[...path, 'clientID'], isForeign(clientID), message],
+    [[...path, 'kubectlClientID'], kubectlClientID !== clientID && isForeign(kubectlClientID), message],
+  ];
 }

@@ -10,7 +10,7 @@ import type {
   JWTTenant,
   StonegateConfiguration,
 } from './configuration.ts';
-import type { Finding, Path } from './problem.ts';
+import { broken, type Finding, type Path, type Rule } from './problem.ts';
 
 /** Prefixes of names of Kubernetes, of Stonegate and of delegated Keystone tokens. */
 const RESERVED = [...RESERVED_PREFIXES, 'application-credential:', 'trust:'];
@@ -37,15 +37,12 @@ export function validatePrefixes({ authentication, tenancy }: StonegateConfigura
   const users = sources.map(({ username }) => username);
   const groups = sources.flatMap((source) => source.groups ?? []);
   const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
-  return [
-    ...[...users, ...groups].flatMap(reservedPrefix),
-    ...(severalSources ? [...users, ...groups].flatMap(withoutColon) : []),
-    ...overlaps(users),
-    ...overlaps(groups),
-    ...(keystone !== undefined && tenancy.mode === 'shared'
-      ? users.flatMap((user) => namesDomain(user, Object.keys(tenancy.domains)))
-      : []),
-  ];
+  const domains = keystone !== undefined && tenancy.mode === 'shared' ? Object.keys(tenancy.domains) : [];
+  return broken([
+    ...[...users, ...groups].flatMap((prefix) => prefixRules(prefix, severalSources)),
+    ...[users, groups].flatMap(overlapRules),
+    ...users.map((user) => domainRule(user, domains)),
+  ]);
 }
 
 /**
@@ -101,49 +98,40 @@ function prefixesAt(
   ];
 }
 
-function reservedPrefix({ path, value }: Prefix): Finding[] {
-  const word = RESERVED.find((start) => value.startsWith(start));
-  if (word === undefined) return [];
-  return [
-    { path, message: `expected a prefix of your own, found one that begins with the reserved "${word}"` },
-  ];
-}
-
-function withoutColon({ path, value }: Prefix): Finding[] {
-  if (value.endsWith(':')) return [];
+function prefixRules({ path, value }: Prefix, severalSources: boolean): Rule[] {
+  const reserved = RESERVED.find((start) => value.startsWith(start));
   const found = value === '' ? 'none' : JSON.stringify(value);
   return [
-    {
+    [
       path,
-      message: `expected a prefix that ends in ":", since there is more than one source, found ${found}`,
-    },
+      reserved !== undefined,
+      `expected a prefix of your own, found one that begins with the reserved "${reserved}"`,
+    ],
+    [
+      path,
+      severalSources && !value.endsWith(':'),
+      `expected a prefix that ends in ":", since there is more than one source, found ${found}`,
+    ],
   ];
 }
 
-/** An empty prefix, which begins every other, is reported by `withoutColon`. */
-function overlaps(prefixes: readonly Prefix[]): Finding[] {
+/** An empty prefix, which begins every other, is reported for its missing colon. */
+function overlapRules(prefixes: readonly Prefix[]): Rule[] {
   const given = prefixes.filter(({ value }) => value !== '');
-  return given.flatMap(({ path, value }, index) => {
-    const twin = given.findIndex(
-      (other, at) => at < index && (other.value.startsWith(value) || value.startsWith(other.value)),
-    );
-    const other = given[twin];
-    if (other === undefined) return [];
-    const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
-    return [{ path, message: `${message}: two users could get the same name` }];
+  return given.map(({ path, value }, index) => {
+    const other = given
+      .slice(0, index)
+      .find((earlier) => earlier.value.startsWith(value) || value.startsWith(earlier.value));
+    const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other?.value)}`;
+    return [path, other !== undefined, `${message}: two users could get the same name`];
   });
 }
 
 /** In shared mode a Keystone user is `<domain>:<name>`. */
-function namesDomain({ path, value }: Prefix, domains: readonly string[]): Finding[] {
+function domainRule({ path, value }: Prefix, domains: readonly string[]): Rule {
   const domain = domains.find((name) => value.startsWith(`${name}:`));
-  if (domain === undefined) return [];
-  return [
-    {
-      path,
-      message: `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`,
-    },
-  ];
+  const message = `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`;
+  return [path, domain !== undefined, message];
 }
 
 interface Assignment {
@@ -163,12 +151,29 @@ export function validateTenants({ tenancy, authentication }: StonegateConfigurat
     ...authentication.jwt.flatMap(({ tenant }, index) =>
       assignmentsOf(tenant, ['authentication', 'jwt', index, 'tenant']),
     ),
+    { path: ['tenancy', 'systemTenant'], tenant: tenancy.systemTenant, explicit: true },
   ];
-  const findings = assignments.flatMap((assignment) => reservedTenant(assignment, tenancy));
-  if (tenancy.mode === 'arktos' && tenancy.systemTenant === 'all') {
-    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL });
-  }
-  return [...findings, ...twins(domains)];
+  const ofMap = ['system', 'all', tenancy.systemTenant];
+  return broken([
+    ...assignments.flatMap(({ path, tenant, explicit }): Rule[] => {
+      const isAll = tenant === 'all' && tenancy.mode === 'arktos';
+      return [
+        [path, isAll, 'expected another tenant: Arktos reads "all" as every tenant at once'],
+        [
+          path,
+          !isAll && !explicit && ofMap.includes(tenant),
+          `expected another tenant: "${tenant}" is given only by an entry of map`,
+        ],
+      ];
+    }),
+    ...domains.map(
+      ({ path, tenant }, index): Rule => [
+        path,
+        domains.findIndex((other) => other.tenant === tenant) !== index,
+        `expected a tenant of its own, found "${tenant}", which another domain already is`,
+      ],
+    ),
+  ]);
 }
 
 function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {
@@ -185,31 +190,6 @@ function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {
     tenant: name,
     explicit: false,
   }));
-}
-
-const ALL = 'expected another tenant: Arktos reads "all" as every tenant at once';
-
-function reservedTenant(
-  { path, tenant, explicit }: Assignment,
-  tenancy: StonegateConfiguration['tenancy'],
-): Finding[] {
-  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL }];
-  const names = ['system', 'all', tenancy.systemTenant];
-  if (explicit || !names.includes(tenant)) return [];
-  return [{ path, message: `expected another tenant: "${tenant}" is given only by an entry of map` }];
-}
-
-function twins(domains: readonly Assignment[]): Finding[] {
-  return domains.flatMap(({ path, tenant }, index) =>
-    domains.findIndex((other) => other.tenant === tenant) === index
-      ? []
-      : [
-          {
-            path,
-            message: `expected a tenant of its own, found "${tenant}", which another domain already is`,
-          },
-        ],
-  );
 }
 
 /**

@@ -22,12 +22,12 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...bindingsRules(configuration),
       ...accessRules(configuration),
       ...publishingRules(configuration),
+      ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
     ...validateAdministrations(configuration),
-    ...validateNamespaces(configuration),
     ...validateListeners(configuration),
     ...validateAdmission(configuration),
   ];
@@ -137,20 +137,15 @@ function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
 }
 
 /** In arktos mode the projects may belong to two tenants. */
-function validateNamespaces({ bindings, tenancy }: StonegateConfiguration): Finding[] {
+function namespaceRules({ bindings, tenancy }: StonegateConfiguration): Rule[] {
   const namespaces = Object.entries(bindings.projects).flatMap(([id, { namespace }]) =>
     namespace === undefined || tenancy.mode === 'arktos' ? [] : [{ id, namespace }],
   );
-  return namespaces.flatMap(({ id, namespace }, at) =>
-    namespaces.findIndex((other) => other.namespace === namespace) === at
-      ? []
-      : [
-          {
-            path: ['bindings', 'projects', id, 'namespace'],
-            message: `expected a namespace of its own, found "${namespace}", which another project has`,
-          },
-        ],
-  );
+  return namespaces.map(({ id, namespace }, at) => [
+    ['bindings', 'projects', id, 'namespace'],
+    namespaces.findIndex((other) => other.namespace === namespace) !== at,
+    `expected a namespace of its own, found "${namespace}", which another project has`,
+  ]);
 }
 
 const NO_INDEX = 'has no effect without the index: expected access.index to be true';

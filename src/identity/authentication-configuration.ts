@@ -150,7 +150,7 @@ const anonymous = z
 
 const clientCertificates = z.strictObject({
   caFile: file('client-ca').describe(
-    'The CAs whose client certificates are accepted, PEM, each with its root. Reloaded if it changes; connections with certificates that are no longer accepted are closed.',
+    'The CAs whose client certificates are accepted, PEM, each with its root. Reloaded if it changes; then all connections with a client certificate are closed.',
   ),
   ...namePrefixes('x509:'),
   allowSystemTenant: toggle('Whether a certificate may name the system tenant.'),

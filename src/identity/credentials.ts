@@ -27,13 +27,4 @@ export interface StaticPassword {
 export type StoredPassword =
   | { readonly kind: 'plain'; readonly password: string }
   /** The hash contains its salt and cost. */
-  | { readonly kind: 'bcrypt'; readonly hash: string }
-  /** RFC 7914. */
-  | {
-      readonly kind: 'scrypt';
-      readonly cost: number;
-      readonly blockSize: number;
-      readonly parallelization: number;
-      readonly salt: Buffer;
-      readonly hash: Buffer;
-    };
+  | { readonly kind: 'bcrypt'; readonly hash: string };

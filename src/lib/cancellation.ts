@@ -36,3 +36,48 @@ export function anyOf(one: Cancellation, other: Cancellation): Cancellation {
     },
   };
 }
+
+/** A cancellation by its owner. */
+export class CancellationSource implements Cancellation {
+  /** Most have one callback: no Set is allocated for it. */
+  #callback: (() => void) | undefined;
+  #moreCallbacks: Set<() => void> | undefined;
+  #controller: AbortController | undefined;
+  #cancelled = false;
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** The same as an `AbortSignal`, created on first use. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#cancelled) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  onCancel(callback: () => void): void {
+    if (this.#cancelled) return;
+    if (this.#callback === undefined) this.#callback = callback;
+    else {
+      this.#moreCallbacks ??= new Set();
+      this.#moreCallbacks.add(callback);
+    }
+  }
+
+  offCancel(callback: () => void): void {
+    if (this.#callback === callback) this.#callback = undefined;
+    else this.#moreCallbacks?.delete(callback);
+  }
+
+  /** Idempotent. */
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    this.#controller?.abort();
+    const callbacks = [this.#callback, ...(this.#moreCallbacks ?? [])];
+    this.#callback = undefined;
+    this.#moreCallbacks = undefined;
+    for (const callback of callbacks) callback?.();
+  }
+}

@@ -1,6 +1,7 @@
 /**
- * Runs an asynchronous function over many items with bounded concurrency.
+ * Work on many items: asynchronous with bounded concurrency, and synchronous with pauses.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * @param limit calls of `work` in flight
@@ -30,4 +31,22 @@ export async function mapWithConcurrency<T, R>(
   const outcomes = await Promise.allSettled(workers);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return [...results].sort(([one], [other]) => one - other).map(([, result]) => result);
+}
+
+/**
+ * Does long work in short parts, so that requests are served in between.
+ *
+ * @param perTurn items for which `work` is called before other events are handled
+ */
+export async function forEachInTurns<T>(
+  items: Iterable<T>,
+  perTurn: number,
+  work: (item: T) => void,
+): Promise<void> {
+  let count = 0;
+  for (const item of items) {
+    work(item);
+    count += 1;
+    if (count % perTurn === 0) await nextTurn();
+  }
 }

@@ -28,10 +28,10 @@ export interface Exchange {
   /** The same, cheaper to listen to; present if the listener has it. */
   readonly cancellation?: Cancellation;
   /**
-   * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
-   * is to be ended cleanly now. Others finish.
+   * Cancelled when the server is about to stop: a response without an end of its own (a watch, a followed
+   * log) is to be ended cleanly now. Others finish.
    */
-  readonly stopping?: AbortSignal;
+  readonly stopping?: Cancellation;
   /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
   readonly upgrade?: Upgrade;
 }

@@ -7,6 +7,26 @@
 export type HeaderField = readonly [name: string, value: string];
 export type HeaderList = readonly HeaderField[];
 
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Also rejects a bare CR or LF, which some parsers read as the end of the line. */
+const INVALID_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** At most 15 digits: far more than any body has, and a number counts them exactly. */
+const CONTENT_LENGTH = /^\d{1,15}$/;
+
+/** RFC 9110 §5.6.2. */
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** @param text one character for each byte (latin1) */
+export function isFieldValue(text: string): boolean {
+  return !INVALID_IN_VALUE.test(text);
+}
+
+export function isContentLength(text: string): boolean {
+  return CONTENT_LENGTH.test(text);
+}
+
 /** Pairs up Node's flat `rawHeaders`; HTTP/2 pseudo-headers (`:path` …) are left out. */
 export function fromRawHeaders(raw: readonly string[]): HeaderField[] {
   const list: HeaderField[] = [];
@@ -50,4 +70,22 @@ export function headerTokens(list: HeaderList, name: string): string[] {
     .flatMap((value) => value.split(','))
     .map((token) => token.trim().toLowerCase())
     .filter((token) => token !== '');
+}
+
+/**
+ * @param start of the part of `text` that is looked at
+ * @param end of that part
+ * @returns the part without the spaces and tabs around it: `trim` would also remove U+00A0 and others
+ */
+export function trimmed(text: string, start = 0, end: number = text.length): string {
+  let first = start;
+  let last = end;
+  while (first < last && isBlank(text, first)) first += 1;
+  while (last > first && isBlank(text, last - 1)) last -= 1;
+  return text.slice(first, last);
+}
+
+export function isBlank(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code === 0x20 || code === 0x09;
 }

@@ -12,8 +12,6 @@ export interface ExpiringCache<T> {
   set(key: string, value: T, until: number): void;
   delete(key: string): void;
   clear(): void;
-  readonly size: number;
-  keys(): Iterable<string>;
 }
 
 export function createExpiringCache<T>(options: {
@@ -40,9 +38,5 @@ export function createExpiringCache<T>(options: {
     clear() {
       entries.clear();
     },
-    get size() {
-      return entries.size;
-    },
-    keys: () => entries.keys(),
   };
 }

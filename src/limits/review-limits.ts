@@ -74,7 +74,7 @@ export function createReviewLimits({
 
   async function inTurn<T>(key: string, judge: () => T): Promise<T> {
     const turn = turns.of(key);
-    if (!turn.tryAcquire()) await turn.acquire();
+    await turn.acquire();
     try {
       return judge();
     } finally {
@@ -88,7 +88,7 @@ export function createReviewLimits({
       const key = sourceKey(source);
       if (!rates.take(key)) throw refusal();
       const permit = permits.of(key);
-      if (!permit.tryAcquire()) await permit.acquire();
+      await permit.acquire();
       const reserved = memory.reservation(key);
       let size = 0;
       let ended = false;

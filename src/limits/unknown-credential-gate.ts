@@ -60,7 +60,7 @@ export function createUnknownCredentialGate(options: UnknownCredentialGateOption
       const key = sourceKey(source);
       if (!rates.take(key)) throw refusal('source');
       const semaphore = validations.of(key);
-      if (!semaphore.tryAcquire()) await semaphore.acquire();
+      await semaphore.acquire();
       try {
         return await work();
       } finally {

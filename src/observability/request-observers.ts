@@ -8,36 +8,19 @@ import type { ObservedRequest, RequestObserver } from './request-observer.ts';
 
 /** An observer that throws is logged, and affects neither the request nor the other observers. */
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {
-  const failed = (error: unknown) => logger.error({ error }, 'an observer of requests failed');
-  // Repeated for each event: a shared helper would create a closure per event.
+  function each(observe: (observer: RequestObserver) => void): void {
+    for (const observer of observers) {
+      try {
+        observe(observer);
+      } catch (error) {
+        logger.error({ error }, 'an observer of requests failed');
+      }
+    }
+  }
   return {
-    requestReceived(record) {
-      for (const observer of observers) {
-        try {
-          observer.requestReceived(record);
-        } catch (error) {
-          failed(error);
-        }
-      }
-    },
-    responseStarted(record, status) {
-      for (const observer of observers) {
-        try {
-          observer.responseStarted(record, status);
-        } catch (error) {
-          failed(error);
-        }
-      }
-    },
-    responseComplete(record) {
-      for (const observer of observers) {
-        try {
-          observer.responseComplete(record);
-        } catch (error) {
-          failed(error);
-        }
-      }
-    },
+    requestReceived: (record) => each((observer) => observer.requestReceived(record)),
+    responseStarted: (record, status) => each((observer) => observer.responseStarted(record, status)),
+    responseComplete: (record) => each((observer) => observer.responseComplete(record)),
   };
 }
 

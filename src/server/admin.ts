@@ -42,11 +42,6 @@ interface Page {
   readonly text: string;
 }
 
-interface HealthReport {
-  readonly status: 200 | 503;
-  readonly text: string;
-}
-
 const PLAIN = 'text/plain; charset=utf-8';
 /** https://prometheus.io/docs/instrumenting/exposition_formats/ */
 const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8';
@@ -109,9 +104,14 @@ async function pageOf(path: string, query: URLSearchParams, options: AdminOption
   }
 }
 
+/** Lists all parts if one is not ready, or if the query says `verbose`. */
 function health(path: string, parts: readonly Readiness[], query: URLSearchParams): Page {
-  const { status, text } = healthReport(path.slice(1), parts, query.has('verbose'));
-  return { status, contentType: PLAIN, text };
+  const ready = parts.every(({ reason }) => reason === undefined);
+  const status = ready ? 200 : 503;
+  if (ready && !query.has('verbose')) return { status, contentType: PLAIN, text: 'ok' };
+  const lines = [{ name: 'ping' }, ...parts].map(formatReadiness);
+  const verdict = `${path.slice(1)} check ${ready ? 'passed' : 'failed'}`;
+  return { status, contentType: PLAIN, text: `${[...lines, verdict].join('\n')}\n` };
 }
 
 function refuse(response: ServerResponse, error: unknown, { random, logger }: AdminOptions): void {
@@ -128,18 +128,6 @@ export function readinessOf(checks: readonly ReadinessCheck[]): Readiness[] {
     const reason = check.notReadyBecause();
     return reason === undefined ? { name: check.name } : { name: check.name, reason };
   });
-}
-
-/**
- * @param endpoint its name in the last line: `livez`, `readyz`
- * @param verbose list all parts, even if all are ready
- */
-function healthReport(endpoint: string, parts: readonly Readiness[], verbose: boolean): HealthReport {
-  const ready = parts.every(({ reason }) => reason === undefined);
-  if (ready && !verbose) return { status: 200, text: 'ok' };
-  const lines = [{ name: 'ping' }, ...parts].map(formatReadiness);
-  const verdict = `${endpoint} check ${ready ? 'passed' : 'failed'}`;
-  return { status: ready ? 200 : 503, text: `${[...lines, verdict].join('\n')}\n` };
 }
 
 function formatReadiness({ name, reason }: Readiness): string {

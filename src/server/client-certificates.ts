@@ -1,23 +1,17 @@
 /**
- * The client certificates of a listener's connections, verified once per connection, after its handshake. A
- * connection is closed when its certificate expires or its CA is removed: OpenSSL verifies it again in the
- * next handshake. Sessions are not resumed (`tls-material.ts`), so that no connection inherits an earlier
- * verification.
+ * The client certificates of a listener's connections, verified once per connection by its handshake. A
+ * connection is closed when its certificate expires or the authorities change: the next handshake verifies
+ * the certificate again. Sessions are not resumed (`tls-material.ts`), so that no connection inherits an
+ * earlier verification.
+ * RFC 5280 §4.1.2.6; https://nodejs.org/api/tls.html#certificate-object
  */
-import { X509Certificate } from 'node:crypto';
+import { hash, X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { type Clock, runAt } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import {
-  type ClientAuthorities,
-  describeCertificate,
-  includesAll,
-  readAuthorities,
-  rootOf,
-} from './certificate-chain.ts';
 
 export interface ClientCertificates {
   /** Call for each connection before its handshake. */
@@ -26,8 +20,13 @@ export interface ClientCertificates {
   onSecureConnection(socket: TLSSocket): void;
   /** Undefined if the client sent no certificate. */
   certificateOf(socket: Duplex): ClientCertificate | undefined;
-  /** Replaces the authorities, for open connections too. */
-  setAuthorities(authorities: ClientAuthorities): void;
+  /**
+   * Call after the server's authorities were replaced. If they are others, it closes all connections with a
+   * client certificate, and those in their handshake.
+   *
+   * @param authorities PEM
+   */
+  setAuthorities(authorities: string | Buffer): void;
 }
 
 export interface ClientCertificatesOptions {
@@ -37,35 +36,15 @@ export interface ClientCertificatesOptions {
   readonly logger: Logger;
 }
 
-interface Connection {
-  readonly described: ClientCertificate;
-  /** The root of its verified chain; undefined if Node does not tell it. */
-  readonly root: X509Certificate | undefined;
-  /** The authorities at the time of the handshake. */
-  readonly verifiedBy: ClientAuthorities;
-}
-
-interface Accepted {
-  readonly socket: Socket;
-  /** The authorities when it was accepted. */
-  readonly authorities: ClientAuthorities;
-}
-
-/** @throws Error if the authorities are not certificates */
 export function createClientCertificates(options: ClientCertificatesOptions): ClientCertificates {
   const { clock, logger } = options;
-  let current = readAuthorities(options.authorities);
-  const accepted = new Map<string, Accepted>();
-  const connections = new Map<Duplex, Connection>();
+  let digest = hash('sha256', options.authorities);
+  /** Connections in their handshake. */
+  const handshakes = new Map<string, Socket>();
+  const connections = new Map<Duplex, ClientCertificate>();
 
-  function isVerified({ described, root, verifiedBy }: Connection): boolean {
-    if (!described.verified) return false;
-    if (includesAll(current, verifiedBy)) return true;
-    return root !== undefined && includesAll(current, { certificates: [root] });
-  }
-
-  function close(socket: Duplex, { described }: Connection, reason: string): void {
-    const fields = described.verified ? { fingerprint: described.fingerprint } : {};
+  function close(socket: Duplex, certificate: ClientCertificate, reason: string): void {
+    const fields = certificate.verified ? { fingerprint: certificate.fingerprint } : {};
     logger.info({ ...fields, reason }, 'a connection was closed because of its client certificate');
     socket.destroy();
   }
@@ -73,58 +52,54 @@ export function createClientCertificates(options: ClientCertificatesOptions): Cl
   return {
     onConnection(socket) {
       const key = connectionKey(socket);
-      accepted.set(key, { socket, authorities: current });
+      handshakes.set(key, socket);
       socket.once('close', () => {
-        if (accepted.get(key)?.socket === socket) accepted.delete(key);
+        if (handshakes.get(key) === socket) handshakes.delete(key);
       });
     },
     onSecureConnection(socket) {
-      const certificate = socket.getPeerX509Certificate();
-      if (certificate === undefined) return;
-      const verifiedBy = accepted.get(connectionKey(socket))?.authorities;
-      const connection = connectionOf(socket, certificate, verifiedBy);
-      connections.set(socket, connection);
+      // Its handshake began before the authorities changed, or it has already ended.
+      if (!handshakes.delete(connectionKey(socket))) {
+        socket.destroy();
+        return;
+      }
+      const x509 = socket.getPeerX509Certificate();
+      if (x509 === undefined) return;
+      const certificate = certificateIn(socket, x509);
+      connections.set(socket, certificate);
       socket.once('close', () => connections.delete(socket));
-      const { described } = connection;
-      if (!described.verified) return;
-      const end = runAt(clock, described.notAfter, () => close(socket, connection, 'it has expired'));
+      if (!certificate.verified) return;
+      const end = runAt(clock, certificate.notAfter, () => close(socket, certificate, 'it has expired'));
       socket.once('close', () => end.cancel());
-      if (verifiedBy !== current && !isVerified(connection)) close(socket, connection, CHANGED);
     },
-    certificateOf: (socket) => connections.get(socket)?.described,
+    certificateOf: (socket) => connections.get(socket),
     setAuthorities(authorities) {
-      if (authorities.digest === current.digest) return;
-      current = authorities;
-      // A certificate that was refused before may be valid now: its client has to connect again.
-      for (const [socket, connection] of connections)
-        if (!isVerified(connection)) close(socket, connection, CHANGED);
+      const changed = hash('sha256', authorities);
+      if (changed === digest) return;
+      digest = changed;
+      for (const socket of handshakes.values()) socket.destroy();
+      handshakes.clear();
+      // A certificate that was refused may be valid now, but only in a new handshake.
+      for (const [socket, certificate] of connections)
+        close(socket, certificate, 'the authorities have changed');
     },
   };
 }
 
-const CHANGED = 'the authorities have changed';
-const NO_AUTHORITIES: ClientAuthorities = { digest: '', certificates: [] };
+/** Identifies an open connection: the same for its socket before and after the handshake. */
+function connectionKey({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
+  return JSON.stringify([localAddress, localPort, remoteAddress, remotePort]);
+}
 
-/** @param verifiedBy undefined if the client disconnected so soon that the socket no longer has addresses */
-function connectionOf(
-  socket: TLSSocket,
-  certificate: X509Certificate,
-  verifiedBy: ClientAuthorities | undefined,
-): Connection {
-  const refused = (problem: string): Connection => {
-    const described = { verified: false, problem } as const;
-    return { described, root: undefined, verifiedBy: NO_AUTHORITIES };
-  };
-  if (verifiedBy === undefined) return refused('its connection has ended');
+function certificateIn(socket: TLSSocket, certificate: X509Certificate): ClientCertificate {
   // OpenSSL's code, such as CERT_HAS_EXPIRED. An unverified certificate is not parsed.
-  if (!socket.authorized) return refused(String(socket.authorizationError));
+  if (!socket.authorized) return { verified: false, problem: String(socket.authorizationError) };
   try {
-    const issuers = issuersOf(socket);
-    const root = rootOf([certificate, ...issuers]);
-    return { described: describeCertificate(certificate, issuers), root, verifiedBy };
+    return describeCertificate(certificate, issuersOf(socket));
   } catch (error) {
     // The caller is an event of the listener: an error thrown here would end the process.
-    return refused(`it cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    const problem = `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return { verified: false, problem };
   }
 }
 
@@ -139,7 +114,36 @@ function issuersOf(socket: TLSSocket): X509Certificate[] {
   return [...issuers.values()];
 }
 
-/** Identifies an open connection: the same for its socket before and after the handshake. */
-function connectionKey({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
-  return JSON.stringify([localAddress, localPort, remoteAddress, remotePort]);
+/** Node's name for an attribute whose value is not a text. */
+const UNREADABLE = '';
+
+/**
+ * The subject's attributes one by one. The subject as one text could be forged: a value could look like two
+ * attributes (CVE-2021-44532).
+ *
+ * @param issuers the known certificates of its chain, which limit its validity
+ */
+export function describeCertificate(
+  certificate: X509Certificate,
+  issuers: readonly X509Certificate[],
+): ClientCertificate {
+  const { subject } = certificate.toLegacyObject();
+  if (Object.hasOwn(subject, UNREADABLE))
+    return { verified: false, problem: 'its subject has an attribute that is no text' };
+  const notAfter = Math.min(...[certificate, ...issuers].map(({ validToDate }) => validToDate.getTime()));
+  if (Number.isNaN(notAfter)) return { verified: false, problem: 'its end is no date' };
+  return {
+    verified: true,
+    commonNames: valuesOf(subject.CN),
+    organizations: valuesOf(subject.O),
+    organizationalUnits: valuesOf(subject.OU),
+    notAfter,
+    serialNumber: certificate.serialNumber.toLowerCase(),
+    fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+  };
+}
+
+function valuesOf(attribute: string | readonly string[] | undefined): readonly string[] {
+  if (attribute === undefined) return [];
+  return typeof attribute === 'string' ? [attribute] : attribute;
 }

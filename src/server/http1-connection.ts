@@ -8,8 +8,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
-import { TimeoutQueue } from '../lib/timeout-queue.ts';
-import { type IdleTarget, IdleTimeout, type StallTarget, StallTimeout } from './connection-timeouts.ts';
+import { type Progress, ProgressTimeout } from './progress-timeout.ts';
 import type { ServeContext } from './serve-context.ts';
 import type { HeadReader } from './unfinished-heads.ts';
 
@@ -24,13 +23,13 @@ export interface PendingResponse {
   cancel(): void;
 }
 
-export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
+export class Http1Connection implements Progress, HeadReader {
   readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
   /** One for all responses: their bytes are sent one after the other. */
-  readonly stallTimeout: StallTimeout;
-  readonly #idleTimeout: IdleTimeout;
+  readonly stallTimeout: ProgressTimeout;
+  readonly #idleTimeout: ProgressTimeout;
   readonly #socket: Duplex;
   /** The response on the wire. */
   #first: PendingResponse | undefined;
@@ -48,44 +47,43 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
    */
   respondedEarly = false;
 
-  /** @param idleQueue of all connections of the listener */
-  constructor(socket: Duplex, context: ServeContext, idleQueue: TimeoutQueue) {
-    const { certificateOf, clock, timeouts } = context;
+  constructor(socket: Duplex, context: ServeContext) {
     this.context = context;
     this.#socket = socket;
-    this.clientCertificate = certificateOf(socket);
+    this.clientCertificate = context.certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    const stallQueue = new TimeoutQueue(clock, timeouts.stall);
-    this.stallTimeout = new StallTimeout(stallQueue, this);
-    this.#idleTimeout = new IdleTimeout(idleQueue, this);
+    this.stallTimeout = new ProgressTimeout(context.stallQueue, this);
+    const receivedBytes = () => this.received;
+    this.#idleTimeout = new ProgressTimeout(context.idleQueue, {
+      // A request head that has begun to arrive is not idle: `headersTimeout` limits it.
+      get progress() {
+        return receivedBytes();
+      },
+      onTimeout: () => this.destroy(),
+    });
     context.heads.add(this);
     socket.once('close', () => {
       context.heads.delete(this);
-      stallQueue.stop();
+      this.stallTimeout.dispose();
       this.#idleTimeout.dispose();
       this.#cancelAll();
     });
   }
 
-  get unsent(): number {
-    return this.#socket.writableLength;
+  /** Bytes that the client has accepted; undefined if it has accepted all. */
+  get progress(): number | undefined {
+    const { writableLength } = this.#socket;
+    if (writableLength === 0) return undefined;
+    return this.#socket instanceof Socket ? this.#socket.bytesWritten - writableLength : 0;
   }
 
-  get sent(): number {
-    return this.#socket instanceof Socket ? this.#socket.bytesWritten - this.#socket.writableLength : 0;
-  }
-
-  onStall(): void {
+  onTimeout(): void {
     this.context.logger.debug({}, 'a client stopped reading its response: the connection is closed');
     this.#socket.destroy();
   }
 
   get received(): number {
     return this.#socket instanceof Socket ? this.#socket.bytesRead : 0;
-  }
-
-  onIdle(): void {
-    this.destroy();
   }
 
   /**
@@ -161,11 +159,10 @@ export class Http1Connection implements StallTarget, IdleTarget, HeadReader {
 /** The connection of a socket, created when it is first asked for: at the end of the TLS handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
-  const idleQueue = new TimeoutQueue(context.clock, context.timeouts.idle);
   return (socket) => {
     const existing = connections.get(socket);
     if (existing) return existing;
-    const connection = new Http1Connection(socket, context, idleQueue);
+    const connection = new Http1Connection(socket, context);
     connections.set(socket, connection);
     return connection;
   };

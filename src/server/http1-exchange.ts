@@ -72,6 +72,10 @@ export class Http1Exchange extends Http1Response implements Exchange {
     return this;
   }
 
+  get stopping(): Cancellation {
+    return this.connection.context.stopping;
+  }
+
   /** `Expect: 100-continue`: the connection closes after the response unless the body was requested. */
   expectContinue(): void {
     const { shouldKeepAlive } = this.outgoing;
@@ -118,7 +122,7 @@ export class Http1Exchange extends Http1Response implements Exchange {
   }
 
   protected beforeHead(): void {
-    if (this.connection.context.draining.aborted) this.closeAfter();
+    if (this.connection.context.draining.cancelled) this.closeAfter();
     if (this.#hasBody && !this.#request.complete && isUnread(this.#request)) this.#discard();
   }
 
@@ -149,6 +153,7 @@ export class Http1Exchange extends Http1Response implements Exchange {
 
   /** A stopping listener closes a connection without pending responses. */
   #closeIfDraining(): void {
-    if (this.connection.context.stopping.aborted && this.connection.pending === 0) this.socket.destroySoon();
+    if (this.connection.context.stopping.cancelled && this.connection.pending === 0)
+      this.socket.destroySoon();
   }
 }

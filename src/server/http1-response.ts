@@ -9,8 +9,7 @@ import type { Socket } from 'node:net';
 import type { ResponseWriter } from '../lib/exchange.ts';
 import { type HeaderList, isNamed } from '../lib/header-list.ts';
 import type { Http1Connection, PendingResponse } from './http1-connection.ts';
-import { ResponseState } from './response-state.ts';
-import { type BodySink, checkedFields, endInPieces, whenTaken } from './response-writing.ts';
+import { type BodySink, checkedFields, endInPieces, ResponseState, whenTaken } from './response-writing.ts';
 
 /** There is no Content-Length, or more than it was written. */
 const UNKNOWN = -1;
@@ -27,8 +26,7 @@ export abstract class Http1Response
   #bodyBegun = false;
 
   constructor(outgoing: ServerResponse, socket: Socket, connection: Http1Connection) {
-    const { open, stopping } = connection.context;
-    super(open, stopping.aborted);
+    super();
     this.outgoing = outgoing;
     this.socket = socket;
     this.connection = connection;
@@ -83,7 +81,7 @@ export abstract class Http1Response
     process.nextTick(() => {
       if (this.closed || this.#bodyBegun) return;
       this.outgoing.write('', 'latin1');
-      this.connection.stallTimeout.onWrite();
+      this.connection.stallTimeout.start();
     });
   }
 
@@ -111,13 +109,13 @@ export abstract class Http1Response
 
   writePiece(piece: Uint8Array, onTaken?: () => void): boolean {
     const writable = this.outgoing.write(piece, whenTaken(onTaken));
-    this.connection.stallTimeout.onWrite();
+    this.connection.stallTimeout.start();
     return writable;
   }
 
   endWith(last: Uint8Array | undefined): void {
     this.outgoing.end(last);
-    this.connection.stallTimeout.onWrite();
+    this.connection.stallTimeout.start();
   }
 
   destroy(): void {

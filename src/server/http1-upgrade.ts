@@ -46,9 +46,7 @@ export function serveHttp1Upgrades(
         body: Readable.from([]),
         response,
         signal: response.signal,
-        get stopping() {
-          return response.stopping;
-        },
+        stopping: context.stopping,
         upgrade: { protocol, socket, head },
       },
       context,

@@ -14,13 +14,11 @@ import type { Cancellation } from '../lib/cancellation.ts';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
 import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { TimeoutQueue } from '../lib/timeout-queue.ts';
-import { type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import { requestFields, responseFields } from './http2-headers.ts';
 import type { SessionGuard } from './http2-session-guard.ts';
+import { type Progress, ProgressTimeout } from './progress-timeout.ts';
 import { continueOnRead } from './request-body.ts';
-import { ResponseState } from './response-state.ts';
-import { type BodySink, checkedFields, endInPieces, whenTaken } from './response-writing.ts';
+import { type BodySink, checkedFields, endInPieces, ResponseState, whenTaken } from './response-writing.ts';
 import type { ServeContext } from './serve-context.ts';
 
 /** What the requests of an HTTP/2 connection share. */
@@ -28,19 +26,18 @@ export interface Http2Connection {
   readonly session: ServerHttp2Session;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
-  readonly stallQueue: TimeoutQueue;
   readonly guard: SessionGuard;
   readonly context: ServeContext;
 }
 
-export class Http2Exchange extends ResponseState implements Exchange, ResponseWriter, BodySink, StallTarget {
+export class Http2Exchange extends ResponseState implements Exchange, ResponseWriter, BodySink, Progress {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
   readonly httpVersion = '2.0';
   readonly #stream: ServerHttp2Stream;
   readonly #connection: Http2Connection;
-  readonly #stallTimeout: StallTimeout;
+  readonly #stallTimeout: ProgressTimeout;
   #body: Readable;
   /** The response has no body: HEAD, or a status without content. */
   #bodiless: boolean;
@@ -52,15 +49,15 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     raw: readonly string[],
     connection: Http2Connection,
   ) {
-    const { guard, stallQueue } = connection;
-    const { open, stopping, logger } = connection.context;
-    super(open, stopping.aborted);
+    super();
+    const { guard } = connection;
+    const { logger, stallQueue } = connection.context;
     this.method = pseudo[':method'] ?? '';
     this.target = pseudo[':path'] ?? '';
     this.headers = requestFields(raw);
     this.#stream = stream;
     this.#connection = connection;
-    this.#stallTimeout = new StallTimeout(stallQueue, this);
+    this.#stallTimeout = new ProgressTimeout(stallQueue, this);
     this.#body = stream;
     this.#bodiless = this.method === 'HEAD';
     guard.streamOpened(stream);
@@ -74,7 +71,7 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
       guard.streamReset();
     });
     stream.on('close', () => {
-      this.#stallTimeout.stop();
+      this.#stallTimeout.dispose();
       this.cancel();
       guard.streamClosed(stream);
     });
@@ -111,6 +108,10 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     return this;
   }
 
+  get stopping(): Cancellation {
+    return this.#connection.context.stopping;
+  }
+
   /** `Expect: 100-continue`. */
   expectContinue(): void {
     const sendContinue = () => {
@@ -119,15 +120,13 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     this.#body = continueOnRead(this.#stream, sendContinue, this.#connection.context.logger);
   }
 
-  get unsent(): number {
-    return this.#stream.writableLength;
+  /** Bytes that the client has accepted; undefined if it has accepted all. */
+  get progress(): number | undefined {
+    const { writableLength } = this.#stream;
+    return writableLength === 0 ? undefined : this.#written - writableLength;
   }
 
-  get sent(): number {
-    return this.#written - this.#stream.writableLength;
-  }
-
-  onStall(): void {
+  onTimeout(): void {
     const { logger } = this.#connection.context;
     logger.debug({}, 'a client stopped reading its response: the stream is closed');
     this.cancel();
@@ -167,14 +166,14 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
   writePiece(piece: Uint8Array, onTaken?: () => void): boolean {
     this.#written += piece.length;
     const writable = this.#stream.write(piece, whenTaken(onTaken));
-    this.#stallTimeout.onWrite();
+    this.#stallTimeout.start();
     return writable;
   }
 
   endWith(last: Uint8Array | undefined): void {
     this.#written += last?.length ?? 0;
     this.#stream.end(last);
-    this.#stallTimeout.onWrite();
+    this.#stallTimeout.start();
   }
 
   destroy(): void {

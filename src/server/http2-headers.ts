@@ -6,7 +6,7 @@
  * RFC 9110 §5.5.
  */
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { fromRawHeaders, type HeaderField, type HeaderList } from '../lib/header-list.ts';
+import { fromRawHeaders, type HeaderField, type HeaderList, isBlank, trimmed } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
 
 /** Session options that deliver fields with padded values. */
@@ -38,18 +38,4 @@ export function responseFields(status: number, headers: HeaderList): OutgoingHtt
 /** Called for every field of every request. */
 function isPadded([, value]: HeaderField): boolean {
   return isBlank(value, 0) || isBlank(value, value.length - 1);
-}
-
-/** Only spaces and tabs: `trim` would also remove U+00A0 and others. */
-function trimmed(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isBlank(value, start)) start += 1;
-  while (end > start && isBlank(value, end - 1)) end -= 1;
-  return value.slice(start, end);
-}
-
-function isBlank(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code === 0x20 || code === 0x09;
 }

@@ -1,7 +1,7 @@
 /**
- * Closes HTTP/2 connections that Node's own limits keep open: without a preface, with an unfinished request
- * head, without requests, with a flood of resets (CVE-2023-44487) or of control frames. It also frees streams
- * that a reset left behind, and the socket of a destroyed session that cannot close.
+ * Closes HTTP/2 connections that Node's own limits keep open: with an unfinished request head, without
+ * requests, or with a flood of resets (CVE-2023-44487). It also frees streams that a reset left behind, and
+ * the socket of a destroyed session that cannot close.
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
@@ -18,8 +18,6 @@ export const MAX_CONCURRENT_STREAMS = 100;
  * started, which may be thousands.
  */
 const MAX_RESETS = 300;
-/** PING and SETTINGS frames between two checks; a client sends one PING in 30 seconds. */
-const MAX_CONTROL_FRAMES = 200;
 
 export interface SessionGuardOptions {
   readonly timeouts: ListenerTimeouts;
@@ -34,8 +32,6 @@ export class SessionGuard implements HeadReader {
   readonly #socket: TLSSocket;
   readonly #options: SessionGuardOptions;
   readonly #open = new Set<ServerHttp2Stream>();
-  #settingsReceived = false;
-  #controlFrames = 0;
   #resets = 0;
   #lastStreamID = 0;
   #unfinishedStreamID = 0;
@@ -52,11 +48,6 @@ export class SessionGuard implements HeadReader {
     this.#options = options;
     this.#idleSince = clock.now();
     this.#timer = clock.after(timeouts.header, this.#check);
-    session.on('remoteSettings', () => {
-      this.#settingsReceived = true;
-      this.#onControlFrame();
-    });
-    session.on('ping', () => this.#onControlFrame());
     options.heads.add(this);
     session.once('close', () => {
       options.heads.delete(this);
@@ -80,25 +71,18 @@ export class SessionGuard implements HeadReader {
   }
 
   destroy(): void {
-    this.#terminate('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#terminate('unfinished request head');
   }
 
   /** Call if the client reset a stream. */
   streamReset(): void {
     this.#resets += 1;
-    if (this.#resets > MAX_RESETS && !this.#session.destroyed)
-      this.#terminate('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (this.#resets > MAX_RESETS && !this.#session.destroyed) this.#terminate('flood of resets');
   }
 
   streamClosed(stream: ServerHttp2Stream): void {
     this.#open.delete(stream);
     this.#idleSince = this.#options.clock.now();
-  }
-
-  #onControlFrame(): void {
-    this.#controlFrames += 1;
-    if (this.#controlFrames > MAX_CONTROL_FRAMES && !this.#session.destroyed)
-      this.#terminate('flood of control frames', constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   /** A stream that was reset after its response was complete but unsent would otherwise never close. */
@@ -115,13 +99,11 @@ export class SessionGuard implements HeadReader {
     const { clock, timeouts } = this.#options;
     this.#timer = clock.after(Math.min(timeouts.header, timeouts.idle), this.#check);
     this.#destroyClosedStreams();
-    this.#controlFrames = 0;
     this.#resets = 0;
     const unfinished = this.readsHead ? (this.#session.state.lastProcStreamID ?? 0) : 0;
     const stuck = unfinished > 0 && unfinished === this.#unfinishedStreamID;
     this.#unfinishedStreamID = unfinished;
-    if (!this.#settingsReceived) this.#terminate('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
-    else if (stuck) this.destroy();
+    if (stuck) this.destroy();
     else if (this.#open.size === 0 && clock.now() - this.#idleSince >= timeouts.idle) this.#sendGoaway();
   };
 
@@ -132,9 +114,9 @@ export class SessionGuard implements HeadReader {
     this.#idleSince = this.#options.clock.now();
   }
 
-  #terminate(reason: string, code: number): void {
+  #terminate(reason: string): void {
     this.#options.logger.debug({ reason }, 'an HTTP/2 connection was closed');
-    this.#session.goaway(code);
+    this.#session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.#session.destroy();
   }
 }

@@ -8,7 +8,6 @@ import { constants, performServerHandshake, type ServerHttp2Session } from 'node
 import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
-import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
 import { MAX_FIELDS } from './http1-head.ts';
 import { type Http2Connection, Http2Exchange } from './http2-exchange.ts';
@@ -37,7 +36,6 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     session,
     peerAddress: socket.remoteAddress,
     clientCertificate: context.certificateOf(socket),
-    stallQueue: new TimeoutQueue(context.clock, context.timeouts.stall),
     guard: new SessionGuard(session, socket, context),
     context,
   };
@@ -46,9 +44,8 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     serve(new Http2Exchange(stream, headers, rawHeaders, connection), context);
   });
   session.once('stream', () => {
-    if (context.draining.aborted) sendGoAway(session);
+    if (context.draining.cancelled) sendGoAway(session);
   });
-  session.once('close', () => connection.stallQueue.stop());
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   return session;
 }

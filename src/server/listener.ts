@@ -9,17 +9,17 @@ import type { ServerHttp2Session } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { CancellationSource } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { readAuthorities } from './certificate-chain.ts';
+import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
 import { MAX_FIELDS } from './http1-head.ts';
 import { sendGoAway, serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
-import { OpenResponses } from './response-state.ts';
 import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
 import {
   certificateRequest,
@@ -47,8 +47,8 @@ export interface Listener {
   /** The number of open connections. */
   readonly activeConnections: number;
   /**
-   * Prepares new TLS material. When it is applied, new connections use it; open connections keep theirs,
-   * except that those whose client certificate the new authorities do not verify are closed.
+   * Prepares new TLS material. When it is applied, new connections use it. Open connections keep theirs; if
+   * the authorities for client certificates are others, those with a client certificate are closed.
    *
    * @returns applies the material; never throws
    * @throws Error if the material cannot be used; the current one stays
@@ -69,9 +69,8 @@ export interface Listener {
 
 /** @throws Error if the address is in use or the certificate cannot be used */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const draining = new AbortController();
-  const stopping = new AbortController();
-  const open = new OpenResponses();
+  const draining = new CancellationSource();
+  const stopping = new CancellationSource();
   const authorities = clientAuthorities(options.tls);
   const certificates =
     authorities === undefined ? undefined : createClientCertificates({ ...options, authorities });
@@ -80,9 +79,10 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     ...options,
     certificateOf: (socket) => (isCredential ? certificates?.certificateOf(socket) : undefined),
     headerBytes: options.limits.headerBytes,
-    draining: draining.signal,
-    stopping: stopping.signal,
-    open,
+    idleQueue: new TimeoutQueue(options.clock, options.timeouts.idle),
+    stallQueue: new TimeoutQueue(options.clock, options.timeouts.stall),
+    draining,
+    stopping,
     heads: new UnfinishedHeads(options),
   };
   const server = createTLSServer(options);
@@ -103,8 +103,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       const { requestCert, rejectUnauthorized } = certificateRequest(material);
       if (requestCert !== requested.requestCert || rejectUnauthorized !== requested.rejectUnauthorized)
         throw new Error('how clients are asked for a certificate can only be changed by a restart');
-      const pem = clientAuthorities(material);
-      const authorities = pem === undefined ? undefined : readAuthorities(pem);
+      const authorities = clientAuthorities(material);
       const secureContext = secureContextOptions(material);
       return () => {
         server.setSecureContext(secureContext);
@@ -112,17 +111,16 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       };
     },
     drain() {
-      draining.abort();
+      draining.cancel();
       for (const session of sessions) sendGoAway(session);
     },
     async close(grace) {
-      draining.abort();
-      stopping.abort();
+      draining.cancel();
       server.close();
       for (const session of sessions) session.close();
       for (const socket of [...connections, ...secureConnections])
         if (socket.bytesRead === 0) socket.destroy();
-      open.stop();
+      stopping.cancel();
       const timer = options.clock.after(grace, () => {
         options.logger.warn(
           { connections: connections.size },
@@ -149,7 +147,7 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     connectionsCheckingInterval: Math.max(10, Math.min(5_000, timeouts.header / 2)),
     // The reader of a body limits its time.
     requestTimeout: 0,
-    // `IdleTimeout` limits idle connections. Without this, Node sends `Keep-Alive: timeout=…`.
+    // `ProgressTimeout` limits idle connections. Without this, Node sends `Keep-Alive: timeout=…`.
     keepAliveTimeout: 0,
     maxHeaderSize: limits.headerBytes,
     // `checkHttp1Head` refuses it with a Status.
@@ -191,13 +189,15 @@ function serveHttp2Connections(server: Server, context: ServeContext): ReadonlyS
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
+    // Its client certificate was not accepted.
+    if (socket.destroyed) return;
     if (socket.alpnProtocol !== 'h2') {
       for (const listener of http1Listeners) listener.call(server, socket);
       return;
     }
     const session = serveHttp2(socket, context);
     // The handshake began before the listener stopped: a client sends its first request with its last flight.
-    if (context.stopping.aborted) session.once('stream', () => session.close());
+    if (context.stopping.cancelled) session.once('stream', () => session.close());
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });

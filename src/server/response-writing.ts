@@ -1,12 +1,30 @@
 /**
- * What the response writers of both protocols share: the check of a response head, sending a body in pieces,
- * and returning memory that was lent to a write.
+ * What the responses of both protocols share: their state, the check of a head, sending a body in pieces, and
+ * returning memory that was lent to a write.
  * RFC 9110 §8.6, §15, §15.3.6.
  */
 import { StatusError } from '../errors/status-error.ts';
+import { CancellationSource } from '../lib/cancellation.ts';
 import { type HeaderList, isNamed } from '../lib/header-list.ts';
 
 const PIECE = 64 * 1024;
+
+/** A response is open, complete, or cancelled because its client disconnected. */
+export class ResponseState extends CancellationSource {
+  #complete = false;
+
+  get closed(): boolean {
+    return this.#complete || this.cancelled;
+  }
+
+  complete(): void {
+    this.#complete = true;
+  }
+
+  override cancel(): void {
+    if (!this.#complete) super.cancel();
+  }
+}
 
 /**
  * Removes a Content-Length from a status without content: HTTP/2 clients treat it as a broken stream.

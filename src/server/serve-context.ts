@@ -5,12 +5,13 @@
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { OpenResponses } from './response-state.ts';
+import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { writeStatus } from './status-writer.ts';
 import type { UnfinishedHeads } from './unfinished-heads.ts';
 
@@ -28,16 +29,19 @@ export interface ServeContext {
   /** The client's certificate if it is a credential; the same for all requests of a connection. */
   readonly certificateOf: (socket: Duplex) => ClientCertificate | undefined;
   readonly timeouts: ListenerTimeouts;
+  /** Of all connections, for the next request. */
+  readonly idleQueue: TimeoutQueue;
+  /** Of all responses, for the next byte that the client accepts. */
+  readonly stallQueue: TimeoutQueue;
   /** The largest request head, in bytes. */
   readonly headerBytes: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Aborted when clients are asked to open their next connection elsewhere; requests are still served. */
-  readonly draining: AbortSignal;
-  /** Aborted when the listener stops. */
-  readonly stopping: AbortSignal;
-  readonly open: OpenResponses;
+  /** Cancelled when clients are asked to open their next connection elsewhere; requests are still served. */
+  readonly draining: Cancellation;
+  /** Cancelled when the listener stops. */
+  readonly stopping: Cancellation;
   readonly heads: UnfinishedHeads;
 }
 

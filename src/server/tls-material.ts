@@ -1,8 +1,9 @@
 /**
  * The TLS options of a listener. TLS 1.2 is the oldest version that Kubernetes clients request.
  */
-import { constants } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { certificateBlocks } from '../lib/transport-security.ts';
 
 export type TLSMaterial = ServerMaterial & ClientMaterial;
 
@@ -45,6 +46,8 @@ export function secureContextOptions(material: TLSMaterial): SecureContextOption
     ...(ca === undefined ? {} : { ca, secureOptions: VERIFY_ONCE }),
   };
   createSecureContext(options);
+  // OpenSSL ignores authorities that it cannot read.
+  for (const block of certificateBlocks(ca ?? '')) new X509Certificate(block);
   return options;
 }
 

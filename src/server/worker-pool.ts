@@ -4,14 +4,15 @@
  * https://nodejs.org/api/cluster.html
  */
 import cluster, { type Address, type Worker } from 'node:cluster';
-import { Transform, type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
+import { Backoff } from '../lib/backoff.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
 
-/** Milliseconds, as are the next two. */
-const FIRST_DELAY = 100;
-const MAX_DELAY = 30_000;
-/** After this uptime a worker's exit counts as the first. */
+/** Milliseconds until a worker is restarted, so that a crash loop does not use up the machine. */
+const DELAYS = { first: 100, longest: 30_000 };
+/** After this uptime, in milliseconds, a worker's exit counts as the first. */
 const HEALTHY_UPTIME = 60_000;
 
 const LINE_FEED = 0x0a;
@@ -23,6 +24,7 @@ export interface WorkerPoolOptions {
   /** Gets the workers' standard output in whole lines. */
   readonly output: Writable;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** Called once, when the first worker listens. */
   readonly onListening: (address: Address) => void;
@@ -36,7 +38,7 @@ export class WorkerStartError extends Error {}
 /** A slot of the pool: its worker is replaced after an exit. */
 interface Slot {
   readonly id: number;
-  readonly backoff: RestartBackoff;
+  readonly backoff: Backoff;
   worker: Worker | undefined;
   listening: boolean;
   restart: Timer | undefined;
@@ -51,7 +53,7 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    const { count, program, output } = options;
+    const { count, program, output, random } = options;
     // Each worker may wait for 'drain'.
     output.setMaxListeners(Math.max(output.getMaxListeners(), count + 1));
     cluster.setupPrimary({
@@ -60,7 +62,7 @@ export class WorkerPool {
     });
     this.#slots = Array.from({ length: count }, (_, index) => ({
       id: index + 1,
-      backoff: new RestartBackoff(),
+      backoff: new Backoff({ ...DELAYS, random }),
       worker: undefined,
       listening: false,
       restart: undefined,
@@ -122,7 +124,8 @@ export class WorkerPool {
       onFailure(new WorkerStartError(`worker ${slot.id} ended with code ${code} before it listened`));
       return;
     }
-    const delay = slot.backoff.next(uptime);
+    if (uptime >= HEALTHY_UPTIME) slot.backoff.reset();
+    const delay = slot.backoff.next();
     logger.error({ worker: slot.id, code, signal, delay }, 'a worker exited and is restarted');
     slot.restart = clock.after(delay, () => this.#start(slot));
   }
@@ -132,54 +135,26 @@ export class WorkerPool {
   }
 }
 
-/** Exponential backoff for restarts, so that a crash loop does not use up the machine. */
-export class RestartBackoff {
-  #earlyExits = 0;
-
-  /**
-   * @param uptime milliseconds
-   * @returns milliseconds to wait before the next start
-   */
-  next(uptime: number): number {
-    this.#earlyExits = uptime >= HEALTHY_UPTIME ? 0 : this.#earlyExits + 1;
-    return Math.min(MAX_DELAY, FIRST_DELAY * 2 ** Math.max(0, this.#earlyExits - 1));
-  }
-}
-
-/** Passes on whole lines. An incomplete last line gets a line feed. */
-function wholeLines(): Transform {
-  let incomplete: Buffer[] = [];
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      const end = chunk.lastIndexOf(LINE_FEED) + 1;
-      if (end > 0) {
-        this.push(Buffer.concat([...incomplete, chunk.subarray(0, end)]));
-        incomplete = [];
-      }
-      if (end < chunk.length) incomplete.push(chunk.subarray(end));
-      done();
-    },
-    flush(done) {
-      // A worker that was killed while writing a line must not corrupt the next one.
-      if (incomplete.length > 0) this.push(Buffer.concat([...incomplete, Buffer.of(LINE_FEED)]));
-      done();
-    },
-  });
-}
-
 /**
  * Relays a worker's standard output, the audit log, in whole lines: several processes that write to one pipe
  * would mix their lines, because a write of more than PIPE_BUF (4096 bytes) is not atomic. POSIX write(2).
  *
- * @param from a worker's standard output
+ * @param from a worker's standard output; an incomplete last line gets a line feed
  * @param to shared by all workers; stays open
  */
 export function relayLines(from: NodeJS.ReadableStream, to: Writable): void {
-  const lines = wholeLines();
-  lines.on('data', (chunk: Buffer) => {
-    if (to.write(chunk)) return;
-    lines.pause();
-    to.once('drain', () => lines.resume());
+  let incomplete: Buffer[] = [];
+  from.on('data', (chunk: Buffer) => {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    const lines = end === 0 ? undefined : Buffer.concat([...incomplete, chunk.subarray(0, end)]);
+    if (lines !== undefined) incomplete = [];
+    if (end < chunk.length) incomplete.push(chunk.subarray(end));
+    if (lines === undefined || to.write(lines)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
   });
-  from.pipe(lines);
+  // A worker that was killed while writing a line must not corrupt the next one.
+  from.on('end', () => {
+    if (incomplete.length > 0) to.write(Buffer.concat([...incomplete, Buffer.of(LINE_FEED)]));
+  });
 }

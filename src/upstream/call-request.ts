@@ -10,12 +10,12 @@ import type { HeaderField } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { SelectPools } from './connection-pools.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import type { ResponseHandler, WireRequest } from './http1/connection.ts';
-import type { InactivityTimers } from './http1/inactivity-timer.ts';
 import type { PendingRequest } from './http1/pending-request.ts';
 import type { RequestFraming } from './http1/serializer.ts';
 import type { ImpersonationRefusals } from './impersonation-refusal.ts';
@@ -26,7 +26,7 @@ export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' 
     Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
   >;
 
-export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'discard' | 'pause' | 'resume'>;
+export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'pause' | 'resume'>;
 
 export interface Sending {
   readonly framing: RequestFraming;
@@ -44,7 +44,9 @@ export interface CallContext {
   readonly selectPools: SelectPools;
   readonly limits: AccountLimits;
   /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
-  readonly responseTimeouts: InactivityTimers;
+  readonly responseTimeouts: TimeoutQueue;
+  /** Limits the time to read the response to a cancelled request. */
+  readonly discardTimeouts: TimeoutQueue;
   readonly refusals: ImpersonationRefusals;
   /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
   readonly unpooled: InFlightCounter;

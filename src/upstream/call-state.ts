@@ -3,10 +3,12 @@
  * and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
+import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { CallRequest, Sending, SentRequest } from './call-request.ts';
 import type { HeldResponse } from './held-response.ts';
+import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import { isConnectionLoss } from './http1/errors.ts';
-import type { InactivityTimer } from './http1/inactivity-timer.ts';
+import { InactivityTimer } from './http1/inactivity-timer.ts';
 
 /** The request is in the pool or on a connection. */
 export interface Attempt {
@@ -18,7 +20,6 @@ export interface Attempt {
   /** Once the request was sent. */
   timer: InactivityTimer | undefined;
   sent: boolean;
-  responding: boolean;
   /** Undefined before its head; its status as soon as that was passed on. */
   response: undefined | HeldResponse | number;
 }
@@ -28,6 +29,7 @@ export type State =
   /** The call waits for a permit of its account, or for its repetition. */
   | { readonly phase: 'waiting'; readonly wait: { cancel(): void } }
   | Attempt
+  | Discarding
   | { readonly phase: 'settled' };
 
 export const NEW: State = { phase: 'new' };
@@ -40,9 +42,50 @@ export function newAttempt(): Attempt {
     pending: undefined,
     timer: undefined,
     sent: false,
-    responding: false,
     response: undefined,
   };
+}
+
+/** Milliseconds. */
+export const DISCARD_TIMEOUT = 2_000;
+/** To read more of a response costs more than a TLS handshake. */
+export const MAX_DISCARDED_BYTES = 256 * 1024;
+
+/**
+ * The rest of the response to a cancelled request is read and discarded, so that the connection can be
+ * reused: over HTTP/1.1 a request can only be cancelled by closing its connection, and a new one costs the
+ * server a TLS handshake (decision 0006). The connection is closed if there is too much to read or it takes
+ * too long.
+ */
+export class Discarding {
+  readonly phase = 'discarding';
+  readonly #pending: SentRequest;
+  readonly #timer: InactivityTimer;
+  readonly #onDone: (closed: boolean) => void;
+  #bytes = 0;
+
+  /**
+   * @param timeouts a queue with `DISCARD_TIMEOUT`
+   * @param onDone called with whether the connection was closed
+   */
+  constructor(pending: SentRequest, timeouts: TimeoutQueue, onDone: (closed: boolean) => void) {
+    this.#pending = pending;
+    this.#onDone = onDone;
+    // Never touched: it limits the total time.
+    this.#timer = new InactivityTimer(timeouts, () => this.end(true));
+    pending.resume();
+  }
+
+  add({ length }: BorrowedChunk): void {
+    this.#bytes += length;
+    if (this.#bytes > MAX_DISCARDED_BYTES) this.end(true);
+  }
+
+  end(closed: boolean): void {
+    this.#timer.stop();
+    if (closed) this.#pending.cancel();
+    this.#onDone(closed);
+  }
 }
 
 /** Whether the method changes nothing (RFC 9110 §9.2.1). */
@@ -71,5 +114,5 @@ export function statusOf(state: State): number {
  */
 export function hasClosed(state: State, error: unknown): boolean {
   if (state.phase !== 'attempt') return false;
-  return state.responding || (state.pending?.wasSent === true && !isConnectionLoss(error));
+  return state.pending?.wasSent === true && !isConnectionLoss(error);
 }

@@ -9,6 +9,7 @@ import type { BackendResult } from '../lib/telemetry.ts';
 import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
 import {
   type Attempt,
+  Discarding,
   hasClosed,
   isRepeatable,
   mayRefuseStonegate,
@@ -24,6 +25,7 @@ import { HeldResponse } from './held-response.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import type { ResponseHandler } from './http1/connection.ts';
 import { isConnectionLoss } from './http1/errors.ts';
+import { InactivityTimer } from './http1/inactivity-timer.ts';
 import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
 import { PermittedCall } from './permitted-call.ts';
 
@@ -66,10 +68,6 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#state = { phase: 'waiting', wait };
   }
 
-  protected onRefused(error: unknown): void {
-    this.#fail(error);
-  }
-
   protected onPermitted(): void {
     const { sender, method, target, headers, longRunning } = this.request;
     const { framing, body, upgrade } = this.sending;
@@ -79,7 +77,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       const head = requestHead(method, target, pools.authority, headers, pools.token, framing);
       const attempt = newAttempt();
       this.#state = attempt;
-      if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
+      if (typeof body === 'function') attempt.body = body((error) => this.fail(error));
       if (this.#state !== attempt) {
         attempt.body?.destroy();
         return;
@@ -92,7 +90,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       // It may have failed at once.
       if (this.#state !== attempt) pending.cancel();
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
   }
 
@@ -101,10 +99,6 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     if (state.phase !== 'attempt') return;
     state.sent = true;
     this.#startTimer(state);
-  }
-
-  onResponding(): void {
-    if (this.#state.phase === 'attempt') this.#state.responding = true;
   }
 
   onHead(status: number, fields: HeaderField[]): void {
@@ -116,7 +110,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     // Only the sender of an upgrade request passes a switch of protocols on.
     const fault = status === 101 ? undefined : responseFault(status, isClients, this.#context.logger);
     if (fault !== undefined) {
-      this.#fail(fault);
+      this.fail(fault);
       return;
     }
     this.#startTimer(state);
@@ -134,6 +128,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
 
   onData(chunk: BorrowedChunk): void {
     const state = this.#state;
+    if (state.phase === 'discarding') state.add(chunk);
     if (state.phase !== 'attempt') return;
     state.timer?.touch();
     const { response } = state;
@@ -145,6 +140,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
 
   onEnd(): void {
     const state = this.#state;
+    if (state.phase === 'discarding') state.end(false);
     if (state.phase !== 'attempt') return;
     const { response } = state;
     if (response instanceof HeldResponse) {
@@ -164,8 +160,6 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     if (
       state.phase === 'attempt' &&
       !this.#sentAgain &&
-      !state.responding &&
-      !this.sending.cancellation.cancelled &&
       isRepeatable(this.request, this.sending) &&
       isConnectionLoss(error)
     ) {
@@ -173,7 +167,8 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       this.#count('error');
       state.timer?.stop();
       this.onPermitted();
-    } else this.#fail(error);
+    } else if (state.phase === 'discarding') state.end(true);
+    else this.fail(error);
   }
 
   pause(): void {
@@ -235,10 +230,16 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.#breakOff(state);
   };
 
-  /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
+  /** @returns whether the rest of the response is discarded; then the permits are released at its end */
   #discard(state: State): boolean {
-    if (!this.sending.discardable || state.phase !== 'attempt') return false;
-    return state.pending?.discard((closed) => this.release(closed)) ?? false;
+    const { discardable, upgrade } = this.sending;
+    if (state.phase !== 'attempt' || state.pending === undefined || !state.sent) return false;
+    if (upgrade !== undefined || !(discardable || this.isInReview)) return false;
+    this.#state = new Discarding(state.pending, this.#context.discardTimeouts, (closed) => {
+      this.#state = SETTLED;
+      this.release(closed);
+    });
+    return true;
   }
 
   /** @param closed whether a connection was closed before */
@@ -247,7 +248,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.release(closes || closed);
   }
 
-  #fail(error: unknown): void {
+  protected fail(error: unknown): void {
     const state = this.#state;
     if (state.phase === 'settled') return;
     this.#settle(state);
@@ -285,8 +286,8 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
 
   #startTimer(attempt: Attempt): void {
     if (!this.isShort || attempt.timer !== undefined || this.#state !== attempt) return;
-    attempt.timer = this.#context.responseTimeouts.start(() =>
-      this.#fail(
+    attempt.timer = new InactivityTimer(this.#context.responseTimeouts, () =>
+      this.fail(
         timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
       ),
     );

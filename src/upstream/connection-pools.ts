@@ -49,11 +49,6 @@ export interface ConnectionPools {
   destroy(): Promise<void>;
 }
 
-/** Milliseconds; a Kubernetes API server closes an idle connection after 90 s. */
-const IDLE_TIMEOUT = 60_000;
-/** Milliseconds; kube-apiserver waits 32 s for a connection's first request (`ReadHeaderTimeout`). */
-const UNUSED_TIMEOUT = 28_000;
-
 export function createConnectionPools(options: ConnectionPoolsOptions): ConnectionPools {
   const { credential, passThrough, connection } = options;
   const hasToken = 'token' in credential;
@@ -101,8 +96,6 @@ function createPoolPair(
       clock,
       maxConnections,
       queueTimeout,
-      idleTimeout: IDLE_TIMEOUT,
-      unusedTimeout: UNUSED_TIMEOUT,
       onHandlerError: (error) => logger.error({ error }, 'the failure of a request could not be reported'),
     });
   return {

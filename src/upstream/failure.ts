@@ -66,11 +66,7 @@ export function toStatusError(error: unknown): StatusError {
         return invalidRequest(error);
       case 'BODY_LENGTH_MISMATCH':
         return new StatusError('RequestMalformed', error.message);
-      case 'CONNECTION_LOST':
-      case 'CONNECT_TIMEOUT':
-      case 'DISCARD_LIMIT_EXCEEDED':
-      case 'MALFORMED_RESPONSE':
-      case 'POOL_CLOSED':
+      default:
         return unavailable(error);
     }
   }

@@ -13,7 +13,7 @@ import { MAX_READ_RESPONSE, READ_RESPONSES } from '../limits/memory-bounds.ts';
 import { budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, ResponseSink } from './call-request.ts';
-import { unavailable } from './failure.ts';
+import { tooMany, unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
@@ -88,6 +88,6 @@ function noMemory({ kind }: Account): StatusError {
   if (kind === 'stonegate') return unavailable(reason);
   return new StatusError(
     kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
-    `Too many requests, please try again later: ${reason}`,
+    tooMany(reason),
   );
 }

@@ -10,11 +10,12 @@ import {
   headerTokens,
   headerValue,
   headerValues,
+  isContentLength,
+  isFieldValue,
   isNamed,
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
 import { createHeadSerializer, type RequestFraming } from './http1/serializer.ts';
-import { isContentLength, isFieldValue } from './http1/syntax.ts';
 
 /** Fields of one connection (RFC 9110 §7.6.1, RFC 7540 §3.2.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -32,46 +33,20 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const WRITTEN_BY_STONEGATE: ReadonlySet<string> = new Set(['content-length', 'expect', 'host']);
 
 /**
- * `credential` is an Authorization field that is still on the request: it must never be sent beside, or
- * instead of, the sender's, so that the request fails.
+ * A credential that is still on the request must never be sent beside, or instead of, the sender's: the
+ * request fails.
+ *
+ * @throws StatusError InvariantBroken for an Authorization field
  */
-type RequestHeaderRule = 'pass' | 'hop-by-hop' | 'drop' | 'credential';
-
-const requestHeaderRule = memoize((name: string): RequestHeaderRule => {
-  const lower = name.toLowerCase();
-  if (lower === 'authorization') return 'credential';
-  if (HOP_BY_HOP.has(lower)) return 'hop-by-hop';
-  return WRITTEN_BY_STONEGATE.has(lower) ? 'drop' : 'pass';
-});
-
-/** @throws StatusError InvariantBroken for a credential */
 function isForwarded(name: string): boolean {
-  const rule = requestHeaderRule(name);
-  if (rule === 'credential')
+  const lower = name.toLowerCase();
+  if (lower === 'authorization')
     throw new StatusError('InvariantBroken', 'Internal error occurred: a credential was left on the request');
-  return rule === 'pass';
+  return !HOP_BY_HOP.has(lower) && !WRITTEN_BY_STONEGATE.has(lower);
 }
 
-const serializeHead = createHeadSerializer((name) => (isForwarded(name) ? 'pass' : 'drop'));
-
-/**
- * @param authority value of the Host field
- * @param headers complete except for the credential
- * @param token the sender's; undefined if Stonegate authenticates by its client certificate
- * @returns to be sent in latin1
- * @throws Http1Error REQUEST_INVALID; StatusError InvariantBroken if an Authorization field is still there
- */
-export function requestHead(
-  method: string,
-  target: string,
-  authority: string,
-  headers: HeaderList,
-  token: string | undefined,
-  framing: RequestFraming,
-): string {
-  const authorization = token === undefined ? undefined : `Bearer ${token}`;
-  return serializeHead(method, target, authority, headers, authorization, framing);
-}
+/** Writes the head of a request. The headers are complete except for the sender's token. */
+export const requestHead = createHeadSerializer(isForwarded);
 
 /**
  * The fields of an upgrade request, which Node's client writes and validates.

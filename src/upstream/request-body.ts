@@ -17,18 +17,9 @@ export interface RequestBodyOptions {
   readonly whole: number;
   /** Milliseconds the API server may refuse to take bytes. */
   readonly upstreamStall: number;
-  /** Whether the response to the client has begun. */
-  readonly responseBegun: () => boolean;
   /** Called once, with the reason, if the body fails. */
   readonly onFault: (fault: Error) => void;
 }
-
-/**
- * Milliseconds without a read after which the rest of the body is discarded if the response has begun: a Go
- * server stops reading the body then, and an unread body hides that the client has disconnected.
- */
-const UNWANTED_AFTER = 5_000;
-const MAX_DISCARDED_BYTES = 256 * 1024;
 
 function bodyTooLarge(maxBytes: number): StatusError {
   return new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
@@ -38,8 +29,6 @@ export class RequestBody extends Readable {
   readonly #source: Readable;
   readonly #options: RequestBodyOptions;
   #bytes = 0;
-  #unwanted = false;
-  #discarded = 0;
   #timer: Timer | undefined;
   /** Milliseconds since the epoch. */
   #until: number | undefined;
@@ -54,11 +43,6 @@ export class RequestBody extends Readable {
   }
 
   override _read(): void {
-    if (this.#discarded > 0) {
-      this.#fault(new Error('the API server reads on what was no longer wanted'));
-      return;
-    }
-    this.#unwanted = false;
     if (this.#source.readableEnded) {
       this.push(null);
       return;
@@ -92,37 +76,17 @@ export class RequestBody extends Readable {
       this.#fault(bodyTooLarge(this.#options.maxBytes));
       return;
     }
-    if (this.#unwanted) {
-      this.#discard(chunk);
-      return;
-    }
     this.#timer?.cancel();
     if (this.push(chunk)) return;
     this.#source.pause();
-    this.#waitForDemand(this.#options.upstreamStall);
+    this.#wait(this.#options.upstreamStall, () =>
+      this.#fault(timedOut('the API server stopped reading the request body')),
+    );
   };
-
-  /** @param left milliseconds */
-  #waitForDemand(left: number): void {
-    const wait = Math.min(left, UNWANTED_AFTER);
-    this.#wait(wait, () => {
-      if (this.#options.responseBegun()) {
-        this.#unwanted = true;
-        this.#source.resume();
-      } else if (left > wait) this.#waitForDemand(left - wait);
-      else this.#fault(timedOut('the API server stopped reading the request body'));
-    });
-  }
-
-  #discard(chunk: Buffer): void {
-    this.#discarded += chunk.length;
-    if (this.#discarded > MAX_DISCARDED_BYTES)
-      this.#fault(new Error('more of the request body came than the API server wants'));
-  }
 
   readonly #onEnd = (): void => {
     this.#timer?.cancel();
-    if (this.#discarded === 0) this.push(null);
+    this.push(null);
   };
 
   readonly #onClose = (): void => {

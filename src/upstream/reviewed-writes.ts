@@ -1,22 +1,19 @@
 /**
- * Writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a webhook at
- * most five times a second and lets the other writes wait in order of arrival. So that a tenant does not wait
- * for all writes of another, only a few are sent at once for each URL, of one tenant in turn.
+ * Limits the writes that the API server has reviewed by the admission webhook. Arktos calls each URL of a
+ * webhook at most five times a second and lets the other writes wait in order of arrival. So that no tenant's
+ * writes wait for many of another, each tenant has only a few writes for each URL at the API server.
  */
 
 import type { Account } from '../kubernetes/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore, type Semaphore } from '../limits/keyed-semaphore.ts';
 import { REVIEWED_WRITE_QUEUES } from '../limits/memory-bounds.ts';
-import { createRateLimiter } from '../limits/rate-limiter.ts';
-import { stonegateQueueFull, tenantOverRate, tenantQueueFull, timedOut, unavailable } from './failure.ts';
+import { stonegateQueueFull, tenantQueueFull, timedOut, unavailable } from './failure.ts';
 
-/** Writes for one URL that wait for a response: the API server never waits for the next one. */
-const WRITES = 4;
+/** Writes of one tenant for one URL at a time. With two, the next one is there when the webhook responds. */
+const WRITES_OF_TENANT = 2;
 /** Writes for one URL of all guests from one tenant. */
 const WRITES_OF_GUESTS = 1;
-/** Writes that a tenant cancels: the API server may still call the webhook. */
-const CANCELLED = { burst: 4, perSecond: 1 };
 /** Stands for the tenant of Stonegate's own writes; no tenant's name is empty. */
 const STONEGATE = '';
 
@@ -30,76 +27,40 @@ export interface ReviewedWritesOptions {
   readonly pathOf: (method: string, target: string) => string | undefined;
 }
 
-/** An account's writes for one URL. Each has a permit of both semaphores until the API server responds. */
-export interface ReviewedWrite {
-  /** The few writes of the tenant that take turns with those of other tenants; the others wait here. */
-  tenant(): Semaphore;
-  /** The writes for the URL. */
-  url(): Semaphore;
-  /** One of them caused its connection to be closed. */
-  cancelled(): void;
-}
-
 export interface ReviewedWrites {
   /**
-   * @returns undefined for a request that is not reviewed
-   * @throws StatusError TenantRateExceeded if the tenant has cancelled too many
+   * @returns the permits of the account's writes for the URL, to be used at once; undefined for a request
+   *   that is not reviewed
    */
-  of(account: Account, method: string, target: string): ReviewedWrite | undefined;
+  of(account: Account, method: string, target: string): Semaphore | undefined;
   /** Refuses all waiting writes. */
   destroy(): void;
 }
 
 export function createReviewedWrites(options: ReviewedWritesOptions): ReviewedWrites {
   const { clock, queueTimeout, tenantQueue, pathOf } = options;
-  const cancellations = createRateLimiter({ ...CANCELLED, clock });
-  const common = { clock, queueTimeout, permitsPerKey: WRITES };
-  const noTurn = () => timedOut("the tenant's turn to write did not come");
-  const tenants = new KeyedSemaphore({
-    ...common,
+  const writes = new KeyedSemaphore({
+    clock,
+    queueTimeout,
     permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: WRITES_OF_TENANT,
     queue: REVIEWED_WRITE_QUEUES * tenantQueue.bytes,
     queuePerKey: tenantQueue.bytes,
     refusal(reason, key) {
-      if (reason === 'timeout') return noTurn();
+      if (reason === 'timeout') return timedOut("none of the tenant's earlier writes ended");
       const [, tenant = STONEGATE] = key.split(' ');
       return tenant === STONEGATE ? stonegateQueueFull() : tenantQueueFull(tenant);
     },
   });
-  /** One for each path that `pathOf` knows. Their queues hold what `tenants` lets through. */
-  const urls = new Map<string, KeyedSemaphore>();
-  function urlOf(path: string): KeyedSemaphore {
-    const known = urls.get(path);
-    if (known !== undefined) return known;
-    const unbounded = { queue: Number.POSITIVE_INFINITY, queuePerKey: Number.POSITIVE_INFINITY };
-    const created = new KeyedSemaphore({ ...common, ...unbounded, permits: WRITES, refusal: noTurn });
-    urls.set(path, created);
-    return created;
-  }
-
   return {
     of(account, method, target) {
-      const path = account.kind === 'source' ? undefined : pathOf(method, target);
+      if (account.kind === 'source') return undefined;
+      const path = pathOf(method, target);
       if (path === undefined) return undefined;
-      const url = urlOf(path);
-      if (account.kind !== 'tenant')
-        return {
-          tenant: () => tenants.of(`${path} ${STONEGATE}`),
-          url: () => url.of(STONEGATE),
-          cancelled() {},
-        };
-      const { tenant, guests } = account;
-      const key = `${path} ${tenant}`;
-      if (!cancellations.allows(key)) throw tenantOverRate(tenant, 'has cancelled too many writes');
-      return {
-        tenant: () => (guests ? tenants.of(`${key} guests`, WRITES_OF_GUESTS) : tenants.of(key)),
-        url: () => url.of(tenant),
-        cancelled: () => cancellations.spend(key, 1),
-      };
+      if (account.kind === 'stonegate') return writes.of(`${path} ${STONEGATE}`);
+      const key = `${path} ${account.tenant}`;
+      return account.guests ? writes.of(`${key} guests`, WRITES_OF_GUESTS) : writes.of(key);
     },
-    destroy() {
-      const gone = unavailable('the connections are being given up');
-      for (const writes of [tenants, ...urls.values()]) writes.refuseAll(gone);
-    },
+    destroy: () => writes.refuseAll(unavailable('the connections are being given up')),
   };
 }

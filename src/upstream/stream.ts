@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import type { UpstreamStream, UpstreamStreamer } from '../kubernetes/upstream-ports.ts';
-import { anyOf, fromAbortSignal } from '../lib/cancellation.ts';
+import { anyOf, CancellationSource, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, ResponseSink, Sending } from './call-request.ts';
@@ -17,7 +17,7 @@ export function createStreamer(context: CallContext): UpstreamStreamer {
     stream(asked, signal) {
       const streamed = new StreamedResponse(signal);
       const request = { ...asked, method: 'GET', longRunning: true, servedByAPIServer: true };
-      const cancellation = anyOf(fromAbortSignal(signal), fromAbortSignal(streamed.destroyed));
+      const cancellation = anyOf(fromAbortSignal(signal), streamed.destroyed);
       const sending: Sending = { framing: 'none', cancellation, discardable: false };
       // Failures after the head reach the body; those before it fail the promise.
       callUpstream(context, request, sending, streamed).catch(streamed.opened.reject);
@@ -28,8 +28,9 @@ export function createStreamer(context: CallContext): UpstreamStreamer {
 
 class StreamedResponse implements ResponseSink {
   readonly opened = Promise.withResolvers<UpstreamStream>();
+  /** Cancelled when the body is destroyed: by its reader, or at its end. */
+  readonly destroyed = new CancellationSource();
   readonly #signal: AbortSignal;
-  readonly #destroyed = new AbortController();
   readonly #body: Readable;
   #flow: Flow | undefined;
 
@@ -38,17 +39,12 @@ class StreamedResponse implements ResponseSink {
     this.#body = new Readable({
       read: () => this.#flow?.resume(),
       destroy: (error, done) => {
-        this.#destroyed.abort();
+        this.destroyed.cancel();
         done(error);
       },
     });
     // A caller that has aborted the request need not listen any more.
     this.#body.on('error', () => {});
-  }
-
-  /** Aborted when the body is destroyed: by its reader, or at its end. */
-  get destroyed(): AbortSignal {
-    return this.#destroyed.signal;
   }
 
   head(status: number, received: HeaderField[], flow: Flow): void {

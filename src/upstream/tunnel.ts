@@ -2,25 +2,28 @@
  * Upgraded connections: exec, attach, port-forward and cp, over SPDY/3.1 or WebSocket. Each has a connection
  * of its own. RFC 9110 §7.8; RFC 6455 §4.
  */
+import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../kubernetes/upstream-ports.ts';
-import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
+import { anyOf, type Cancellation, CancellationSource, fromAbortSignal } from '../lib/cancellation.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import type { Exchange, Upgrade } from '../lib/exchange.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { callUpstream } from './call.ts';
 import type { CallContext, Flow, Sending } from './call-request.ts';
-import { ClientResponse } from './client-response.ts';
-import { joinStreams } from './join-streams.ts';
+import { ClientResponse } from './forward.ts';
 import { UpgradeSender } from './upgrade.ts';
-import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
-/** @param destroyed aborted to break every tunnel off */
-export function createTunneller(context: CallContext, destroyed: AbortSignal): Tunneller {
-  const destroying = fromAbortSignal(destroyed);
+/** Milliseconds the second side has to end after the first did. */
+const LINGER = 10_000;
+const KEEP_ALIVE_PROBE = 30_000;
+
+/** @param destroyed cancelled to break every tunnel off */
+export function createTunneller(context: CallContext, destroyed: Cancellation): Tunneller {
   return {
     async tunnel(request, exchange, upgrade, hooks) {
       const inFlight = context.unpooled.enter();
-      const ending = request.ending === undefined ? destroying : anyOf(request.ending, destroying);
+      const ending = request.ending === undefined ? destroyed : anyOf(request.ending, destroyed);
       try {
         return await runTunnel(context, request, exchange, upgrade, hooks, ending);
       } finally {
@@ -39,9 +42,9 @@ async function runTunnel(
   ending: Cancellation,
 ): Promise<RelayResult> {
   const sender = new UpgradeSender(context, request, upgrade.protocol);
-  const gone = new AbortController();
-  const unwatch = watchForLeaving(upgrade.socket, () => gone.abort());
-  const cancellation = anyOf(fromAbortSignal(exchange.signal), fromAbortSignal(gone.signal));
+  const gone = new CancellationSource();
+  const unwatch = watchForLeaving(upgrade.socket, () => gone.cancel());
+  const cancellation = anyOf(fromAbortSignal(exchange.signal), gone);
   const sending: Sending = {
     framing: 'none',
     upgrade: sender,
@@ -56,9 +59,8 @@ async function runTunnel(
   hooks.onHead(101);
   upgrade.socket.write(switched.rest);
   switched.socket.write(upgrade.head);
-  const lastBytes = createLastBytes(request, upgrade, switched.socket, switched.rest);
-  const joined = { clock: context.clock, ending, ...(lastBytes && { lastBytes }) };
-  return { status: 101, aborted: await joinStreams(upgrade.socket, switched.socket, joined) };
+  const aborted = await joinStreams(upgrade.socket, switched.socket, context.clock, ending);
+  return { status: 101, aborted };
 }
 
 /** The client receives any other response than the switch itself. */
@@ -88,16 +90,62 @@ function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
   return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
 }
 
-/** Ends a watch over WebSocket cleanly, between two frames. */
-function createLastBytes(
-  { ending }: UpstreamRequest,
-  { protocol }: Upgrade,
-  upstream: Duplex,
-  rest: Buffer,
-): (() => Buffer | undefined) | undefined {
-  if (!ending?.clean || protocol !== 'websocket') return undefined;
-  const frames = new WebSocketFrames();
-  frames.read(rest);
-  upstream.on('data', (bytes: Buffer) => frames.read(bytes));
-  return () => (frames.complete ? GOING_AWAY : undefined);
+/**
+ * Joins two streams: bytes flow both ways with backpressure, and both are closed in the end. If one side
+ * ends, the other ends after the bytes before it; an error closes both at once. There is no idle timeout,
+ * since a port-forward may be silent for hours.
+ *
+ * @param ending closes both streams
+ * @returns, once both are closed, whether one broke instead of ending
+ */
+function joinStreams(client: Duplex, upstream: Duplex, clock: Clock, ending: Cancellation): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let broken = false;
+  let open = 2;
+  let linger: Timer | undefined;
+
+  function breakOff(): void {
+    broken = true;
+    client.destroy();
+    upstream.destroy();
+  }
+
+  function onEnd(): void {
+    linger ??= clock.after(LINGER, breakOff);
+  }
+
+  function attach(from: Duplex, to: Duplex): void {
+    from.once('error', breakOff).once('end', onEnd);
+    from.once('close', () => {
+      if (from.readableEnded) drain(to);
+      else if (!to.destroyed) breakOff();
+      open -= 1;
+      if (open > 0) return;
+      linger?.cancel();
+      ending.offCancel(breakOff);
+      resolve(broken);
+    });
+    keepOpen(from);
+    from.pipe(to);
+  }
+
+  ending.onCancel(breakOff);
+  attach(client, upstream);
+  attach(upstream, client);
+  if (ending.cancelled || client.destroyed || upstream.destroyed) breakOff();
+  return promise;
+}
+
+/** Discards further bytes. The stream is read on, since its end is emitted only then. */
+function drain(stream: Duplex): void {
+  stream.unpipe();
+  stream.resume();
+  stream.end();
+}
+
+function keepOpen(stream: Duplex): void {
+  if (!(stream instanceof net.Socket)) return;
+  stream.setTimeout(0);
+  stream.setNoDelay(true);
+  stream.setKeepAlive(true, KEEP_ALIVE_PROBE);
 }

@@ -12,7 +12,7 @@ import { upgradeFields } from './header-rules.ts';
 import { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import type { ResponseHandler, WireRequest } from './http1/connection.ts';
 import { connect } from './http1/connector.ts';
-import { DEFAULT_MAX_HEADER_BYTES } from './http1/response-parser.ts';
+import { MAX_HEADER_BYTES } from './http1/response-parser.ts';
 
 /** The API server's end of a connection that has left HTTP. */
 export interface Switched {
@@ -81,7 +81,7 @@ export class UpgradeSender {
       method,
       path: target,
       headers: fields,
-      maxHeaderSize: DEFAULT_MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       createConnection: () => connect(connection, { allowHalfOpen: true }, onConnected),
     });
     outgoing
@@ -100,7 +100,6 @@ export class UpgradeSender {
         outgoing.destroy();
         return true;
       },
-      discard: () => false,
       pause: () => received?.pause(),
       resume: () => received?.resume(),
     };

@@ -9,17 +9,19 @@ import type {
   UpstreamFetcher,
   UpstreamStreamer,
 } from '../kubernetes/upstream-ports.ts';
+import { CancellationSource } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
+import { DISCARD_TIMEOUT } from './call-state.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
-import { InactivityTimers } from './http1/inactivity-timer.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
 import type { ReviewedWrites } from './reviewed-writes.ts';
 import { createStreamer } from './stream.ts';
@@ -82,11 +84,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...options.limits,
   });
   const unpooled = new InFlightCounter();
-  const destroyed = new AbortController();
+  const destroyed = new CancellationSource();
   const context: CallContext = {
     selectPools: pools.select,
     limits,
-    responseTimeouts: new InactivityTimers(clock, timeouts.response),
+    responseTimeouts: new TimeoutQueue(clock, timeouts.response),
+    discardTimeouts: new TimeoutQueue(clock, DISCARD_TIMEOUT),
     refusals: new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger }),
     unpooled,
     clock,
@@ -97,14 +100,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     ...createForwarder({ context, timeouts, maxBodyBytes }),
     ...createFetcher(context),
     ...createStreamer(context),
-    ...createTunneller(context, destroyed.signal),
+    ...createTunneller(context, destroyed),
     async close() {
       await pools.close();
       await unpooled.drained();
     },
     async destroy() {
       limits.destroy();
-      destroyed.abort();
+      destroyed.cancel();
       await pools.destroy();
     },
   };

@@ -1,39 +1,11 @@
 /** The metrics that dashboards and alerts use: each name with its type and its labels. */
 import t from 'tap';
-import { createMetrics } from '../../src/observability/metrics.ts';
+import { everyMetric } from '../support/every-metric.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { sameAsRecorded } from './recorded.ts';
 
 t.test('names, types and labels', async (t) => {
-  const metrics = createMetrics(() => 0);
-  metrics.cacheLookup('memory', 'hit');
-  metrics.backendCall('keystone', 'ok', 1);
-  metrics.unknownCredentialLimited('source');
-  metrics.webhookReview('TokenReview', 'allowed');
-  metrics.admissionReview('allowed');
-  metrics.reconciled('bindings', {
-    result: 'ok',
-    changes: { create: 1, update: 0, delete: 0 },
-    refusals: 0,
-    failures: 0,
-    heldBack: 0,
-  });
-  metrics.streamEnded('watch', 'dropped');
-  metrics.informersInForce('rbac-index', () => [{ resource: 'roles', ageSeconds: 1 }]);
-  metrics.informerListed('rbac-index', 'roles', 'start');
-  metrics.informerFailed('rbac-index', 'roles', 'silent');
-  metrics.indexInForce(() => ({
-    synced: true,
-    bytes: 500,
-    tenantsOff: 0,
-    tooLarge: 0,
-    revision: 1,
-    resources: [{ resource: 'roles', objects: 1 }],
-  }));
-  metrics.listening('api', () => 1);
-  metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
-  metrics.reload('ok');
-  metrics.auditEventLost();
+  const metrics = everyMetric(() => 0);
   const stonegate = await startStonegate({ folder: t.testdir() });
   t.teardown(() => stonegate.close());
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/namespaces');

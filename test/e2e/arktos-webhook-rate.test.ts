@@ -1,6 +1,6 @@
 /**
  * Arktos calls each URL of a webhook five times a second for all writers together. With the admission webhook
- * on, one tenant's flood of writes still costs another tenant's write no more than four others.
+ * on, one tenant's flood of writes still costs another tenant's write no more than two others.
  */
 import t from 'tap';
 import { registerServedWebhook } from '../support/cross-tenant.ts';
@@ -15,7 +15,7 @@ const BURST = 10;
 /** Milliseconds between two calls. */
 const INTERVAL = 200;
 
-t.test('while a tenant floods, another tenant’s create is at most the fifth call', async (t) => {
+t.test('while a tenant floods, another tenant’s create is at most the third call', async (t) => {
   const port = await freePort();
   const clock = createFakeClock();
   const stonegate = await startStonegate({
@@ -48,18 +48,18 @@ t.test('while a tenant floods, another tenant’s create is at most the fifth ca
   await ask(bob, PODS);
 
   const flood = Array.from({ length: FLOOD }, (_, n) => create(alice, PODS, pod(`flood-${n}`)));
-  await eventually(async () => ended === BURST && waiting.length >= 4 && (await active()) === FLOOD - BURST);
+  await eventually(async () => ended === BURST && waiting.length >= 2 && (await active()) === FLOOD - BURST);
   const victim = create(bob, PODS, pod('victim'));
   await eventually(async () => (await active()) === FLOOD - BURST + 1);
   await ask(bob, PODS);
   const before = calls.length;
-  for (let call = 1; call <= 5; call += 1) {
+  for (let call = 1; call <= 3; call += 1) {
     clock.advance(INTERVAL);
-    await eventually(() => calls.length === before + call && ended === before + call && waiting.length >= 4);
+    await eventually(() => calls.length === before + call && ended === before + call && waiting.length >= 2);
   }
   t.match(
     calls.slice(before).map(({ user }) => user),
-    ['acme:alice', 'acme:alice', 'acme:alice', 'acme:alice', 'globex:bob'],
+    ['acme:alice', 'acme:alice', 'globex:bob'],
   );
   t.equal(await victim, 201);
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { explainCommand } from '../../src/app/commands/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -203,8 +202,8 @@ t.test('what cannot be explained is a 1, what was typed wrongly a 2', async (t) 
 
 t.test('whoami: with flags, for programs, and when it fails', async (t) => {
   const { server, file, folder, apiServer, authority } = await setUp(t);
-  const parts = { env: { HOME: folder }, clock: systemClock };
-  const who = (...argv: string[]) => run((words, io) => whoami(words, io, parts), ...argv);
+  const env = { HOME: folder };
+  const who = (...argv: string[]) => run((words, io) => whoami(words, io, env), ...argv);
   const carol = await who(...server, '--token-file', file('carol'));
   t.match(carol.stdout, /^User +acme:oidc:carol@acme.example$/m);
   t.match(carol.stdout, /^Groups +oidc:developers$/m);

@@ -8,8 +8,6 @@ import t from 'tap';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { SELF_IDENTITY_PATH } from '../../src/features/explain/stonegate-v1alpha1.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -54,7 +52,6 @@ async function configure(file: string, ...words: string[]) {
   const code = await kubeconfig([...server, '--kubeconfig', file, ...words, ...LOGIN], io, {
     env: {},
     folder,
-    random: systemRandom,
   });
   return { code, ...io.printed };
 }
@@ -142,7 +139,7 @@ t.test('a login that is refused writes nothing', async (t) => {
     '--os-username',
     'unknown',
   ];
-  const parts = { env: {}, folder, random: systemRandom };
+  const parts = { env: {}, folder };
   const words = [...server, '--projects', 'all', ...login, '--cache-dir', join(folder, 'cache')];
   t.equal(await kubeconfig(words, io, parts), 1);
   t.match(io.printed.stderr, /ended with 1/);
@@ -152,8 +149,8 @@ t.test('whoami logs in as the context says', async (t) => {
   const file = join(folder, 'whoami');
   await configure(file, '--projects', 'web');
   const io = capture();
-  const parts = { env: { KUBECONFIG: file }, clock: systemClock };
-  t.equal(await whoami([], io, parts), 0, io.printed.stderr);
+  const env = { KUBECONFIG: file };
+  t.equal(await whoami([], io, env), 0, io.printed.stderr);
   t.match(io.printed.stdout, /^User +acme:alice$/m);
   t.match(io.printed.stdout, /^Scope +project web \(/m);
   t.match(io.printed.stdout, /^Roles +member$/m);

@@ -173,7 +173,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
     ];
     const run = async (...argv: readonly string[]) => {
       const { io, printed } = printedIO();
-      const code = await whoCan([...argv, ...words], io, { env: {} });
+      const code = await whoCan([...argv, ...words], io, {});
       return { code, ...printed };
     };
     const secrets = await run('delete', 'secret', '-n', 'shop');

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { syncCommand } from '../../src/app/commands/sync.ts';
+import { sync } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
@@ -74,7 +74,7 @@ async function start(t: Test): Promise<Provisioned> {
     configure,
     async sync(...words) {
       const { io, printed } = printedIO();
-      const code = await syncCommand(['--config', configFile, ...words], io);
+      const code = await sync(['--config', configFile, ...words], io);
       return { code, ...printed };
     },
   };

@@ -6,7 +6,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { publishCommand } from '../../src/app/commands/publish.ts';
+import { publish } from '../../src/app/commands/publish.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
@@ -74,7 +74,7 @@ async function start(t: Test) {
     },
     async publish(...words: readonly string[]) {
       const { io, printed } = printedIO();
-      const code = await publishCommand(['--config', configFile, ...words], io);
+      const code = await publish(['--config', configFile, ...words], io);
       return { code, ...printed };
     },
   };

@@ -1,6 +1,6 @@
 /** What keeps policies from being in force at the API server is told before users notice. */
 import t from 'tap';
-import { checkCommand } from '../../src/app/commands/check.ts';
+import { check } from '../../src/app/commands/check.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
 import { printedIO } from '../support/printed-io.ts';
@@ -15,7 +15,7 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
   const { cluster } = testbed.apiServer;
   const run = async () => {
     const { io, printed } = printedIO();
-    t.equal(await checkCommand(['--config', testbed.configFile], io), 0);
+    t.equal(await check(['--config', testbed.configFile], io), 0);
     return printed.stderr;
   };
   const change = (resource: string, name: string, made: (object: JsonObject) => JsonObject) => {

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { checkCommand } from '../../src/app/commands/check.ts';
+import { check } from '../../src/app/commands/check.ts';
 import { eventually } from '../support/eventually.ts';
 import { indexMetrics } from '../support/index-metrics.ts';
 import { printedIO } from '../support/printed-io.ts';
@@ -143,7 +143,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
       const { configFile, apiServer } = await setUp(t, mode);
       const run = async () => {
         const { io, printed } = printedIO();
-        t.equal(await checkCommand(['--config', configFile], io), 0);
+        t.equal(await check(['--config', configFile], io), 0);
         return printed.stderr;
       };
       t.notMatch(await run(), /RBAC index/);

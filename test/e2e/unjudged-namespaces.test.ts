@@ -1,6 +1,6 @@
 /** In shared mode the admission webhook judges nothing in two namespaces: check looks for tenants there. */
 import t from 'tap';
-import { checkCommand } from '../../src/app/commands/check.ts';
+import { check } from '../../src/app/commands/check.ts';
 import { printedIO } from '../support/printed-io.ts';
 import { createTestbed } from '../support/testbed.ts';
 
@@ -13,7 +13,7 @@ t.test('check warns if a tenant’s group is bound in a namespace that admission
   const { seed, cluster } = testbed.apiServer;
   const run = async () => {
     const { io, printed } = printedIO();
-    t.equal(await checkCommand(['--config', testbed.configFile], io), 0, printed.stderr);
+    t.equal(await check(['--config', testbed.configFile], io), 0, printed.stderr);
     return printed.stderr;
   };
   seed.roleBinding('leader', 'admin', ['user:system:kube-scheduler'], { namespace: 'kube-system' });

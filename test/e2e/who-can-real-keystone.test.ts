@@ -116,7 +116,7 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
       '--token-file',
       `${files}/token`,
     ];
-    const code = await whoCan(['delete', 'secrets', '-n', 'shop', ...argv, ...address], io, { env: {} });
+    const code = await whoCan(['delete', 'secrets', '-n', 'shop', ...argv, ...address], io, {});
     return { code, ...printed };
   };
   await eventually(async () => (await run()).stdout.includes('acme:alice'));

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
 import { whoami } from '../../src/cli/whoami.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { printedIO } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createIssuer } from '../support/tls/issuer.ts';
@@ -36,8 +35,8 @@ async function setUp(t: Test) {
     };
     await writeFile(join(folder, 'config'), JSON.stringify(config));
     const { io, printed } = printedIO();
-    const parts = { env: {}, clock: systemClock };
-    const code = await whoami(['--kubeconfig', join(folder, 'config')], io, parts);
+    const env = {};
+    const code = await whoami(['--kubeconfig', join(folder, 'config')], io, env);
     return { code, ...printed };
   };
 }

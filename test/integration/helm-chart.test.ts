@@ -11,7 +11,7 @@ import { createServer } from 'node:http';
 import { basename, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
-import { check } from '../../src/cli/check.ts';
+import { check } from '../../src/app/commands/check.ts';
 import { findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
   CHART,

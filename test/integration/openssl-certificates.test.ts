@@ -7,9 +7,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { describeCertificate } from '../../src/server/certificate-chain.ts';
+import { describeCertificate } from '../../src/server/client-certificates.ts';
 import { commandsRunBy } from '../support/page-commands.ts';
-import { readAll, certificate as served, startListener } from '../support/server/listening.ts';
+import { listenFor, readAll, certificate as served } from '../support/server/listening.ts';
 
 const installed = spawnSync('openssl', ['version']).status === 0;
 const skip = installed ? false : 'openssl is not installed: apt-get install openssl';
@@ -36,14 +36,14 @@ t.test('a certificate made by the documented commands is verified', { skip }, as
   const script = spawnSync('bash', ['-e', '-c', commands], { cwd: folder, encoding: 'utf8' });
   t.equal(script.status, 0, script.stderr);
   const file = (name: string) => readFileSync(join(folder, name), 'utf8');
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ response, clientCertificate }) => {
       response.writeHead(200, []);
       response.end(JSON.stringify(clientCertificate));
     },
     { tls: { ...served, credentialCA: file('users-ca.crt') } },
   );
-  t.teardown(() => listening.close());
   const socket = await listening.socket({ cert: file('carol.crt'), key: file('carol.key') });
   socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   t.match(

@@ -32,7 +32,7 @@ function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOpt
 /** What the cache needs of it: to keep, to find, to forget, and to tell. */
 async function works(store: SharedStore): Promise<boolean> {
   const told: string[] = [];
-  store.onMessage((message) => told.push(message));
+  store.listen({ onMessage: (message) => told.push(message), onGap() {} });
   const names = ['stonegate:one', 'stonegate:two', 'stonegate:three'];
   for (const name of names) await eventually(() => store.set(name, name, 60_000));
   const found = await store.get(names, 100);

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { readAll, startListener } from '../support/server/listening.ts';
+import { listenFor, readAll } from '../support/server/listening.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -45,14 +45,13 @@ t.test('any reset ends its request', async (t) => {
   let moment: (typeof moments)[number] = 'before the head';
   const signals: AbortSignal[] = [];
   let most = 0;
-  const listening = await startListener(async ({ response, signal }) => {
+  const listening = await listenFor(t, async ({ response, signal }) => {
     signals.push(signal);
     most = Math.max(most, signals.filter(({ aborted }) => !aborted).length);
     if (moment !== 'before the head') response.writeHead(200, []);
     if (moment === 'in the data') while (response.write(Buffer.alloc(16_384)));
     if (!signal.aborted) await once(signal, 'abort');
   });
-  t.teardown(() => listening.close());
 
   const property = fc.asyncProperty(
     fc.constantFrom(...moments),
@@ -85,14 +84,13 @@ t.test('any reset ends its request', async (t) => {
 t.test('requests and their resets in one piece never run beside each other', async (t) => {
   const signals: AbortSignal[] = [];
   let most = 0;
-  const listening = await startListener(async ({ response, signal }) => {
+  const listening = await listenFor(t, async ({ response, signal }) => {
     signals.push(signal);
     most = Math.max(most, signals.filter(({ aborted }) => !aborted).length);
     response.writeHead(200, []);
     while (response.write(Buffer.alloc(16_384)));
     if (!signal.aborted) await once(signal, 'abort');
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket(H2);
   socket.write(hello(2));
   for (let wave = 0; wave < 4; wave += 1) {
@@ -110,7 +108,8 @@ t.test(
   async (t) => {
     const clock = createFakeClock();
     let served = 0;
-    const listening = await startListener(
+    const listening = await listenFor(
+      t,
       async ({ response }) => {
         served += 1;
         response.writeHead(200, []);
@@ -118,7 +117,6 @@ t.test(
       },
       { clock },
     );
-    t.teardown(() => listening.close());
     const socket = await listening.socket(H2);
     const received: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => received.push(chunk));

@@ -12,7 +12,7 @@ import {
   type ImpersonationRequest,
   impersonationRequest,
 } from '../../src/proxy/impersonation/impersonation-request.ts';
-import { echoTarget, startListener } from '../support/server/listening.ts';
+import { echoTarget, listenFor } from '../support/server/listening.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -45,11 +45,10 @@ function wishOf(headers: HeaderList): ImpersonationRequest | 'refused' | undefin
 
 t.test('whitespace around a value changes nothing, and hides no impersonation header', async (t) => {
   let arrived = (_headers: HeaderList): void => undefined;
-  const listening = await startListener((exchange) => {
+  const listening = await listenFor(t, (exchange) => {
     arrived(exchange.headers);
     return echoTarget(exchange);
   });
-  t.teardown(() => listening.close());
   const one = await listening.socket();
   const two = await listening.socket({ ALPNProtocols: ['h2'] });
   for (const socket of [one, two]) socket.resume();

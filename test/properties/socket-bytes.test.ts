@@ -8,20 +8,19 @@ import type { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
-import { startListener } from '../support/server/listening.ts';
+import { listenFor } from '../support/server/listening.ts';
 import { FRAME, frame, GET_ROOT, HELLO } from '../support/server/raw-http2.ts';
 
 const faults: unknown[] = [];
 process.on('uncaughtException', (error) => faults.push(error));
 process.on('unhandledRejection', (error) => faults.push(error));
 
-const listening = await startListener(async ({ target, body, response, upgrade }) => {
+const listening = await listenFor(t, async ({ target, body, response, upgrade }) => {
   if (upgrade) upgrade.socket.write(upgrade.head);
   for await (const chunk of body) response.write(chunk);
   response.writeHead(200, [['X-Target', encodeURIComponent(target.slice(0, 100))]]);
   response.end('ok');
 });
-t.teardown(() => listening.close());
 
 /** Sends the pieces one by one and leaves, in order or with a reset. */
 async function send(socket: Duplex, pieces: readonly Uint8Array[]): Promise<void> {

@@ -5,7 +5,6 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { checkUpgradeHead } from '../../src/server/http1-head.ts';
-import { readAll, startListener } from '../support/server/listening.ts';
 
 const KNOWN = new Set(['websocket', 'spdy/3.1']);
 
@@ -28,26 +27,4 @@ t.test('no other protocol passes the check of the head', async (t) => {
 t.test('the two that are spoken pass it in any case', async (t) => {
   for (const name of ['websocket', 'WebSocket', 'SPDY/3.1', 'spdy/3.1'])
     t.doesNotThrow(() => checkUpgradeHead([['Upgrade', name]]));
-});
-
-t.test('no other protocol comes to the pipeline, whatever is sent behind the head', async (t) => {
-  let served = 0;
-  const listening = await startListener(async () => {
-    served += 1;
-  });
-  t.teardown(() => listening.close());
-  const property = fc.asyncProperty(
-    protocol,
-    fc.constantFrom('GET', 'POST', 'PATCH'),
-    async (name, method) => {
-      const socket = await listening.socket();
-      const received = readAll(socket);
-      socket.write(
-        `${method} /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${name}\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n`,
-      );
-      const answers = (await received).match(/HTTP\/1\.1 \d+/g);
-      return served === 0 && answers?.length === 1 && answers[0] === 'HTTP/1.1 400';
-    },
-  );
-  await t.resolves(fc.assert(property, { numRuns: 40 }));
 });

@@ -32,7 +32,7 @@ const UNDER_WAY = (64 + 2 * 64 + 256) * KIBIBYTE + 2 * bounds.STREAM_WINDOW;
 const BOUNDED: Readonly<Record<string, number>> = {
   'Request heads': bounds.MAX_UNFINISHED_HEADS * 256 * KIBIBYTE,
   'Requests of tenants that wait': (bounds.TENANT_QUEUES + bounds.GUEST_QUEUES) * bounds.TENANT_QUEUE_BYTES,
-  'Writes that wait for a turn': bounds.REVIEWED_WRITE_QUEUES * bounds.TENANT_QUEUE_BYTES,
+  'Writes that wait for an earlier one': bounds.REVIEWED_WRITE_QUEUES * bounds.TENANT_QUEUE_BYTES,
   'Requests and responses under way': MAX_CONNECTIONS * UNDER_WAY,
   'Responses that Stonegate reads': 2 * bounds.READ_RESPONSES.total,
   'Responses that Stonegate makes': bounds.MADE_RESPONSES.total + bounds.MAX_MERGED_LIST,

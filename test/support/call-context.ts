@@ -4,10 +4,11 @@
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { TimeoutQueue } from '../../src/lib/timeout-queue.ts';
 import { createAccountLimits } from '../../src/upstream/account-limits.ts';
 import type { CallContext } from '../../src/upstream/call-request.ts';
+import { DISCARD_TIMEOUT } from '../../src/upstream/call-state.ts';
 import { type Connector, createConnector } from '../../src/upstream/http1/connector.ts';
-import { InactivityTimers } from '../../src/upstream/http1/inactivity-timer.ts';
 import { ConnectionPool } from '../../src/upstream/http1/pool.ts';
 import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -41,7 +42,8 @@ export function callContext(
       sources: 1,
       tenantQueue: { requests: 0, bytes: 0 },
     }),
-    responseTimeouts: new InactivityTimers(clock, timeout),
+    responseTimeouts: new TimeoutQueue(clock, timeout),
+    discardTimeouts: new TimeoutQueue(clock, DISCARD_TIMEOUT),
     refusals: new ImpersonationRefusals({ ownName: undefined, clock, logger: silentLogger }),
     unpooled: new InFlightCounter(),
     clock,

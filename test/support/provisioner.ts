@@ -5,8 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { checkCommand } from '../../src/app/commands/check.ts';
-import { syncCommand } from '../../src/app/commands/sync.ts';
+import { check } from '../../src/app/commands/check.ts';
+import { sync } from '../../src/app/commands/sync.ts';
 import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
 import type { RoleTarget } from '../../src/config/configuration.ts';
 import { isObject } from './apiserver/json.ts';
@@ -60,8 +60,8 @@ export async function admitProvisioner(
   await configureBindings(bindings);
   return {
     configureBindings,
-    sync: (...argv) => run(syncCommand, ['--config', configFile, ...argv]),
-    check: () => run(checkCommand, ['--config', configFile]),
+    sync: (...argv) => run(sync, ['--config', configFile, ...argv]),
+    check: () => run(check, ['--config', configFile]),
   };
 }
 
@@ -75,7 +75,7 @@ export function seedManifests(apiServer: Testbed['apiServer'], manifests: string
   }
 }
 
-async function run(command: typeof syncCommand, argv: readonly string[]) {
+async function run(command: typeof sync, argv: readonly string[]) {
   const { io, printed } = printedIO();
   const code = await command(argv, io);
   return { code, ...printed };

@@ -4,7 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { publishCommand } from '../../src/app/commands/publish.ts';
+import { publish } from '../../src/app/commands/publish.ts';
 import { manifests } from '../../src/cli/manifests.ts';
 import { printedIO } from './printed-io.ts';
 import { seedManifests } from './provisioner.ts';
@@ -36,7 +36,7 @@ export async function admitPublisher(
     configurePublishing,
     async publish(...argv) {
       const { io, printed } = printedIO();
-      const code = await publishCommand(['--config', configFile, ...argv], io);
+      const code = await publish(['--config', configFile, ...argv], io);
       return { code, ...printed };
     },
   };

@@ -1,15 +1,18 @@
 /**
- * The components of `stonegate check`: connections to the API server with Stonegate's own credentials. It
- * asks what Stonegate may impersonate, list and watch, and which role bindings give tenants more than the
- * operator may know; in arktos mode also whether policies of tenants count.
+ * `stonegate check`: reports the problems of a configuration without starting anything. It also asks the API
+ * server for the rights of Stonegate's credentials and for role bindings that give tenants more than the
+ * operator may know; if the API server cannot be reached, that is only a warning.
  */
 
-import { check } from '../../cli/check.ts';
-import type { CommandIO } from '../../cli/command.ts';
+import { type CommandIO, columns, refuseWords, runCommand } from '../../cli/command.ts';
+import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
+import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import { Generations } from '../../config/generation.ts';
-import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
+import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
+import { formatProblem } from '../../config/problem.ts';
+import { accessWarnings } from '../../config/validate.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import {
   systemBindingWarnings,
@@ -30,21 +33,65 @@ import {
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 
-/** @param argv what follows `check` */
-export function checkCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return check(argv, io, systemSources, systemClock, askUpstream);
+const USAGE = `Usage: stonegate check --config FILE [--offline]
+
+Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
+the same, such as a certificate that has expired, or an index by which no list is filtered, is printed as a warning. So is what the API server does not let
+Stonegate impersonate, list and watch; and in arktos mode, if policies lack their definitions or their webhook, and
+(with bindings.credential) each role binding of the system tenant that counts in every tenant; in shared mode (with
+access.index) each of a tenant's group in kube-system and stonegate, where the admission webhook judges nothing.
+
+  --config FILE   the configuration
+  --offline       do not ask the API server
+  --help          this text
+
+Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 2 wrong usage.
+`;
+
+const OPTIONS = { config: { type: 'string' }, offline: { type: 'boolean' } } as const;
+
+/**
+ * @param argv what follows `check`
+ * @param clock for the validity of certificates
+ */
+export function check(
+  argv: readonly string[],
+  io: CommandIO,
+  sources: LoadSources = systemSources,
+  clock: Clock = systemClock,
+): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+    refuseWords(positionals);
+    const { config, offline = false } = values;
+    const loaded = await readConfiguration(config, sources);
+    const warnings = [
+      ...certificatesOutOfPeriod(loaded, clock.now()).map(formatProblem),
+      ...certificatesOfOtherTenants(loaded).map(formatProblem),
+      ...accessWarnings(loaded.configuration),
+      ...(offline ? [] : await upstreamWarnings(loaded)),
+      ...(offline ? [] : await systemBindings(loaded)),
+    ];
+    for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
+    const { length } = warnings;
+    const but = length === 0 ? '' : `, with ${length} ${length === 1 ? 'warning' : 'warnings'}`;
+    io.stdout(`${config} is good${but}\n`);
+  });
 }
 
-async function askUpstream(loaded: LoadedConfiguration): Promise<string[]> {
-  return [...(await ownCredentialWarnings(loaded)), ...(await systemBindings(loaded))];
+/** Never aborted: an interrupted process just ends. */
+const { signal } = new AbortController();
+
+interface OwnUpstream {
+  readonly rights: AskedUpstreamRights;
+  readonly fetcher: Upstream;
 }
 
 /** @returns a warning for each thing that is missing, or one that the API server cannot be asked */
-async function ownCredentialWarnings(loaded: LoadedConfiguration): Promise<string[]> {
+async function upstreamWarnings(loaded: LoadedConfiguration): Promise<string[]> {
   const runtime = commandRuntime();
   const generations = new Generations<OwnUpstream>(runtime.logger);
   try {
@@ -52,30 +99,34 @@ async function ownCredentialWarnings(loaded: LoadedConfiguration): Promise<strin
       const build = { loaded, runtime, generation };
       return { rights: createOwnRights(build), fetcher: createOwnUpstream(build) };
     });
-    const { signal } = new AbortController();
-    return await warningsFrom(loaded.configuration, generations.current, signal);
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return [`upstream.server: the API server could not be asked for Stonegate's rights: ${reasonOf(error)}`];
+    return await whenAsked("upstream.server: the API server could not be asked for Stonegate's rights", () =>
+      rightsWarnings(loaded.configuration, generations.current),
+    );
   } finally {
     await generations.close();
   }
 }
 
-interface OwnUpstream {
-  readonly rights: AskedUpstreamRights;
-  readonly fetcher: Upstream;
+/** @returns one warning if the API server does not tell: the others are to be shown all the same */
+async function whenAsked(otherwise: string, ask: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return [`${otherwise}: ${reasonOf(error)}`];
+  }
 }
 
-async function warningsFrom(
+const APPLY_RIGHTS = 'apply the output of `stonegate manifests rbac --config FILE`';
+
+async function rightsWarnings(
   configuration: StonegateConfiguration,
   { rights, fetcher }: OwnUpstream,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const isShared = configuration.tenancy.mode === 'shared';
   if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained: isShared }, signal)))
     return [
-      'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac --config FILE`',
+      `upstream.credential: may not impersonate users and groups, so the API server refuses every request: ${APPLY_RIGHTS}`,
     ];
   await rights.ask();
   const extras = [...rights.withheld].map(
@@ -84,9 +135,9 @@ async function warningsFrom(
   );
   return [
     ...extras,
-    ...(configuration.access.index ? await indexWarnings(fetcher, isShared, signal) : []),
-    ...(await policyWarnings(configuration, fetcher, signal)),
-    ...(isShared ? await unjudgedWarnings(configuration, fetcher, signal) : []),
+    ...(configuration.access.index ? await indexWarnings(fetcher, isShared) : []),
+    ...(await policyWarnings(configuration, fetcher)),
+    ...(isShared ? await unjudgedWarnings(configuration, fetcher) : []),
   ];
 }
 
@@ -94,11 +145,12 @@ async function warningsFrom(
 async function unjudgedWarnings(
   { admission }: Pick<StonegateConfiguration, 'admission'>,
   fetcher: UpstreamFetcher,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const missing = await missingListWatchRights({ fetcher }, [ROLE_BINDINGS], signal);
   if (missing.length === 0)
-    return whenAsked('its role bindings', () => unjudgedTenantWarnings(createObjects(fetcher), signal));
+    return whenAsked('upstream.server: the API server could not be asked for its role bindings', () =>
+      unjudgedTenantWarnings(createObjects(fetcher), signal),
+    );
   if (admission === undefined) return [];
   return [
     `upstream.credential: may not ${missing.join(', ')}, so this does not tell whether a tenant's group is bound in ${UNJUDGED_NAMESPACES.join(' or ')}, where the admission webhook judges nothing`,
@@ -107,13 +159,7 @@ async function unjudgedWarnings(
 
 const ROLE_BINDINGS = { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' };
 
-const APPLY_RIGHTS = 'apply the output of `stonegate manifests rbac --config FILE`';
-
-async function indexWarnings(
-  fetcher: UpstreamFetcher,
-  isShared: boolean,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function indexWarnings(fetcher: UpstreamFetcher, isShared: boolean): Promise<string[]> {
   const indexed = INDEXED_RESOURCES.map((resource) => ({
     group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
     resource,
@@ -121,11 +167,11 @@ async function indexWarnings(
   const missing = await missingListWatchRights({ fetcher }, indexed, signal);
   const lacksTenants = !isShared && !(await mayReadTenants({ fetcher }, signal));
   return [
-    ...(missing.length === 0
-      ? []
-      : [
+    ...(missing.length > 0
+      ? [
           `upstream.credential: may not ${missing.join(', ')}, so the RBAC index (access.index) is never complete: ${APPLY_RIGHTS}`,
-        ]),
+        ]
+      : []),
     ...(lacksTenants
       ? [
           `upstream.credential: may not get tenants, so \`kubectl get tenants\` fails for users of tenants: ${APPLY_RIGHTS}`,
@@ -137,7 +183,6 @@ async function indexWarnings(
 async function policyWarnings(
   configuration: StonegateConfiguration,
   fetcher: UpstreamFetcher,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
@@ -147,42 +192,22 @@ async function policyWarnings(
       `upstream.credential: may not ${missing.join(', ')}, so policies grant nothing, or get no roles: ${APPLY_RIGHTS}`,
     ];
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
-  return [
-    ...(await whenAsked('its custom resources', () => definitionWarnings(fetcher, ownKinds, signal))),
-    ...(enabled.crossTenantPolicies
-      ? await whenAsked('its webhooks', () => webhookWarnings(fetcher, signal))
-      : []),
-  ];
-}
-
-/** @returns one warning if the API server does not tell: the others are to be shown all the same */
-async function whenAsked(what: string, ask: () => Promise<string[]>): Promise<string[]> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return [`upstream.server: the API server could not be asked for ${what}: ${reasonOf(error)}`];
-  }
-}
-
-async function definitionWarnings(
-  fetcher: UpstreamFetcher,
-  resources: readonly string[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const missing = await missingDefinitions(fetcher, resources, signal);
-  return missing.map(
-    (resource) =>
-      `authorization: the API server has no ${resource}, so none grants anything: apply the output of \`stonegate manifests crds\``,
+  const unknown = 'upstream.server: the API server could not be asked for its';
+  const definitions = await whenAsked(`${unknown} custom resources`, async () =>
+    (await missingDefinitions(fetcher, ownKinds, signal)).map(
+      (resource) =>
+        `authorization: the API server has no ${resource}, so none grants anything: apply the output of \`stonegate manifests crds\``,
+    ),
   );
+  if (!enabled.crossTenantPolicies) return definitions;
+  const webhooks = await whenAsked(`${unknown} webhooks`, async () =>
+    (await hasPolicyWebhook(fetcher, signal)) ? [] : [NO_WEBHOOK],
+  );
+  return [...definitions, ...webhooks];
 }
 
-async function webhookWarnings(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<string[]> {
-  if (await hasPolicyWebhook(fetcher, signal)) return [];
-  return [
-    'authorization.crossTenantPolicies: the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
-  ];
-}
+const NO_WEBHOOK =
+  'authorization.crossTenantPolicies: the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`';
 
 /** @returns nothing without `bindings.credential`, since no other credential may list role bindings */
 async function systemBindings(loaded: LoadedConfiguration): Promise<string[]> {
@@ -191,11 +216,9 @@ async function systemBindings(loaded: LoadedConfiguration): Promise<string[]> {
   const upstream = createProvisioningUpstream(loaded, commandRuntime());
   if (upstream === undefined) return [];
   try {
-    const { signal } = new AbortController();
-    return await systemBindingWarnings(createObjects(upstream), tenancy.systemTenant, signal);
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return [`bindings.credential: the API server could not be asked for role bindings: ${reasonOf(error)}`];
+    return await whenAsked('bindings.credential: the API server could not be asked for role bindings', () =>
+      systemBindingWarnings(createObjects(upstream), tenancy.systemTenant, signal),
+    );
   } finally {
     await upstream.destroy();
   }

@@ -5,14 +5,13 @@
  */
 
 import type { CommandIO } from '../../cli/command.ts';
-import { explain } from '../../cli/explain.ts';
+import { type ExplainWith, explain } from '../../cli/explain.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
-import type { Explanation, ExplanationRequest } from '../../features/explain/stonegate-v1alpha1.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
 import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -43,15 +42,10 @@ interface Explaining {
 
 /** @param argv what follows `explain` */
 export function explainCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return explain(argv, io, { explainWith, env: process.env });
+  return explain(argv, io, explainWith);
 }
 
-/** @param note takes each line that the components log */
-async function explainWith(
-  loaded: LoadedConfiguration,
-  spec: ExplanationRequest['spec'],
-  note: (line: string) => void,
-): Promise<Explanation> {
+const explainWith: ExplainWith = async (loaded, spec, note) => {
   const runtime = commandRuntime(notingLogger(note));
   const generations = new Generations<Explaining>(runtime.logger);
   try {
@@ -94,7 +88,7 @@ async function explainWith(
   } finally {
     await generations.close();
   }
-}
+};
 
 /**
  * Waits until all is known, or the time is over: then the explanation warns of an index that is not complete,

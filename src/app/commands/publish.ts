@@ -1,31 +1,49 @@
 /**
- * The components of `stonegate publish`: one run of the publishing that the configuration describes. It sends
- * its own requests to the API server; no serving process is needed.
+ * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
+ * serving process is needed.
  */
-
-import type { CommandIO } from '../../cli/command.ts';
-import { publish } from '../../cli/publish.ts';
-import type { WithReconciler } from '../../cli/reconcile.ts';
+import { type CommandIO, refuseWords, runCommand } from '../../cli/command.ts';
+import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
+import { runReconciler } from './run-reconciler.ts';
+
+const USAGE = `Usage: stonegate publish --config FILE [--dry-run] [--remove]
+
+Copies the objects that the annotation multi-tenancy.k8s.io/published selects into the tenants, puts right what has drifted,
+and deletes copies that no object asks for any more. What is no copy is never touched, unless the published object says so.
+
+  --config FILE   the configuration: its publishing, with bindings.credential
+  --dry-run       only print what would be done, as a table
+  --remove        delete all copies instead, of the kinds in the configuration
+  --help          this text
+
+Exit codes: 0 done, or printed, whatever there is to do; 1 something failed; 2 wrong usage.
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  remove: { type: 'boolean' },
+} as const;
 
 /** @param argv what follows `publish` */
-export function publishCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return publish(argv, io, withPublishing);
-}
-
-const withPublishing =
-  (remove: boolean): WithReconciler =>
-  async (loaded, run) => {
+export function publish(argv: readonly string[], io: CommandIO): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+    refuseWords(positionals);
+    const { config, 'dry-run': dryRun = false, remove = false } = values;
+    const loaded = await readConfiguration(config);
+    if (loaded.configuration.publishing === undefined && !remove)
+      throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
     const upstream = createProvisioningUpstream(loaded, commandRuntime());
+    if (upstream === undefined)
+      throw new Error('bindings.credential is required: what impersonates must not also give rights');
     try {
-      if (upstream === undefined)
-        throw new Error('bindings.credential is required: what impersonates must not also give rights');
-      if (loaded.configuration.publishing === undefined && !remove)
-        throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
-      return await run(createCommandPublishing(loaded, upstream, remove));
+      const reconciler = createCommandPublishing(loaded, upstream, remove);
+      return await runReconciler(reconciler, { dryRun, force: false }, io);
     } finally {
-      await upstream?.destroy();
+      await upstream.destroy();
     }
-  };
+  });
+}

@@ -1,11 +1,10 @@
 /**
- * The components of `stonegate sync`: one run of the provisioning that the configuration describes. It
- * sends its own requests to Keystone and the API server; no serving process is needed.
+ * `stonegate sync`: one provisioning run from Keystone to the cluster, or its plan. It sends its own requests
+ * to Keystone and the API server; no serving process is needed.
  */
 
-import type { CommandIO } from '../../cli/command.ts';
-import type { WithReconciler } from '../../cli/reconcile.ts';
-import { sync } from '../../cli/sync.ts';
+import { type CommandIO, columns, refuseWords, runCommand } from '../../cli/command.ts';
+import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
@@ -14,44 +13,69 @@ import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
+import { runReconciler } from './run-reconciler.ts';
+
+const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
+
+Makes what is missing in the cluster for Keystone's projects, domains and roles, puts right what has drifted, and removes
+bindings that nothing asks for any more. Namespaces, tenants and roles are never deleted; what Stonegate did not make is
+never touched.
+
+  --config FILE   the configuration: its bindings, with bindings.credential
+  --dry-run       only print what would be done, as a table
+  --force         remove bindings even where they are more than bindings.maxDeletedShare of those there are
+  --help          this text
+
+Exit codes: 0 done, or printed, whatever there is to do; 1 something failed, or removals wait for --force; 2 wrong usage.
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  force: { type: 'boolean' },
+} as const;
 
 /** @param argv what follows `sync` */
-export function syncCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return sync(argv, io, withProvisioning);
-}
-
-const withProvisioning: WithReconciler = async (loaded, run) => {
-  const { tenancy, authentication, bindings } = loaded.configuration;
-  const { keystone } = authentication;
-  const runtime = commandRuntime();
-  const client = keystone?.serviceCredential && createConfiguredKeystoneClient(loaded, keystone, runtime);
-  const upstream = createProvisioningUpstream(loaded, runtime);
-  try {
-    if (client?.directory === undefined)
-      throw new Error(
-        'authentication.keystone.serviceCredential is required: no other credential may list projects',
-      );
-    if (upstream === undefined)
-      throw new Error('bindings.credential is required: what impersonates must not also give rights');
-    const mode = createTenancyMode(loaded.configuration);
-    const { maxDeletedShare } = bindings;
-    const { plan, objects } = createProvisioning(loaded, {
-      directory: client.directory,
-      fetcher: upstream,
-      mode,
-    });
-    return await run({
-      warnings: async (signal) => [
+export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+    refuseWords(positionals);
+    const loaded = await readConfiguration(values.config);
+    const { tenancy, authentication, bindings } = loaded.configuration;
+    const { keystone } = authentication;
+    const runtime = commandRuntime();
+    const client = keystone?.serviceCredential && createConfiguredKeystoneClient(loaded, keystone, runtime);
+    const upstream = createProvisioningUpstream(loaded, runtime);
+    try {
+      if (client?.directory === undefined)
+        throw new Error(
+          'authentication.keystone.serviceCredential is required: no other credential may list projects',
+        );
+      if (upstream === undefined)
+        throw new Error('bindings.credential is required: what impersonates must not also give rights');
+      const mode = createTenancyMode(loaded.configuration);
+      const { maxDeletedShare } = bindings;
+      const { directory } = client;
+      const { plan, objects } = createProvisioning(loaded, { directory, fetcher: upstream, mode });
+      const { signal } = new AbortController();
+      const warnings = [
         ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
         ...(mode.readsTenantFromPath
           ? await systemBindingWarnings(objects, tenancy.systemTenant, signal)
           : []),
-      ],
-      maxDeletedShare,
-      plan,
-      apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
-    });
-  } finally {
-    await Promise.all([client?.close(), upstream?.destroy()]);
-  }
-};
+      ];
+      for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
+      const { 'dry-run': dryRun = false, force = false } = values;
+      return await runReconciler(
+        {
+          plan,
+          maxDeletedShare,
+          apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
+        },
+        { dryRun, force },
+        io,
+      );
+    } finally {
+      await Promise.all([client?.close(), upstream?.destroy()]);
+    }
+  });
+}

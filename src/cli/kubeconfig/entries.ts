@@ -9,117 +9,75 @@ import {
   type KubeconfigEntries,
   type KubeconfigEntry,
 } from '../../kubernetes/kubeconfig-v1.ts';
-import { KubeconfigError, readKubeconfig } from './file.ts';
+import { readYAML } from '../read-yaml.ts';
 
 /** The lists of a kubeconfig, and the member of an entry that has its content. */
-const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
-type ListName = keyof typeof LISTS;
-
-/** @param content of an entry */
-function isOurs(content: unknown): boolean {
-  const extensions = isMap(content) ? content.get('extensions') : undefined;
-  return isSeq(extensions) && placeOf(extensions, KUBECONFIG_EXTENSION) !== -1;
-}
+const LISTS = [
+  ['clusters', 'cluster'],
+  ['users', 'user'],
+  ['contexts', 'context'],
+] as const;
 
 const EMPTY = 'apiVersion: v1\nkind: Config\n';
 
-export interface MergeOptions {
-  /** Replaces also entries that Stonegate did not create. */
-  readonly force: boolean;
-  /** The context to switch to. */
-  readonly use: string | undefined;
-}
-
 /**
  * @param text of the file; undefined if there is no file
+ * @param options `use`: the context to switch to; without it only a file without a current context gets one.
+ *   `force`: also replaces entries that Stonegate did not create
  * @param file named in errors
- * @returns the new text
- * @throws KubeconfigError if the text is not a kubeconfig, or a name is in use
+ * @returns the new text, and what is new in it as a kubeconfig of its own: the rest may contain secrets
+ * @throws Error if the text is not a kubeconfig, or a name is in use
  */
 export function mergeEntries(
   text: string | undefined,
   entries: KubeconfigEntries,
-  { force, use }: MergeOptions,
+  { force, use }: { readonly force: boolean; readonly use: string | undefined },
   file: string,
-): string {
+): { readonly merged: string; readonly added: string } {
+  if (!force) assertNamesFree(text, entries, file);
   const document = read(text, file);
-  if (!force) refuseTaken(document, entries, file);
-  return write(document, entries, contextToChoose(document, entries, use), file);
-}
-
-/**
- * Only the entries that `mergeEntries` would add; the rest of the file may contain secrets.
- *
- * @param text of the file; undefined if there is no file
- * @param file named in errors
- * @returns a kubeconfig, with a current context if `mergeEntries` would switch to it
- * @throws KubeconfigError if `mergeEntries` does
- */
-export function showEntries(
-  text: string | undefined,
-  entries: KubeconfigEntries,
-  options: MergeOptions,
-  file: string,
-): string {
-  mergeEntries(text, entries, options, file);
-  const chosen = contextToChoose(read(text, file), entries, options.use);
-  return write(read(undefined, file), entries, chosen, file);
-}
-
-/**
- * For the other files of `KUBECONFIG`: new entries would hide theirs of the same name.
- *
- * @throws KubeconfigError
- */
-export function assertNamesFree(text: string | undefined, entries: KubeconfigEntries, file: string): void {
-  refuseTaken(read(text, file), entries, file);
-}
-
-/** @returns undefined if the current context stays */
-function contextToChoose(
-  document: Document,
-  entries: KubeconfigEntries,
-  use: string | undefined,
-): string | undefined {
-  return use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
-}
-
-function write(
-  document: Document,
-  entries: KubeconfigEntries,
-  chosen: string | undefined,
-  file: string,
-): string {
-  for (const list of listNames()) {
-    const sequence = sequenceOf(document, list, file);
-    for (const entry of entries[list]) put(document, sequence, entry);
-  }
-  if (chosen !== undefined) choose(document, chosen);
-  return document.toString({ lineWidth: 0 });
+  const current = use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
+  const [merged, added] = [document, read(undefined, file)].map((target) => {
+    for (const [list] of LISTS) {
+      const sequence = sequenceOf(target, list, file);
+      for (const entry of entries[list]) put(target, sequence, entry);
+    }
+    if (current !== undefined) choose(target, current);
+    return target.toString({ lineWidth: 0 });
+  });
+  return { merged: merged ?? '', added: added ?? '' };
 }
 
 function read(text: string | undefined, file: string): Document {
-  const { document } = readKubeconfig(text === undefined || text.trim() === '' ? EMPTY : text, file);
-  if (!isMap(document.contents)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  const { document } = readYAML(text === undefined || text.trim() === '' ? EMPTY : text, file);
+  if (!isMap(document.contents)) throw new Error(`${file} is no kubeconfig`);
   return document;
 }
 
-function refuseTaken(document: Document, entries: KubeconfigEntries, file: string): void {
-  for (const list of listNames()) {
+/**
+ * New entries would replace entries of their names, or hide those of the other files of `KUBECONFIG`.
+ *
+ * @throws Error if Stonegate did not create an entry of one of these names
+ */
+export function assertNamesFree(text: string | undefined, entries: KubeconfigEntries, file: string): void {
+  const document = read(text, file);
+  for (const [list, member] of LISTS) {
     const sequence = document.get(list);
     if (!isSeq(sequence)) continue;
     for (const { name } of entries[list]) {
       const found = sequence.items[placeOf(sequence, name)];
-      if (found === undefined || (isMap(found) && isOurs(found.get(LISTS[list])))) continue;
-      throw new KubeconfigError(
-        `the ${LISTS[list]} ${JSON.stringify(name)} in ${file} is not of stonegate kubeconfig: choose another --name, or --force to replace it`,
+      if (found === undefined || (isMap(found) && isOurs(found.get(member)))) continue;
+      throw new Error(
+        `the ${member} ${JSON.stringify(name)} in ${file} is not of stonegate kubeconfig: choose another --name, or --force to replace it`,
       );
     }
   }
 }
 
-function listNames(): ListName[] {
-  return ['clusters', 'users', 'contexts'];
+/** @param content of an entry */
+function isOurs(content: unknown): boolean {
+  const extensions = isMap(content) ? content.get('extensions') : undefined;
+  return isSeq(extensions) && placeOf(extensions, KUBECONFIG_EXTENSION) !== -1;
 }
 
 /** A comment beside the current value stays. */
@@ -132,10 +90,10 @@ function choose(document: Document, context: string): void {
 }
 
 /** kubectl writes `null` for an empty list. */
-function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
+function sequenceOf(document: Document, list: keyof KubeconfigEntries, file: string): YAMLSeq {
   const found = document.get(list);
   if (isSeq(found)) return found;
-  if (found !== undefined && found !== null) throw new KubeconfigError(`${list} in ${file} is no list`);
+  if (found !== undefined && found !== null) throw new Error(`${list} in ${file} is no list`);
   const created = document.createNode([]);
   document.set(list, created);
   return created;

@@ -16,12 +16,9 @@ export interface ExecPlugin {
   readonly installHint: string | undefined;
 }
 
-/** Why the plugin failed, in a sentence for the user; never contains its output. */
-export class ExecPluginError extends Error {}
-
 /**
  * @returns the token
- * @throws ExecPluginError
+ * @throws Error with a sentence for the user, which never contains the plugin's output
  */
 export async function runExecPlugin(plugin: ExecPlugin): Promise<string> {
   const { apiVersion, command, args, mayAsk } = plugin;
@@ -31,7 +28,7 @@ export async function runExecPlugin(plugin: ExecPlugin): Promise<string> {
     env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
   const [code, stdout] = await Promise.all([exitOf(child, plugin), text(child.stdout)]);
-  if (code !== 0) throw new ExecPluginError(`${command} ended with ${code ?? 'a signal'}`);
+  if (code !== 0) throw new Error(`${command} ended with ${code ?? 'a signal'}`);
   return tokenOf(stdout, plugin);
 }
 
@@ -42,7 +39,7 @@ function exitOf(
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
       const hint = installHint === undefined ? '' : `\n${installHint}`;
-      reject(new ExecPluginError(`${command} cannot be run: ${error.message}${hint}`));
+      reject(new Error(`${command} cannot be run: ${error.message}${hint}`));
     });
     child.once('close', resolve);
   });
@@ -50,10 +47,10 @@ function exitOf(
 
 function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
   const answer = readJSON(stdout);
-  if (answer === undefined) throw new ExecPluginError(`${command} printed no JSON`);
+  if (answer === undefined) throw new Error(`${command} printed no JSON`);
   if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
-    throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
+    throw new Error(`${command} printed no ExecCredential of ${apiVersion}`);
   const token = isJSONObject(answer.status) ? answer.status.token : undefined;
-  if (typeof token !== 'string' || token === '') throw new ExecPluginError(`${command} gave no token`);
+  if (typeof token !== 'string' || token === '') throw new Error(`${command} gave no token`);
   return token;
 }

@@ -10,18 +10,18 @@ import { z } from 'zod';
 import type { ImpersonatedUser } from '../../kubernetes/impersonation-headers.ts';
 import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { ExecPluginError, runExecPlugin } from './exec-plugin.ts';
-import { KubeconfigError, readKubeconfig, readKubeconfigFile } from './file.ts';
+import { readYAML } from '../read-yaml.ts';
+import { runExecPlugin } from './exec-plugin.ts';
+import { readKubeconfigFile } from './file.ts';
 
-export interface ClusterServer {
+export interface KubeContext {
+  /** The namespace of requests that name none; undefined for `default`. */
+  readonly namespace: string | undefined;
   readonly url: string;
   /** PEM; undefined: the system's CAs. */
   readonly ca: string | undefined;
   /** The name in the certificate, if it differs from the host. */
   readonly serverName: string | undefined;
-}
-
-export interface KubeUser {
   /** Client certificate and key of the TLS connection; PEM. Sent beside another credential, as by kubectl. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom requests are made; without a name if that is the one who logs in. */
@@ -30,16 +30,9 @@ export interface KubeUser {
    * Reads the user's token file or runs the credential plugin, if there is one.
    *
    * @returns the header's value; undefined if the user has only a certificate
-   * @throws KubeconfigError, ExecPluginError
+   * @throws Error with a sentence for the user
    */
   authorization(): Promise<string | undefined>;
-}
-
-export interface KubeContext {
-  /** The namespace of requests that name none; undefined for `default`. */
-  readonly namespace: string | undefined;
-  readonly server: ClusterServer;
-  readonly user: KubeUser;
 }
 
 /** A value of another type counts as absent. */
@@ -92,31 +85,31 @@ interface Document {
 
 /**
  * @param wanted the context; default: the current one
- * @throws KubeconfigError
+ * @throws Error with a sentence for the user
  */
 export async function readContext(files: readonly string[], wanted?: string): Promise<KubeContext> {
   const documents = (await Promise.all(files.map(readDocument))).filter((document) => document !== undefined);
   if (documents.length === 0)
-    throw new KubeconfigError(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
+    throw new Error(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
   const name = wanted ?? documents.map(({ fields }) => text.parse(fields['current-context'])).find(Boolean);
   if (name === undefined)
-    throw new KubeconfigError(`no current context in ${files.join(', ')}: name one with --context`);
+    throw new Error(`no current context in ${files.join(', ')}: name one with --context`);
   const context = contextSchema.parse(entryOf(documents, 'context', name).fields);
   const cluster = entryOf(documents, 'cluster', context.cluster ?? '');
   const user = entryOf(documents, 'user', context.user ?? '');
   return {
     namespace: context.namespace,
-    server: await serverOf(clusterSchema.parse(cluster.fields), cluster.folder),
-    user: await userOf(userSchema.parse(user.fields), user.folder),
+    ...(await serverOf(clusterSchema.parse(cluster.fields), cluster.folder)),
+    ...(await userOf(userSchema.parse(user.fields), user.folder)),
   };
 }
 
 async function readDocument(file: string): Promise<Document | undefined> {
   const content = await readKubeconfigFile(file);
   if (content === undefined) return undefined;
-  const { data } = readKubeconfig(content, file);
+  const { data } = readYAML(content, file);
   if (data === null) return undefined;
-  if (!isJSONObject(data)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  if (!isJSONObject(data)) throw new Error(`${file} is no kubeconfig`);
   return { fields: data, folder: dirname(file) };
 }
 
@@ -130,35 +123,31 @@ function entryOf(
     const content = isJSONObject(entry) ? entry[kind] : undefined;
     if (entry !== undefined) return { fields: isJSONObject(content) ? content : {}, folder };
   }
-  throw new KubeconfigError(`the kubeconfig has no ${kind} ${JSON.stringify(name)}`);
+  throw new Error(`the kubeconfig has no ${kind} ${JSON.stringify(name)}`);
 }
 
-async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string): Promise<ClusterServer> {
-  if (fields.server === undefined) throw new KubeconfigError('the cluster of the context has no server');
+async function serverOf(fields: z.infer<typeof clusterSchema>, folder: string) {
+  if (fields.server === undefined) throw new Error('the cluster of the context has no server');
   if (fields['insecure-skip-tls-verify'] === true)
-    throw new KubeconfigError(
+    throw new Error(
       'the cluster says insecure-skip-tls-verify: anyone on the network could read the token. Set certificate-authority instead',
     );
   if (fields['proxy-url'] !== undefined)
-    throw new KubeconfigError(
-      'the cluster says proxy-url, which is not supported here: use kubectl get --raw',
-    );
+    throw new Error('the cluster says proxy-url, which is not supported here: use kubectl get --raw');
   const ca = await contentOf(fields, 'certificate-authority', folder);
   return { url: fields.server, ca, serverName: fields['tls-server-name'] };
 }
 
-async function userOf(fields: UserFields, folder: string): Promise<KubeUser> {
+async function userOf(fields: UserFields, folder: string) {
   const [cert, key] = await Promise.all([
     contentOf(fields, 'client-certificate', folder),
     contentOf(fields, 'client-key', folder),
   ]);
   if ((cert === undefined) !== (key === undefined))
-    throw new KubeconfigError('client-certificate and client-key go together, and the user has one of them');
+    throw new Error('client-certificate and client-key go together, and the user has one of them');
   const { tokenFile, token, username, exec } = fields;
   if (cert === undefined && (tokenFile ?? token ?? username ?? exec) === undefined)
-    throw new KubeconfigError(
-      'the user of the context has no token, tokenFile, exec, client-certificate or username',
-    );
+    throw new Error('the user of the context has no token, tokenFile, exec, client-certificate or username');
   return {
     certificate: cert === undefined || key === undefined ? undefined : { cert, key },
     impersonated: {
@@ -182,7 +171,7 @@ async function authorizationOf(fields: UserFields, folder: string): Promise<stri
 /** @param folder of the kubeconfig, the base of a command with a slash */
 function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promise<string> {
   const { apiVersion = 'client.authentication.k8s.io/v1', command, args, installHint } = exec;
-  if (command === undefined) throw new ExecPluginError('the exec of the user names no command');
+  if (command === undefined) throw new Error('the exec of the user names no command');
   const variables = exec.env.flatMap((each) => variableSchema.safeParse(each).data ?? []);
   return runExecPlugin({
     apiVersion,
@@ -196,7 +185,7 @@ function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promi
 
 async function readToken(file: string, folder: string): Promise<string> {
   const token = (await readNamed('tokenFile', file, folder)).trim();
-  if (token === '') throw new KubeconfigError(`tokenFile: ${tellable(file)} is empty`);
+  if (token === '') throw new Error(`tokenFile: ${tellable(file)} is empty`);
   return token;
 }
 
@@ -216,6 +205,6 @@ async function readNamed(member: string, file: string, folder: string): Promise<
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
-    throw new KubeconfigError(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
+    throw new Error(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
   }
 }

@@ -1,16 +1,15 @@
 /**
  * Reads `clouds.yaml`, and `secure.yaml`, which is merged over it. As in the `openstack` command the first
- * file found counts. All values are read as strings: a project id of digits is not a number.
+ * file found counts.
  * https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
  */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { LineCounter, parseDocument, visit } from 'yaml';
 import { hasCode } from '../../lib/error-code.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
+import { readYAML } from '../read-yaml.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
 export interface CloudsOptions {
@@ -118,29 +117,13 @@ async function readIfPossible(path: string): Promise<string | undefined> {
   }
 }
 
-/** Errors name only the line: the parser's message may quote a password. */
+/** All values but null are strings, so that a project id of digits is not a number. */
 function parse(path: string, text: string): unknown {
-  const lines = new LineCounter();
-  const document = parseDocument(text, {
-    schema: 'failsafe',
-    merge: true,
-    lineCounter: lines,
-    prettyErrors: false,
-  });
-  const [mistake] = document.errors;
-  if (mistake !== undefined) {
-    const { line } = lines.linePos(mistake.pos[0]);
-    throw new LoginError(`${path} is no valid YAML (line ${line}): ${yamlMistake(mistake.code)}`);
-  }
-  visit(document, {
-    Scalar(_key, node) {
-      if (node.type === 'PLAIN' && /^(?:~|null|Null|NULL)$/.test(node.source ?? '')) node.value = '';
-    },
-  });
   try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch {
-    throw new LoginError(`${path} is no usable YAML: ${UNUSABLE_ALIASES}`);
+    return readYAML(text, path, { schema: 'failsafe', merge: true, customTags: (tags) => [...tags, 'null'] })
+      .data;
+  } catch (error) {
+    throw new LoginError(error instanceof Error ? error.message : String(error));
   }
 }
 

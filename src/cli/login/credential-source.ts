@@ -38,7 +38,7 @@ export interface Terminal {
   askHidden(question: string): Promise<string>;
   /** @returns false if no browser can be opened */
   openBrowser(url: string): Promise<boolean>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;

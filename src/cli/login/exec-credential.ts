@@ -3,13 +3,14 @@
  * be asked; standard output gets one ExecCredential. Without the variable a user runs the command directly.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
-import {
-  EXEC_CREDENTIAL_VERSIONS,
-  type ExecCredential,
-  type ExecCredentialVersion,
-} from '../../kubernetes/client-authentication-v1.ts';
 import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
+
+const EXEC_CREDENTIAL_VERSIONS = [
+  'client.authentication.k8s.io/v1',
+  'client.authentication.k8s.io/v1beta1',
+] as const;
+type ExecCredentialVersion = (typeof EXEC_CREDENTIAL_VERSIONS)[number];
 
 export interface ExecRequest {
   readonly apiVersion: ExecCredentialVersion;
@@ -23,10 +24,9 @@ export interface ExecRequest {
  */
 export function readExecInfo(info: string | undefined): ExecRequest {
   if (info === undefined || info === '') return { apiVersion: EXEC_CREDENTIAL_VERSIONS[0], mayAsk: true };
-  const { kind, apiVersion: asked, spec } = parse(info);
-  if (kind !== 'ExecCredential') {
+  const { kind, apiVersion: asked, spec } = readJSONObject(info) ?? {};
+  if (kind !== 'ExecCredential')
     throw new LoginError('KUBERNETES_EXEC_INFO holds no ExecCredential: it is for kubectl to set');
-  }
   const apiVersion = EXEC_CREDENTIAL_VERSIONS.find((version) => version === asked);
   if (apiVersion === undefined) {
     throw new LoginError(
@@ -42,17 +42,10 @@ export function writeExecCredential(
   apiVersion: ExecCredentialVersion,
   { token, expiresAt }: ObtainedCredential,
 ): string {
-  const credential: ExecCredential = {
+  const credential = {
     kind: 'ExecCredential',
     apiVersion,
     status: { token, expirationTimestamp: new Date(expiresAt).toISOString() },
   };
   return `${JSON.stringify(credential)}\n`;
-}
-
-function parse(info: string): Readonly<Record<string, unknown>> {
-  const value = readJSONObject(info);
-  if (value === undefined)
-    throw new LoginError('KUBERNETES_EXEC_INFO is no JSON object: it is for kubectl to set');
-  return value;
 }

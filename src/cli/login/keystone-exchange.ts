@@ -4,13 +4,14 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { createKeystoneHTTP } from '../../identity/keystone/keystone-http.ts';
+import { createKeystoneHTTP, type KeystoneHTTP } from '../../identity/keystone/keystone-http.ts';
 import {
   type KeystoneAuthMethod,
   logIn,
   lookUpToken,
   type RefusedLogin,
 } from '../../identity/keystone/keystone-login.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { readGiven } from '../given-file.ts';
 import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
@@ -20,25 +21,19 @@ import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settin
 const TIMEOUT = 30_000;
 
 /**
- * Asks the user for a missing secret if there is a terminal.
+ * Calls the Keystone of the plan.
  *
- * @throws LoginError with a sentence for the user
+ * @throws LoginError if it cannot be asked
  */
-export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): Promise<ObtainedCredential> {
-  const { url, caFile, scope } = plan;
-  const { clock } = terminal;
-  const proof = await prove(plan, terminal);
+export async function withKeystone<Answer>(
+  { url, caFile }: KeystonePlan,
+  clock: Clock,
+  ask: (http: KeystoneHTTP) => Promise<Answer>,
+): Promise<Answer> {
   const trust = caFile === undefined ? {} : { ca: await readGiven('cacert', caFile) };
   const http = createKeystoneHTTP({ url, ...trust, timeout: TIMEOUT, clock, telemetry: noTelemetry });
   try {
-    const asItIs = proof.method === 'token' && scope === undefined;
-    const login = asItIs
-      ? await lookUpToken(http, proof.token, clock.now())
-      : await logIn(http, proof, scope, clock.now());
-    if (login.issued !== undefined) return login.issued;
-    throw new LoginError(
-      `${refusalMessage(plan.proof, login)} (Keystone at ${url} answered ${login.refused})`,
-    );
+    return await ask(http);
   } catch (error) {
     if (error instanceof StatusError) throw new LoginError(unreachable(url, error));
     throw error;
@@ -47,32 +42,38 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
   }
 }
 
-async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneAuthMethod> {
-  switch (proof.method) {
-    case 'token':
-      return { method: 'token', token: proof.secret };
-    case 'password': {
-      const password = proof.secret ?? (await askSecret('password', proof, url, terminal));
-      return { method: 'password', user: proof.user, password };
-    }
-    case 'application_credential': {
-      const { method, credential } = proof;
-      const word = 'application_credential_secret';
-      return { method, credential, secret: proof.secret ?? (await askSecret(word, proof, url, terminal)) };
-    }
-  }
+/**
+ * Asks the user for a missing secret if there is a terminal.
+ *
+ * @throws LoginError with a sentence for the user
+ */
+export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): Promise<ObtainedCredential> {
+  const { url, scope } = plan;
+  const { clock } = terminal;
+  const proof = await prove(plan, terminal);
+  const login = await withKeystone(plan, clock, (http) =>
+    proof.method === 'token' && scope === undefined
+      ? lookUpToken(http, proof.token, clock.now())
+      : logIn(http, proof, scope, clock.now()),
+  );
+  if (login.issued !== undefined) return login.issued;
+  throw new LoginError(`${refusalMessage(plan.proof, login)} (Keystone at ${url} answered ${login.refused})`);
 }
 
-async function askSecret(
-  word: string,
-  proof: PlannedProof,
-  url: string,
-  terminal: Terminal,
-): Promise<string> {
-  const what = `the ${word.replaceAll('_', ' ')} of ${describe(proof)}`;
-  if (terminal.interactive) return terminal.askHidden(`${capital(what)} at ${url}: `);
+async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneAuthMethod> {
+  if (proof.method === 'token') return { method: 'token', token: proof.secret };
+  const secret = proof.secret ?? (await askSecret(proof, url, terminal));
+  return proof.method === 'password'
+    ? { method: 'password', user: proof.user, password: secret }
+    : { method: proof.method, credential: proof.credential, secret };
+}
+
+async function askSecret(proof: PlannedProof, url: string, terminal: Terminal): Promise<string> {
+  const word = proof.method === 'password' ? 'password' : 'application_credential_secret';
+  const what = `${word.replaceAll('_', ' ')} of ${describe(proof)}`;
+  if (terminal.interactive) return terminal.askHidden(`The ${what} at ${url}: `);
   throw new LoginError(
-    `${what} is missing, and there is no terminal to ask for it: ` +
+    `the ${what} is missing, and there is no terminal to ask for it: ` +
       `give ${word} in secure.yaml or OS_${word.toUpperCase()}`,
   );
 }
@@ -96,17 +97,15 @@ function refusalMessage(proof: PlannedProof, { refused, secondFactors }: Refused
 }
 
 function describe(proof: PlannedProof): string {
-  switch (proof.method) {
-    case 'password': {
-      const { user } = proof;
-      if ('id' in user) return `the user ${user.id}`;
-      return `${user.name} of the domain ${'id' in user.domain ? user.domain.id : user.domain.name}`;
-    }
-    case 'token':
-      return 'the token';
-    case 'application_credential':
-      return `the application credential ${'id' in proof.credential ? proof.credential.id : proof.credential.name}`;
-  }
+  if (proof.method === 'token') return 'the token';
+  if (proof.method === 'application_credential')
+    return `the application credential ${idOrName(proof.credential)}`;
+  const { user } = proof;
+  return 'id' in user ? `the user ${user.id}` : `${user.name} of the domain ${idOrName(user.domain)}`;
+}
+
+function idOrName(reference: { readonly id: string } | { readonly name: string }): string {
+  return 'id' in reference ? reference.id : reference.name;
 }
 
 /** The reasons are in the chain of causes; none of them quotes Keystone's response. */
@@ -120,8 +119,4 @@ function unreachable(url: string, error: StatusError): string {
   }
   const hint = certificate ? '. Its authority is given with cacert, OS_CACERT or --os-cacert' : '';
   return `no login at Keystone ${url}: ${reasons.join(': ') || error.message}${hint}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

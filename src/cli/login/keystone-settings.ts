@@ -92,8 +92,12 @@ export function planLogin(settings: Settings): KeystonePlan {
  * @throws LoginError
  */
 export function assertUsable(settings: Settings): void {
-  const unsupported = unsupportedType(settings.auth_type);
-  if (unsupported !== undefined) throw new LoginError(unsupported);
+  const { auth_type: type } = settings;
+  if (type !== undefined && !SUPPORTED.includes(type))
+    throw new LoginError(
+      `--keystone does not log in with the auth_type ${JSON.stringify(type)} (second factors, federation and the like), only with ${SUPPORTED.join(', ')}. ${INSTEAD}. ` +
+        'Where Stonegate knows the provider of a federated user, log in to it directly: stonegate login --oidc',
+    );
   if (settings.auth_url !== undefined) urlOf(settings);
   scopeOf(settings);
 }
@@ -112,9 +116,6 @@ function urlOf({ auth_url: given }: Settings): string {
     throw new LoginError(
       `${url.origin} is not https: anyone on the network could read the password. http is accepted only for loopback`,
     );
-  }
-  if (/\/v2\.0\/*$/.test(url.pathname)) {
-    throw new LoginError(`${url.origin}${url.pathname} is the identity API 2.0, which is gone: use /v3`);
   }
   return `${url.origin}${url.pathname}`;
 }
@@ -195,36 +196,10 @@ function missing(what: string, word: string): LoginError {
   return new LoginError(`${what} is missing: give ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
 }
 
-const SUPPORTED: ReadonlySet<string> = new Set([
-  'password',
-  'token',
-  'v3password',
-  'v3token',
-  'v3applicationcredential',
-]);
-
-/** Logins through another provider. */
-const FEDERATED = /^v3(?:oidc|websso|saml|adfs|fedkerb|kerberos|tokenless)/;
-const SECOND_FACTOR = /^v3(?:multifactor|totp)$/;
-
-/** The alternative for every user who can log in with the `openstack` command. */
+/** What every user who can log in with the `openstack` command can do. */
 export const INSTEAD =
   'Make an application credential once (openstack application credential create kubectl) and put it into clouds.yaml ' +
   'with auth_type v3applicationcredential, or hand over a token for as long as it lives: ' +
   'OS_AUTH_TYPE=token OS_TOKEN="$(openstack token issue -f value -c id)"';
 
-/** @returns why the type is not supported and what to do; undefined if it is supported or absent */
-function unsupportedType(type: string | undefined): string | undefined {
-  if (type === undefined || SUPPORTED.has(type)) return undefined;
-  if (FEDERATED.test(type)) {
-    return (
-      `the cloud logs users in by federation (${type}), which stonegate login --keystone does not do. ${INSTEAD}. ` +
-      'Where Stonegate knows the provider too, log in to it directly: stonegate login --oidc'
-    );
-  }
-  if (SECOND_FACTOR.test(type)) {
-    return `the cloud wants a second factor (${type}), which stonegate login does not ask for. ${INSTEAD}`;
-  }
-  if (type.startsWith('v2')) return `${type} is of the identity API 2.0, which is gone: use v3password`;
-  return `stonegate login does not know the auth_type ${JSON.stringify(type)}, only ${[...SUPPORTED].join(', ')}`;
-}
+const SUPPORTED = ['password', 'token', 'v3password', 'v3token', 'v3applicationcredential'];

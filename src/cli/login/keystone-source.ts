@@ -3,11 +3,10 @@
  * variables, flags. Secrets come from files, variables or the terminal, never from the command line.
  */
 import { createHash } from 'node:crypto';
-import { homedir } from 'node:os';
-import { resolve } from 'node:path';
 import { UsageError } from '../command.ts';
+import { absoluteName } from '../given-file.ts';
 import { readCloud } from './clouds-yaml.ts';
-import type { CredentialSource, Terminal } from './credential-source.ts';
+import type { CredentialSource } from './credential-source.ts';
 import { assertUsable, type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
 import { KEYSTONE_SECRETS, KEYSTONE_SETTINGS, type KeystoneValues } from './login-options.ts';
 
@@ -21,7 +20,7 @@ const VARIABLES = [
 
 export interface KeystoneSourceOptions {
   readonly values: KeystoneValues;
-  readonly env: Terminal['env'];
+  readonly env: NodeJS.ProcessEnv;
   /** The base of relative names. */
   readonly folder: string;
 }
@@ -48,24 +47,29 @@ export async function createKeystoneSource(options: KeystoneSourceOptions): Prom
  * @throws UsageError for a secret on the command line
  */
 export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise<KeystonePlan> {
-  const { values, env, folder } = options;
+  refuseSecrets(options.values);
+  const plan = planLogin(await gather(options));
+  if (plan.caFile === undefined) return plan;
+  return { ...plan, caFile: absoluteName(plan.caFile, options.env, options.folder) };
+}
+
+function refuseSecrets(values: KeystoneValues): void {
   const secret = KEYSTONE_SECRETS.find((word) => values[`os-${word}`] !== undefined);
   if (secret !== undefined) {
     throw new UsageError(
       `--os-${secret} is not accepted, because every user of this machine can read a command line: use ${variableOf(secret)}`,
     );
   }
-  const plan = planLogin(await gather(options));
-  const caFile = plan.caFile && resolve(folder, plan.caFile.replace(/^~(?=\/)/, env.HOME || homedir()));
-  return { ...plan, ...(caFile !== undefined && { caFile }) };
 }
 
 /**
  * Refuses flags that no cloud and no variable could make valid; the login may run on another machine.
  *
  * @throws LoginError
+ * @throws UsageError for a secret on the command line
  */
-export function assertFlagsUsable(values: KeystoneSourceOptions['values']): void {
+export function assertFlagsUsable(values: KeystoneValues): void {
+  refuseSecrets(values);
   assertUsable(overlay([settingsOf(values)]));
 }
 
@@ -74,14 +78,14 @@ async function gather(options: KeystoneSourceOptions): Promise<Settings> {
   const { values, env } = options;
   const variables = pick(VARIABLES, (word) => env[variableOf(word)]);
   const flags = settingsOf(values);
-  const name = values['os-cloud'] ?? env.OS_CLOUD;
+  const { 'os-cloud': name = env.OS_CLOUD } = values;
   const named = typeof name === 'string' && name !== '' ? name : undefined;
   const address = flags.auth_url ?? variables.auth_url;
   const cloud = named === undefined && address !== undefined ? undefined : await readCloud(named, options);
   return overlay([cloud ?? {}, variables, flags]);
 }
 
-function settingsOf(values: KeystoneSourceOptions['values']): Settings {
+function settingsOf(values: KeystoneValues): Settings {
   return {
     ...pick(KEYSTONE_SETTINGS, (word) => values[`os-${word}`]),
     ...(values.unscoped === true && { unscoped: 'true' }),

@@ -2,7 +2,7 @@
  * The options of `stonegate login`, which `stonegate kubeconfig` writes into the kubeconfig. They are apart
  * from what they do, because kubectl runs the command on every call and should load little.
  */
-import { UsageError } from '../command.ts';
+import { type OptionValues, UsageError } from '../command.ts';
 
 const COMMON_OPTIONS = {
   keystone: { type: 'boolean' },
@@ -41,7 +41,7 @@ const KEYSTONE_OPTIONS = {
   ...Object.fromEntries(
     [...KEYSTONE_SETTINGS, ...KEYSTONE_SECRETS].map((flag) => [`os-${flag}`, { type: 'string' } as const]),
   ),
-} as const satisfies Readonly<Record<string, { type: 'string' | 'boolean' }>>;
+} as const;
 
 const OIDC_OPTIONS = {
   'issuer-url': { type: 'string' },
@@ -63,15 +63,7 @@ export const LOGIN_OPTIONS = { ...COMMON_OPTIONS, ...KEYSTONE_OPTIONS, ...OIDC_O
 export type KeystoneValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** Parsed options. */
-export type OidcValues = {
-  readonly [Name in keyof typeof OIDC_OPTIONS]?:
-    | ((typeof OIDC_OPTIONS)[Name] extends { multiple: true }
-        ? readonly string[]
-        : (typeof OIDC_OPTIONS)[Name]['type'] extends 'boolean'
-          ? boolean
-          : string)
-    | undefined;
-};
+export type OidcValues = OptionValues<typeof OIDC_OPTIONS>;
 
 /** @throws UsageError if the way is not chosen, or an option is of the other one */
 export function wayOf(values: Readonly<Record<string, unknown>>): 'keystone' | 'oidc' {

@@ -3,7 +3,7 @@
  * the URL), without our standard streams (standard output belongs to kubectl) and in its own process group
  * (Ctrl-C ends only the login).
  */
-import { type SpawnOptions, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 
 /**
@@ -11,39 +11,27 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
  */
 const GRACE = 3_000;
 
-export interface Opener {
-  once(event: 'error', listener: (error: Error) => void): unknown;
-  once(event: 'exit', listener: (code: number | null) => void): unknown;
-  unref(): void;
-}
-
-export interface BrowserOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform?: NodeJS.Platform;
-  readonly clock?: Clock;
-  readonly start?: (command: string, words: readonly string[], options: SpawnOptions) => Opener;
-}
-
 /**
  * @param address an http or https URL
  * @returns false if there is no browser or it failed to open
  * @throws Error for another scheme
  */
-export async function openBrowser(address: string, options: BrowserOptions): Promise<boolean> {
-  const { env, platform = process.platform, clock = systemClock, start = spawn } = options;
+export async function openBrowser(
+  address: string,
+  env: NodeJS.ProcessEnv,
+  clock: Clock = systemClock,
+): Promise<boolean> {
   const { protocol, href } = new URL(address);
   if (protocol !== 'https:' && protocol !== 'http:') throw new Error(`${protocol} is no page for a browser`);
-  const opener = openerOf(platform, env);
+  const opener = openerOf(process.platform, env);
   if (opener === undefined) return false;
   const [command, ...words] = opener;
-  const child = start(command, [...words, href], { stdio: 'ignore', detached: true, env: { ...env } });
+  const child = spawn(command, [...words, href], { stdio: 'ignore', detached: true, env });
   return new Promise((resolve) => {
-    const grace = clock.after(GRACE, () => {
-      child.unref();
-      resolve(true);
-    });
+    const grace = clock.after(GRACE, () => settle(true));
     const settle = (opened: boolean) => {
       grace.cancel();
+      child.unref();
       resolve(opened);
     };
     child.once('error', () => settle(false));
@@ -52,9 +40,9 @@ export async function openBrowser(address: string, options: BrowserOptions): Pro
 }
 
 /** Without a display `xdg-open` would start a text browser, which is not visible. */
-function openerOf(
+export function openerOf(
   platform: NodeJS.Platform,
-  env: Readonly<Record<string, string | undefined>>,
+  env: NodeJS.ProcessEnv,
 ): readonly [string, ...string[]] | undefined {
   if (platform === 'darwin') return ['open'];
   // `start` is a shell built-in; this is what it runs.

@@ -6,14 +6,7 @@ import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
 import { withDeadline } from '../../lib/clock.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { startRedirectListener } from './oidc-redirect.ts';
-
-export interface BrowserLoginOptions {
-  /** Whether to open a browser. */
-  readonly browser: boolean;
-  readonly redirectURI: URL;
-  /** Tried in order; 0 is any. */
-  readonly ports: readonly number[];
-}
+import type { OidcSettings } from './oidc-settings.ts';
 
 /** Milliseconds for the login in the browser, second factor included. */
 const TIME_TO_LOG_IN = 5 * 60_000;
@@ -24,27 +17,30 @@ const TIME_TO_LOG_IN = 5 * 60_000;
  */
 export async function logInWithBrowser(
   provider: OidcLogin,
-  options: BrowserLoginOptions,
+  options: Pick<OidcSettings, 'browser' | 'redirectURI' | 'ports'>,
   terminal: Terminal,
 ): Promise<OidcTokens | undefined> {
   const listener = await startRedirectListener(options.redirectURI, options.ports);
   try {
     const login = await provider.beginCode(listener.redirectURI);
-    listener.expect(login.state, () =>
+    const redirected = listener.redirectWith(login.state, () =>
       terminal.say('Refused a redirect that does not belong to this login.'),
     );
     if (options.browser && (await terminal.openBrowser(login.url))) {
       terminal.say('Log in in the browser that has been opened.');
     } else {
       if (options.browser && provider.offersDeviceCode && terminal.interactive) return undefined;
-      if (options.browser && !terminal.interactive) throw noTerminal(terminal);
+      if (options.browser && !terminal.interactive)
+        throw new LoginError(
+          `no browser can be opened, and there is no terminal: run this in a terminal first, then kubectl again: ${terminal.command}`,
+        );
       terminal.say(`To log in, open this page in a browser on this computer: ${login.url}`);
     }
     const answer = await withDeadline(
       terminal.clock,
       TIME_TO_LOG_IN,
       new LoginError('no login within five minutes'),
-      (signal) => listener.answer(signal),
+      (signal) => Promise.race([redirected, abortOf(signal)]),
       terminal.signal,
     );
     try {
@@ -60,10 +56,13 @@ export async function logInWithBrowser(
   }
 }
 
-function noTerminal({ command }: Terminal): LoginError {
-  return new LoginError(
-    `no browser can be opened, and there is no terminal: run this in a terminal first, then kubectl again: ${command}`,
-  );
+/** Rejects with the signal's reason. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
 }
 
 /** @throws OidcLoginError if the provider offers no device codes or the user does not confirm the code */

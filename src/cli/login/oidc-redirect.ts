@@ -3,8 +3,8 @@
  * so a request counts only with the right `Host`, path and state. RFC 8252 §7.3 and §8.3; RFC 6749
  * §10.12.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { LoginError } from './credential-source.ts';
 
 export interface Redirect {
@@ -18,13 +18,10 @@ export interface RedirectListener {
   /** The redirect URI with the port in use. */
   readonly redirectURI: string;
   /**
-   * Accepts the first redirect with this state.
-   *
    * @param onOtherState called for each redirect with another state
+   * @returns the first redirect with this state
    */
-  expect(state: string, onOtherState: () => void): void;
-  /** @throws the signal's reason if it is aborted first */
-  answer(signal: AbortSignal): Promise<Redirect>;
+  redirectWith(state: string, onOtherState: () => void): Promise<Redirect>;
   close(): Promise<void>;
 }
 
@@ -40,12 +37,12 @@ export async function startRedirectListener(
   const server = createServer({ requestTimeout: 10_000 });
   const uri = new URL(redirectURI);
   uri.port = String(await listen(server, uri.hostname, ports));
-  const arrived = Promise.withResolvers<Redirect>();
-  let over = false;
 
   return {
     redirectURI: uri.href,
-    expect(state, onOtherState) {
+    redirectWith(state, onOtherState) {
+      const arrived = Promise.withResolvers<Redirect>();
+      let over = false;
       server.on('request', (request, response) => {
         const url = addressed(request, uri);
         if (url === undefined) return refuse(response, 404, 'There is nothing here.');
@@ -57,17 +54,7 @@ export async function startRedirectListener(
         over = true;
         arrived.resolve({ url, show: (title, text) => page(response, 200, title, text) });
       });
-    },
-    async answer(signal) {
-      const ended = Promise.withResolvers<never>();
-      const end = () => ended.reject(signal.reason);
-      if (signal.aborted) end();
-      signal.addEventListener('abort', end, { once: true });
-      try {
-        return await Promise.race([arrived.promise, ended.promise]);
-      } finally {
-        signal.removeEventListener('abort', end);
-      }
+      return arrived.promise;
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -82,27 +69,16 @@ async function listen(server: Server, hostname: string, ports: readonly number[]
   const host = hostname === '[::1]' ? '::1' : '127.0.0.1';
   const reasons: string[] = [];
   for (const port of ports) {
-    const failure = await tryPort(server, host, port);
-    if (failure === undefined) return portOf(server.address());
-    reasons.push(failure.message);
+    try {
+      server.listen({ host, port, exclusive: true });
+      await once(server, 'listening');
+      const address = server.address();
+      return typeof address === 'object' && address !== null ? address.port : port;
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
   }
   throw new LoginError(`cannot listen for the browser's redirect: ${reasons.join('; ')}`);
-}
-
-function tryPort(server: Server, host: string, port: number): Promise<Error | undefined> {
-  return new Promise((resolve) => {
-    const failed = (error: Error) => resolve(error);
-    server.once('error', failed);
-    server.listen({ host, port, exclusive: true }, () => {
-      server.off('error', failed);
-      resolve(undefined);
-    });
-  });
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new TypeError('the listener has no port');
-  return address.port;
 }
 
 /** `Host` is compared because another host name may resolve to loopback (DNS rebinding). */

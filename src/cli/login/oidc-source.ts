@@ -3,11 +3,8 @@
  * the browser, else with a device code. Modules that call the provider are imported on demand, so that a
  * cached token is not delayed.
  */
-import { join } from 'node:path';
 import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
 import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
-import { isLoopback } from '../../lib/transport-security.ts';
-import { UsageError } from '../command.ts';
 import { readGiven } from '../given-file.ts';
 import {
   type CredentialSource,
@@ -16,12 +13,10 @@ import {
   type Terminal,
 } from './credential-source.ts';
 import type { OidcValues } from './login-options.ts';
+import { type OidcSettings, readOidcFlags } from './oidc-settings.ts';
 
 /** @throws UsageError if an option is missing or invalid */
-export function createOidcSource(
-  values: OidcValues,
-  env: Readonly<Record<string, string | undefined>>,
-): CredentialSource {
+export function createOidcSource(values: OidcValues, env: NodeJS.ProcessEnv): CredentialSource {
   const settings = readOidcFlags(values, env);
   return {
     identity: identityOf(settings),
@@ -80,12 +75,11 @@ async function loggedIn(
   settings: OidcSettings,
   terminal: Terminal,
 ): Promise<OidcTokens> {
+  const { logInWithBrowser, logInWithDeviceCode } = await import('./oidc-interactive.ts');
   if (!settings.deviceCode) {
-    const { logInWithBrowser } = await import('./oidc-interactive.ts');
     const tokens = await logInWithBrowser(provider, settings, terminal);
     if (tokens !== undefined) return tokens;
   }
-  const { logInWithDeviceCode } = await import('./oidc-interactive.ts');
   return logInWithDeviceCode(provider, terminal);
 }
 
@@ -95,106 +89,4 @@ function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): Obtaine
 
 async function readIfNamed(option: string, file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readGiven(option, file);
-}
-
-export interface OidcSettings {
-  readonly issuer: string;
-  readonly clientID: string;
-  readonly clientSecretFile: string | undefined;
-  readonly caFile: string | undefined;
-  readonly scopes: readonly string[];
-  readonly extraParameters: Readonly<Record<string, string>>;
-  readonly deviceCode: boolean;
-  readonly browser: boolean;
-  readonly redirectURI: URL;
-  /** 0 means any. */
-  readonly ports: readonly number[];
-}
-
-/** Set by each login itself; fixed values would disable the protection that they give. */
-const RESERVED_PARAMETERS = new Set([
-  'client_id',
-  'client_secret',
-  'code_challenge',
-  'code_challenge_method',
-  'nonce',
-  'redirect_uri',
-  'request',
-  'request_uri',
-  'response_mode',
-  'response_type',
-  'scope',
-  'state',
-]);
-
-/** @throws UsageError if an option is missing or invalid */
-export function readOidcFlags(
-  values: OidcValues,
-  env: Readonly<Record<string, string | undefined>>,
-): OidcSettings {
-  return {
-    issuer: readIssuer(values['issuer-url']),
-    clientID: required('client-id', values['client-id']),
-    clientSecretFile: atHome(values['client-secret-file'], env),
-    caFile: atHome(values['ca-file'], env),
-    scopes: (values.scope ?? []).flatMap((scope) => scope.split(/[\s,]+/)).filter((scope) => scope !== ''),
-    extraParameters: Object.fromEntries((values['extra-param'] ?? []).map(readParameter)),
-    deviceCode: values['device-code'] ?? false,
-    browser: !(values['no-browser'] ?? false),
-    redirectURI: readRedirectURI(values['redirect-uri'] ?? 'http://127.0.0.1/'),
-    ports: (values['listen-port'] ?? ['0']).map(readPort),
-  };
-}
-
-function required(name: string, value: string | undefined): string {
-  if (value === undefined || value === '') throw new UsageError(`--${name} is required with --oidc`);
-  return value;
-}
-
-function readIssuer(value: string | undefined): string {
-  const text = required('issuer-url', value);
-  const url = parseURL('issuer-url', text);
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new UsageError('--issuer-url must be without user, query and fragment');
-  }
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))) return text;
-  throw new UsageError('--issuer-url must be https (http only on this very machine)');
-}
-
-function readRedirectURI(text: string): URL {
-  const url = parseURL('redirect-uri', text);
-  const own = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  if (url.protocol !== 'http:' || !own || url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new UsageError('--redirect-uri must be http://127.0.0.1/, http://[::1]/ or http://localhost/');
-  }
-  if (url.port !== '') throw new UsageError('the port of --redirect-uri is said with --listen-port');
-  return url;
-}
-
-function parseURL(name: string, text: string): URL {
-  if (!URL.canParse(text)) throw new UsageError(`--${name} is no URL: ${JSON.stringify(text)}`);
-  return new URL(text);
-}
-
-function readPort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new UsageError(`--listen-port is no port: ${JSON.stringify(text)}`);
-  return port;
-}
-
-function readParameter(text: string): [string, string] {
-  const split = text.indexOf('=');
-  if (split < 1) throw new UsageError(`--extra-param must be NAME=VALUE, not ${JSON.stringify(text)}`);
-  const name = text.slice(0, split);
-  if (RESERVED_PARAMETERS.has(name)) throw new UsageError(`--extra-param cannot set ${name}`);
-  return [name, text.slice(split + 1)];
-}
-
-/** kubectl passes arguments without a shell, so `~/` is expanded here. */
-function atHome(
-  file: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  const home = env.HOME ?? env.USERPROFILE;
-  return file?.startsWith('~/') && home !== undefined ? join(home, file.slice(2)) : file;
 }

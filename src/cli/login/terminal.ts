@@ -4,19 +4,14 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import type { Clock } from '../../lib/clock.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
-export interface TerminalOptions {
+/** `mayAsk`: whether kubectl allows questions. */
+export type TerminalOptions = Pick<Terminal, 'command' | 'env' | 'clock' | 'signal'> & {
   readonly stdin: NodeJS.ReadStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Whether kubectl allows questions. */
   readonly mayAsk: boolean;
-  readonly command: Terminal['command'];
-  readonly env: Terminal['env'];
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
+};
 
 export function createTerminal(options: TerminalOptions): Terminal {
   const { stdin, stderr, command, env, clock, signal } = options;
@@ -54,7 +49,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     askHidden,
     async openBrowser(url) {
       const { openBrowser } = await import('./oidc-browser.ts');
-      return openBrowser(url, { env, clock });
+      return openBrowser(url, env, clock);
     },
   };
 }

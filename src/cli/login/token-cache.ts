@@ -8,10 +8,10 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
-import { codeOf, hasCode } from '../../lib/error-code.ts';
+import { isAbsolute, join } from 'node:path';
+import { hasCode } from '../../lib/error-code.ts';
 import { readJSONObject } from '../../lib/json-object.ts';
-import { systemRandom } from '../../lib/random.ts';
+import { absoluteName } from '../given-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
@@ -50,12 +50,8 @@ export function renewAt({ obtainedAt, expiresAt }: CachedCredential): number {
 }
 
 /** @param given the value of `--cache-dir` */
-export function cacheFolder(
-  given: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): string {
-  // kubectl passes it without a shell, so `~/` is expanded here.
-  if (given !== undefined) return resolve(given.replace(/^~(?=\/)/, env.HOME || homedir()));
+export function cacheFolder(given: string | undefined, env: NodeJS.ProcessEnv): string {
+  if (given !== undefined) return absoluteName(given, env);
   const base = env.XDG_CACHE_HOME ?? '';
   // The specification requires to ignore relative paths.
   return join(isAbsolute(base) ? base : join(homedir(), '.cache'), 'stonegate');
@@ -67,7 +63,7 @@ export function cacheFolder(
  */
 export async function openTokenCache(folder: string, identity: readonly string[]): Promise<TokenCache> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(failed(`cannot make the folder ${folder}`));
-  const reason = distrust(await stat(folder), OTHERS_MAY_WRITE);
+  const reason = accessibleToOthers(await stat(folder), OTHERS_MAY_WRITE);
   if (reason !== undefined) throw new LoginError(`the folder ${folder} ${reason}: not used for tokens`);
   const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32);
   const file = join(folder, `${name}.json`);
@@ -75,10 +71,10 @@ export async function openTokenCache(folder: string, identity: readonly string[]
     file,
     async read() {
       const text = await readOwn(file);
-      return text === undefined ? undefined : understand(text, identity);
+      return text === undefined ? undefined : parse(text, identity);
     },
     async write(credential) {
-      await replaceFile(file, JSON.stringify({ identity, ...credential }), systemRandom).catch(
+      await replaceFile(file, JSON.stringify({ identity, ...credential })).catch(
         failed(`cannot write the token to ${file}`),
       );
     },
@@ -91,12 +87,12 @@ async function readOwn(file: string): Promise<string | undefined> {
     handle = await open(file, READ_DIRECTLY);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw failure(`cannot read the cached token ${file}`, error);
+    return failed(`cannot read the cached token ${file}`)(error);
   }
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) throw new LoginError(`the cached token ${file} is no regular file: delete it`);
-    const reason = distrust(stats, OTHERS_MAY_ANYTHING);
+    const reason = accessibleToOthers(stats, OTHERS_MAY_ANYTHING);
     if (reason !== undefined) {
       throw new LoginError(`the cached token ${file} ${reason}: delete it, and think of its token as known`);
     }
@@ -107,7 +103,7 @@ async function readOwn(file: string): Promise<string | undefined> {
 }
 
 /** @returns why the file is not trusted; undefined if it is, and on Windows */
-function distrust(stats: Stats, forbidden: number): string | undefined {
+function accessibleToOthers(stats: Stats, forbidden: number): string | undefined {
   const own = process.getuid?.();
   if (own === undefined) return undefined;
   if (stats.uid !== own) return 'belongs to another user';
@@ -115,7 +111,7 @@ function distrust(stats: Stats, forbidden: number): string | undefined {
   return `is open to others (mode ${(stats.mode & 0o777).toString(8)})`;
 }
 
-function understand(text: string, identity: readonly string[]): CachedCredential | undefined {
+function parse(text: string, identity: readonly string[]): CachedCredential | undefined {
   // Another version may have written it, or the disk was full.
   const { token, expiresAt, obtainedAt, refreshToken, identity: known } = readJSONObject(text) ?? {};
   if (JSON.stringify(known) !== JSON.stringify(identity)) return undefined;
@@ -126,22 +122,6 @@ function understand(text: string, identity: readonly string[]): CachedCredential
 
 function failed(what: string): (error: unknown) => never {
   return (error) => {
-    throw failure(what, error);
+    throw new LoginError(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'you may not',
-  EPERM: 'you may not',
-  EROFS: 'its file system can only be read',
-  ENOSPC: 'the disk is full',
-  EEXIST: 'there is a file of this name',
-  ENOTDIR: 'something on its way is no folder',
-  ELOOP: 'a link leads there',
-};
-
-/** Other errors are reported by code, because the system's message repeats the file name. */
-function failure(what: string, error: unknown): LoginError {
-  const code = codeOf(error) ?? String(error);
-  return new LoginError(`${what}: ${REASONS[code] ?? code}`);
 }

@@ -7,9 +7,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Reconciler, reconcile } from '../../kubernetes/reconcile/controller.ts';
 import { createRunLog, type RunLog } from '../../kubernetes/reconcile/run-log.ts';
-import { createChangedStates } from '../../lib/changed-states.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { createChangedStates, type Logger } from '../../lib/logger.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { Provisioner } from '../../proxy/feature.ts';

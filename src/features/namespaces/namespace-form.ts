@@ -4,11 +4,11 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 
-import { ageAt } from '../../kubernetes/human-duration.ts';
 import { columnDefinitions } from '../../kubernetes/lists/namespace-columns.ts';
 import type { ResponseForm } from '../../kubernetes/lists/response-form.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { goEscaped } from '../../lib/go-json.ts';
+import { ageAt } from '../../lib/go-time.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 

@@ -2,9 +2,10 @@
  * A Tenant object of Arktos as users of the tenant see it: its name, its phase and how old it is. The rest is
  * the operator's.
  */
-import { ageAt } from '../../kubernetes/human-duration.ts';
+
 import { ARKTOS_AGE, ARKTOS_NAME, column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { ResponseForm } from '../../kubernetes/lists/response-form.ts';
+import { ageAt } from '../../lib/go-time.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 
 export interface TenantSummary {

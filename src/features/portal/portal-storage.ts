@@ -30,8 +30,8 @@ export function createSharedSessions(options: {
   });
   return {
     async save(id, session, known) {
-      const stamp = shared.stamp(tagsOf(session, known), shared.mark());
-      if (stamp === undefined) return false;
+      const tagEpochs = shared.epochsOf(tagsOf(session, known), shared.moment());
+      if (tagEpochs === undefined) return false;
       const { expiresAt } = session;
       const content = {
         value: sessionCodec.encode(session),
@@ -39,7 +39,7 @@ export function createSharedSessions(options: {
         credentialExpiresAt: expiresAt,
         discardAt: expiresAt,
       };
-      return shared.save(keyOf(id), { content, stamp });
+      return shared.save(keyOf(id), { content, tagEpochs });
     },
     async find(id) {
       const found = await shared.find(keyOf(id));

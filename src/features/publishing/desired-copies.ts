@@ -5,7 +5,7 @@
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { objectKey, type Place, placeName } from '../../kubernetes/reconcile/objects.ts';
 import { PER_TURN, type Refusal } from '../../kubernetes/reconcile/plan.ts';
-import { forEachInTurns } from '../../lib/in-turns.ts';
+import { forEachInTurns } from '../../lib/concurrency.ts';
 import { Copy } from './copy.ts';
 import { roleKey, roleOf } from './rbac-objects.ts';
 import type { Receiver } from './receivers.ts';

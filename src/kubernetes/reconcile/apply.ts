@@ -190,8 +190,6 @@ function read(objects: Objects, { kind, place, name }: Target, signal: AbortSign
 
 /** The components of a configuration that the command uses. */
 export interface CommandReconciler {
-  /** About the configuration and the objects in the cluster. */
-  readonly warnings?: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly plan: (signal: AbortSignal) => Promise<Plan>;
   /** Deletions of a larger share need `--force`. */
   readonly maxDeletedShare?: number;

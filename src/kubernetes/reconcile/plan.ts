@@ -3,8 +3,7 @@
  * are desired, which may be deleted, and what may become of an object that is there is decided by each
  * controller.
  */
-
-import { forEachInTurns } from '../../lib/in-turns.ts';
+import { forEachInTurns } from '../../lib/concurrency.ts';
 import type { ResourceKind } from '../kubernetes-object.ts';
 import {
   isBindingKind,

@@ -2,8 +2,7 @@
  * The summaries of a controller's runs in the log. A state that does not change from run to run is logged
  * once.
  */
-import { createChangedStates } from '../../lib/changed-states.ts';
-import type { LogFields, Logger } from '../../lib/logger.ts';
+import { createChangedStates, type LogFields, type Logger } from '../../lib/logger.ts';
 import type { ApplyResult } from './apply.ts';
 import { lossesOf } from './deletion-guard.ts';
 import { type Plan, titleOf } from './plan.ts';

@@ -75,11 +75,7 @@ class WrittenStream implements ResponseStream {
     const { stopping } = exchange;
     this.#response = exchange.response;
     this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
-    this.#ends = [
-      this.#client,
-      ...(stream ? [stream] : []),
-      ...(stopping ? [fromAbortSignal(stopping)] : []),
-    ];
+    this.#ends = [this.#client, ...(stream ? [stream] : []), ...(stopping ? [stopping] : [])];
     this.#reservation = memory.reservation(tenant);
   }
 

@@ -9,7 +9,6 @@ import type { Credential } from '../../identity/credential.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { LongRunning, ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { Cancellation } from '../../lib/cancellation.ts';
-import { ListNode } from '../../lib/linked-list.ts';
 import type { StreamEndReason } from '../../lib/telemetry.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 
@@ -56,18 +55,16 @@ export class StreamCredential {
   readonly uid: string;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
-  /** Head of the list of its streams. */
-  readonly list = new ListNode();
+  readonly streams = new Set<OpenStream>();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
   checking = false;
   /** Since when it could not be validated; undefined while it can. */
   unverifiedSince: number | undefined;
-  /** Watches what ends all streams of the credential. */
+  /** Drops that end all streams of the credential. */
   endings: DropWatch | undefined;
   /**
-   * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it
-   * cannot be validated.
+   * Drops after which a valid credential is validated again. An expired one cannot be: its tunnels end.
    */
   revocations: DropWatch | undefined;
 
@@ -82,13 +79,7 @@ export class StreamCredential {
     this.expiresAt = identity.expiresAt;
   }
 
-  /** What is ended leaves the list later, when its request has ended. */
-  get streams(): OpenStream[] {
-    const streams: OpenStream[] = [];
-    for (let node = this.list.next; node instanceof OpenStream; node = node.next) streams.push(node);
-    return streams;
-  }
-
+  /** A stream that is ended leaves the set later, when its request has ended. */
   end(reason: StreamEndReason): void {
     for (const stream of this.streams) stream.end(reason);
   }
@@ -100,7 +91,7 @@ export class StreamCredential {
 }
 
 /** For the upstream: what ends the request before its client or the API server does. */
-export class OpenStream extends ListNode implements Cancellation {
+export class OpenStream implements Cancellation {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
   readonly user: UserInfo;
@@ -124,7 +115,6 @@ export class OpenStream extends ListNode implements Cancellation {
     openedAt: number,
     fraction: number,
   ) {
-    super();
     this.info = info;
     this.kind = kind;
     this.user = user;
@@ -133,7 +123,7 @@ export class OpenStream extends ListNode implements Cancellation {
     this.openedAt = openedAt;
     this.fraction = fraction;
     this.entry = entry;
-    this.insertBefore(opener.list);
+    opener.streams.add(this);
   }
 
   /** A connection into a pod, a service or a node. */

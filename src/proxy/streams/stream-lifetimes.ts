@@ -3,7 +3,6 @@
  * request begins, and knows nothing of the credential behind Stonegate: without this, a deleted user's watch
  * would go on for ever. `docs/lifecycle.md` has the table of what ends when.
  */
-
 import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../../cache/drop-tags.ts';
 import type { Drops } from '../../cache/drops.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -39,10 +38,10 @@ export interface StreamLifetimesOptions {
   readonly logger: Logger;
 }
 
-/** Milliseconds between two checks of all streams, as all times here. */
+/** All in milliseconds. Between two checks of all streams. */
 const CHECK_INTERVAL = 1_000;
-/** The time between two checks of what policies permit to guests, whose streams end within five seconds. */
-const POLICY_INTERVAL = 2_000;
+/** Between two checks of what the policies permit to guests: their streams end within five seconds. */
+const GUEST_CHECK_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
 /** They end after this share of what was left of the credential's life when they began, if that is sooner. */
@@ -60,7 +59,8 @@ export class StreamLifetimes {
   settings: StreamSettings;
   readonly #options: StreamLifetimesOptions;
   #drops: Drops;
-  #learned: number;
+  /** The number of drops at the last check. */
+  #dropCount: number;
   /** When another configuration came into force, or a drop was last noticed: milliseconds since the epoch. */
   #changedAt = Number.NEGATIVE_INFINITY;
   /** Bounds validations, with a key for each authenticator. */
@@ -73,7 +73,7 @@ export class StreamLifetimes {
     this.settings = options.settings;
     this.#options = options;
     this.#drops = options.drops;
-    this.#learned = this.#drops.learned;
+    this.#dropCount = this.#drops.count;
     this.#rechecks = new KeyedSemaphore({
       clock: options.clock,
       permits: Number.POSITIVE_INFINITY,
@@ -91,7 +91,7 @@ export class StreamLifetimes {
     this.settings = settings;
     const replaced = drops !== this.#drops;
     this.#drops = drops;
-    if (replaced) this.#learned = drops.learned;
+    if (replaced) this.#dropCount = drops.count;
     this.#changedAt = this.#options.clock.now();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
@@ -109,13 +109,13 @@ export class StreamLifetimes {
     const { opener } = stream;
     if (opener.endings === undefined) {
       this.#watchDrops(opener);
-      this.#postpone(opener, this.settings.recheck);
+      this.#recheckAfter(opener, this.settings.recheck);
     }
     // It was authenticated before the change, while its credential was in no list.
     if (stream.receivedAt <= this.#changedAt) this.#recheckSoon(opener);
     if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
       opener.revocations ??= this.#drops.watch(revocationTags(opener));
-    this.#timer ??= this.#options.clock.after(this.#interval, this.#checkStreams);
+    this.#timer ??= this.#options.clock.after(this.#interval, this.#checkAll);
   }
 
   get #interval(): number {
@@ -128,27 +128,27 @@ export class StreamLifetimes {
       credential.revocations = this.#drops.watch(revocationTags(credential));
   }
 
-  readonly #checkStreams = (): void => {
+  readonly #checkAll = (): void => {
     const { clock, registry } = this.#options;
     const now = clock.now();
-    const { learned } = this.#drops;
-    const hasDropped = learned !== this.#learned;
-    this.#learned = learned;
-    if (hasDropped) this.#changedAt = now;
+    const { count } = this.#drops;
+    const hasDrops = count !== this.#dropCount;
+    this.#dropCount = count;
+    if (hasDrops) this.#changedAt = now;
     if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
-      if (hasDropped) this.#applyDrop(credential, now);
+      if (hasDrops) this.#handleDrops(credential, now);
       this.#endDue(credential, now);
       if (credential.dueAt <= now) void this.#recheck(credential);
     }
-    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#checkStreams);
+    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#checkAll);
   };
 
-  /** Something was dropped somewhere. What a cache still knows costs its backend nothing. */
-  #applyDrop(credential: StreamCredential, now: number): void {
+  /** Every credential is validated again: those that a cache still knows cost their backend nothing. */
+  #handleDrops(credential: StreamCredential, now: number): void {
     const expired = credential.expiresAt <= now;
-    const revoked = credential.revocations?.dropped;
-    if (credential.endings?.dropped || (expired && revoked)) {
+    const revoked = credential.revocations?.isDropped;
+    if (credential.endings?.isDropped || (expired && revoked)) {
       this.#end(credential, 'dropped');
       return;
     }
@@ -163,7 +163,7 @@ export class StreamLifetimes {
 
   /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
   #endForbiddenGuests(now: number): void {
-    this.#guestsDueAt = now + POLICY_INTERVAL;
+    this.#guestsDueAt = now + GUEST_CHECK_INTERVAL;
     const { registry, permits } = this.#options;
     for (const stream of registry.guests)
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
@@ -184,14 +184,13 @@ export class StreamLifetimes {
     this.#watchDrops(credential);
   }
 
-  /** It is validated again soon. */
   #recheckSoon(credential: StreamCredential): void {
     const { clock, random } = this.#options;
     const spread = Math.min(PROMPT_SPREAD, this.settings.recheck);
     credential.dueAt = Math.min(credential.dueAt, clock.now() + spread * random.fraction());
   }
 
-  #postpone(credential: StreamCredential, milliseconds: number): void {
+  #recheckAfter(credential: StreamCredential, milliseconds: number): void {
     const { clock, random } = this.#options;
     credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
   }
@@ -203,10 +202,10 @@ export class StreamLifetimes {
     const { signal } = this.#stopped;
     const semaphore = this.#rechecks.of(credential.authenticator);
     if (!(await semaphore.acquire(signal))) return;
-    this.#postpone(credential, this.settings.recheck);
+    this.#recheckAfter(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
-      if (credential.list.linked) await this.#validate(credential);
+      if (credential.streams.size > 0) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);
@@ -238,7 +237,7 @@ export class StreamLifetimes {
     if (now - credential.unverifiedSince >= recheck) credential.endAllButTunnels('unverified');
     // A change while this validation was under way has asked for the next one soon.
     const { dueAt } = credential;
-    this.#postpone(credential, recheck * RETRY);
+    this.#recheckAfter(credential, recheck * RETRY);
     credential.dueAt = Math.min(credential.dueAt, dueAt);
   }
 }

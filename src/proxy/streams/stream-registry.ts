@@ -87,8 +87,8 @@ export class StreamRegistry {
   /** Its request has ended. To be called once. */
   close(stream: OpenStream): void {
     const { opener, kind, reason } = stream;
-    stream.unlink();
-    if (!opener.list.linked) this.#credentials.delete(opener.key);
+    opener.streams.delete(stream);
+    if (opener.streams.size === 0) this.#credentials.delete(opener.key);
     subtract(this.#users, userKeyOf(opener.tenant, opener.username), stream.connections);
     subtract(this.#tenants, opener.tenant, stream.connections);
     if (this.#guests.delete(stream)) subtract(this.#guestsOf, opener.tenant, 1);

@@ -3,8 +3,8 @@
  * that Stonegate forwards has a use for them, but must be valid: if not, a chunk probably ended elsewhere.
  * RFC 9112 §7.1.
  */
+import { isToken } from '../../lib/header-list.ts';
 import { malformedResponse } from './errors.ts';
-import { isToken } from './syntax.ts';
 
 type Step =
   | 'size'
@@ -28,20 +28,16 @@ const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
 /** More than any chunk needs, and a number counts that far exactly. */
 const MAX_SIZE_DIGITS = 12;
+/** Bytes of one chunk's extensions, or of all trailers. */
+const MAX_SKIPPED = 16 * 1024;
 
 export class ChunkedDecoder {
-  readonly #maxSkipped: number;
   #step: Step = 'size';
   #digits = 0;
   /** Bytes that are left of the current chunk. */
   #left = 0;
   /** Bytes of extensions or trailers since the last chunk. */
   #skipped = 0;
-
-  /** @param maxSkipped bytes of one chunk's extensions, or of all trailers */
-  constructor(maxSkipped: number) {
-    this.#maxSkipped = maxSkipped;
-  }
 
   /**
    * @param onData called with each slice of the body
@@ -130,7 +126,7 @@ export class ChunkedDecoder {
     this.#skipped += 1;
     if (byte === 0x7f || (byte < 0x20 && byte !== TAB))
       throw malformedResponse('a control character in a chunk extension or trailer');
-    if (this.#skipped > this.#maxSkipped)
+    if (this.#skipped > MAX_SKIPPED)
       throw malformedResponse('chunk extensions or trailers that are too long');
     return step;
   }

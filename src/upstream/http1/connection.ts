@@ -8,9 +8,9 @@ import type { Readable } from 'node:stream';
 import type { HeaderField } from '../../lib/header-list.ts';
 import type { BorrowedChunk } from './borrowed-chunk.ts';
 import type { Receiver } from './connector.ts';
-import { Http1Error } from './errors.ts';
+import { Http1Error, isConnectionLoss } from './errors.ts';
 import type { ResponseHead } from './response-head.ts';
-import { type ParserLimits, ResponseParser, type ResponseParts } from './response-parser.ts';
+import { ResponseParser, type ResponseParts } from './response-parser.ts';
 import { BodyWriter, type RequestFraming } from './serializer.ts';
 
 export interface WireRequest {
@@ -26,12 +26,13 @@ export interface WireRequest {
 export interface ResponseHandler {
   /** The last byte of the request was handed to the socket. */
   onSent(): void;
-  /** The first bytes of a response have arrived; they may be malformed. */
-  onResponding(): void;
   onHead(status: number, fields: HeaderField[]): void;
   onData(chunk: BorrowedChunk): void;
   onEnd(): void;
-  /** @param error an Http1Error, an error of the socket or of TLS, or one that the handler has thrown */
+  /**
+   * @param error an Http1Error, an error of the socket or of TLS, or one that the handler has thrown; a
+   *   connection loss only if no byte of a response has arrived
+   */
   onFailure(error: Error): void;
 }
 
@@ -62,7 +63,7 @@ export function reportFailure(
 
 interface Active {
   readonly phase: 'active';
-  handler: ResponseHandler;
+  readonly handler: ResponseHandler;
   /** Writes a streamed body. */
   writer: BodyWriter | undefined;
   sent: boolean;
@@ -81,10 +82,10 @@ export class Connection implements ResponseParts, Receiver {
   #state: State = IDLE;
 
   /** @param socket connected */
-  constructor(socket: Socket, owner: ConnectionOwner, limits: ParserLimits) {
+  constructor(socket: Socket, owner: ConnectionOwner) {
     this.#socket = socket;
     this.#owner = owner;
-    this.#parser = new ResponseParser(this, limits);
+    this.#parser = new ResponseParser(this);
     socket
       .on('end', () => this.#onSocketEnd())
       .on('error', (error) => this.fail(error))
@@ -143,12 +144,8 @@ export class Connection implements ResponseParts, Receiver {
   }
 
   receive(bytes: Buffer): void {
-    const state = this.#state;
+    if (this.#state.phase === 'active') this.#state.responding = true;
     try {
-      if (state.phase === 'active' && !state.responding) {
-        state.responding = true;
-        state.handler.onResponding();
-      }
       this.#parser.read(bytes);
     } catch (error) {
       this.#failWith(error);
@@ -174,24 +171,16 @@ export class Connection implements ResponseParts, Receiver {
     this.#socket.destroy();
   }
 
-  /**
-   * Another handler receives the rest of the response.
-   *
-   * @returns false if that is impossible: the request was not sent completely, or the connection is closed
-   */
-  handOver(create: (connection: Connection) => ResponseHandler): boolean {
-    const state = this.#state;
-    if (state.phase !== 'active' || !state.sent) return false;
-    state.handler = create(this);
-    this.resume();
-    return true;
-  }
-
   /** Closes the connection and reports the error to the handler. */
   fail(error: Error): void {
     const state = this.#state;
     this.abandon();
-    if (state.phase === 'active') reportFailure(state.handler, error, this.#owner);
+    if (state.phase !== 'active') return;
+    const isBroken = state.responding && isConnectionLoss(error);
+    const reported = isBroken
+      ? new Http1Error('RESPONSE_INCOMPLETE', 'it broke off', { cause: error })
+      : error;
+    reportFailure(state.handler, reported, this.#owner);
   }
 
   onHead({ status, fields }: ResponseHead): void {

@@ -8,16 +8,16 @@ export type Http1ErrorCode =
   | 'BODY_LENGTH_MISMATCH'
   /** No connection within the connect timeout. */
   | 'CONNECT_TIMEOUT'
-  /** The connection ended before the response did. */
+  /** The connection ended before the response began. */
   | 'CONNECTION_LOST'
-  /** The response was discarded, and took too long or was too large. */
-  | 'DISCARD_LIMIT_EXCEEDED'
   /** The server sent something that is not exactly one HTTP/1.1 response. */
   | 'MALFORMED_RESPONSE'
   /** The pool takes no new requests, or breaks off those it has. */
   | 'POOL_CLOSED'
   /** No connection became free in time. */
   | 'QUEUE_TIMEOUT'
+  /** The connection ended within the response. */
+  | 'RESPONSE_INCOMPLETE'
   /** HTTP/1.1 cannot express the request. */
   | 'REQUEST_INVALID';
 

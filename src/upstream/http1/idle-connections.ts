@@ -1,45 +1,35 @@
 /**
- * Connections that no request uses. The connection used last is taken first, so that superfluous ones reach
- * the idle timeout and are closed. RFC 9112 §9.3, §9.5.
+ * Connections that no request uses. The connection used last is taken first, so that superfluous ones expire
+ * and are closed. RFC 9112 §9.3, §9.5.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Connection } from './connection.ts';
 
 export interface IdleConnection {
   readonly connection: Connection;
-  /** When it became idle, in milliseconds since the epoch. */
-  readonly since: number;
-  /** Until when it may be used. */
+  /** Until when it may be used, in milliseconds since the epoch. */
   readonly until: number;
 }
 
 export class IdleConnections {
   readonly #clock: Clock;
-  readonly #timeout: number;
   /** The one used last is at the end. */
   #idle: IdleConnection[] = [];
   #timer: Timer | undefined;
 
-  /** @param timeout milliseconds after which an idle connection is closed */
-  constructor(clock: Clock, timeout: number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#timeout = timeout;
   }
 
-  /** @param lifetime milliseconds for which it may be used; the idle timeout at most */
-  idleFor(connection: Connection, lifetime: number): IdleConnection {
-    const since = this.#clock.now();
-    return { connection, since, until: since + Math.min(lifetime, this.#timeout) };
-  }
-
-  /** Closes the connection instead if its lifetime is over. */
+  /** Closes the connection instead if its time is over. */
   add(idle: IdleConnection): void {
-    if (idle.until <= this.#clock.now()) {
+    const left = idle.until - this.#clock.now();
+    if (left <= 0) {
       idle.connection.abandon();
       return;
     }
     this.#idle.push(idle);
-    this.#timer ??= this.#clock.after(this.#timeout, this.#closeExpired);
+    this.#timer ??= this.#clock.after(left, this.#closeExpired);
   }
 
   /** @returns undefined if none can be used */
@@ -65,14 +55,12 @@ export class IdleConnections {
   }
 
   readonly #closeExpired = (): void => {
+    this.#timer = undefined;
     const now = this.#clock.now();
-    const all = this.#idle;
-    this.#idle = all.filter(({ since }) => since + this.#timeout > now);
-    for (const { connection, since } of all) if (since + this.#timeout <= now) connection.abandon();
-    const [oldest] = this.#idle;
-    this.#timer =
-      oldest === undefined
-        ? undefined
-        : this.#clock.after(oldest.since + this.#timeout - now, this.#closeExpired);
+    for (const { connection } of this.#idle.filter(({ until }) => until <= now)) connection.abandon();
+    this.#idle = this.#idle.filter(({ until }) => until > now);
+    if (this.#idle.length === 0) return;
+    const next = Math.min(...this.#idle.map(({ until }) => until));
+    this.#timer = this.#clock.after(next - now, this.#closeExpired);
   };
 }

@@ -1,57 +1,40 @@
 /**
- * Timers that expire after a time without activity. A timer is touched any number of times and computes what
- * is left when it is checked: a new timer for each chunk would cost more than the chunk.
+ * A timer that expires after a time without activity. It is touched any number of times and computes what is
+ * left when it is checked: a new timer for each chunk would cost more than the chunk.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { TimeoutEntry, TimeoutQueue } from '../../lib/timeout-queue.ts';
+import { TimeoutEntry, type TimeoutQueue } from '../../lib/timeout-queue.ts';
 
-export interface InactivityTimer {
-  /** Starts the time anew. */
-  touch(): void;
-  /** Suspends the timer: the inactivity is our own (backpressure). */
-  hold(): void;
-  /** Starts the time anew after `hold`. */
-  release(): void;
-  stop(): void;
-}
-
-export class InactivityTimers {
-  readonly #timeouts: TimeoutQueue;
-
-  /** @param milliseconds of inactivity, for all timers */
-  constructor(clock: Clock, milliseconds: number) {
-    this.#timeouts = new TimeoutQueue(clock, milliseconds);
-  }
-
-  /** @param onExpired called once at most */
-  start(onExpired: () => void): InactivityTimer {
-    const timer = new Timer(this.#timeouts, onExpired);
-    this.#timeouts.add(timer);
-    return timer;
-  }
-}
-
-class Timer extends TimeoutEntry implements InactivityTimer {
+export class InactivityTimer extends TimeoutEntry {
   readonly #timeouts: TimeoutQueue;
   readonly #onExpired: () => void;
   #lastActivity: number;
   #held = false;
 
+  /**
+   * Starts at once.
+   *
+   * @param timeouts the queue of all timers with this time
+   * @param onExpired called once at most
+   */
   constructor(timeouts: TimeoutQueue, onExpired: () => void) {
     super();
     this.#timeouts = timeouts;
     this.#onExpired = onExpired;
     this.#lastActivity = timeouts.clock.now();
+    timeouts.add(this);
   }
 
+  /** Starts the time anew. */
   touch(): void {
     this.#lastActivity = this.#timeouts.clock.now();
   }
 
+  /** Suspends the timer: the inactivity is our own (backpressure). */
   hold(): void {
     this.#held = true;
   }
 
+  /** Starts the time anew after `hold`. */
   release(): void {
     this.#held = false;
     this.touch();

@@ -10,10 +10,8 @@ import type { IdleConnection } from './idle-connections.ts';
 export type Stage =
   /** Nothing is reserved for it. */
   | { readonly phase: 'unassigned' }
-  /** It waits for a connection to become free. */
+  /** It waits for a connection to become free or to be opened. */
   | { readonly phase: 'queued'; readonly queue: RequestQueue }
-  /** A connection is being opened for it. */
-  | { readonly phase: 'connecting'; readonly connect: { release(): void } }
   /** It has an idle connection, and is sent once pending input was read. */
   | { readonly phase: 'scheduled'; readonly idle: IdleConnection }
   /** The connection sends it, receives its response, or has ended it. */
@@ -23,30 +21,20 @@ export type Stage =
 export const UNASSIGNED: Stage = { phase: 'unassigned' };
 const DONE: Stage = { phase: 'done' };
 
-/** What a request needs of its pool. */
-export interface RequestOwner {
-  /** The idle connection was not used. */
-  onReturned(idle: IdleConnection): void;
-  /**
-   * @param onDone called once, with whether the connection was closed
-   * @returns a handler that discards the rest of a response
-   */
-  createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler;
-}
-
 export class PendingRequest extends TimeoutEntry {
   readonly request: WireRequest;
   readonly handler: ResponseHandler;
   stage: Stage = UNASSIGNED;
   /** Until when it may wait for a connection, in milliseconds since the epoch; set when it first waits. */
   queuedUntil = Number.NaN;
-  readonly #owner: RequestOwner;
+  readonly #onReturned: (idle: IdleConnection) => void;
 
-  constructor(request: WireRequest, handler: ResponseHandler, owner: RequestOwner) {
+  /** @param onReturned called with an idle connection that was not used */
+  constructor(request: WireRequest, handler: ResponseHandler, onReturned: (idle: IdleConnection) => void) {
     super();
     this.request = request;
     this.handler = handler;
-    this.#owner = owner;
+    this.#onReturned = onReturned;
   }
 
   /** Whether a connection has taken it. */
@@ -55,7 +43,9 @@ export class PendingRequest extends TimeoutEntry {
   }
 
   /**
-   * Cancels the request. Its handler is not called any more.
+   * Cancels the request. Its handler is not called any more. An attempt to connect continues for the next
+   * request, as in Go's transport: otherwise clients that send and cancel would cost the server a TLS
+   * handshake each.
    *
    * @returns whether a connection was closed: HTTP/1.1 cancels a request that was sent in no other way
    */
@@ -66,11 +56,8 @@ export class PendingRequest extends TimeoutEntry {
       case 'queued':
         stage.queue.remove(this);
         return false;
-      case 'connecting':
-        stage.connect.release();
-        return false;
       case 'scheduled':
-        this.#owner.onReturned(stage.idle);
+        this.#onReturned(stage.idle);
         return false;
       case 'sent':
         if (!stage.connection.serves(this.handler)) return false;
@@ -80,18 +67,6 @@ export class PendingRequest extends TimeoutEntry {
       case 'done':
         return false;
     }
-  }
-
-  /**
-   * Cancels the request, but reads the rest of its response and discards it, so that the connection can be
-   * reused.
-   *
-   * @param onDone called once, with whether the connection was closed after all
-   * @returns false if the request was not sent completely or has ended; then nothing happens
-   */
-  discard(onDone: (closed: boolean) => void): boolean {
-    const create = (connection: Connection) => this.#owner.createDiscarder(connection, onDone);
-    return this.#connection?.handOver(create) ?? false;
   }
 
   /** Stops reading the response. What was read already is still delivered. */
@@ -120,6 +95,7 @@ export class PendingRequest extends TimeoutEntry {
 export class RequestQueue {
   readonly #timeouts: TimeoutQueue;
   readonly #onTimeout: (request: PendingRequest) => void;
+  #size = 0;
 
   /**
    * @param timeout milliseconds that each request may wait
@@ -130,8 +106,8 @@ export class RequestQueue {
     this.#onTimeout = onTimeout;
   }
 
-  get empty(): boolean {
-    return this.#timeouts.empty;
+  get size(): number {
+    return this.#size;
   }
 
   /**
@@ -139,6 +115,7 @@ export class RequestQueue {
    * limit.
    */
   add(request: PendingRequest): void {
+    this.#size += 1;
     request.stage = { phase: 'queued', queue: this };
     const { clock, timeout } = this.#timeouts;
     if (Number.isNaN(request.queuedUntil)) {
@@ -157,8 +134,9 @@ export class RequestQueue {
   }
 
   remove(request: PendingRequest): void {
+    this.#size -= 1;
     request.unlink();
-    if (this.empty) this.#timeouts.stop();
+    if (this.#size === 0) this.#timeouts.stop();
   }
 
   /** @returns milliseconds until the request has to be checked again */

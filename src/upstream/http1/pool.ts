@@ -15,51 +15,36 @@ import {
   reportFailure,
   type WireRequest,
 } from './connection.ts';
-import type { Connector } from './connector.ts';
-import { ResponseDiscarder } from './discarder.ts';
+import type { ConnectAttempt, Connector } from './connector.ts';
 import { Http1Error } from './errors.ts';
 import { type IdleConnection, IdleConnections } from './idle-connections.ts';
-import { InactivityTimers } from './inactivity-timer.ts';
-import { PendingConnects, type PendingConnectsOwner } from './pending-connects.ts';
-import { PendingRequest, type RequestOwner, RequestQueue, UNASSIGNED } from './pending-request.ts';
-import type { ParserLimits } from './response-parser.ts';
+import { PendingRequest, RequestQueue, UNASSIGNED } from './pending-request.ts';
 
-export interface PoolOptions extends ParserLimits {
+export interface PoolOptions {
   readonly connector: Connector;
   readonly clock: Clock;
   /** Called with what a handler's `onFailure` has thrown. */
   readonly onHandlerError: (error: unknown) => void;
-  /** Open and pending connections; further requests are queued. Unlimited by default. */
-  readonly maxConnections?: number;
-  /** Milliseconds that a request may be queued. */
+  /** Open and pending connections; further requests wait. */
+  readonly maxConnections: number;
+  /** Milliseconds that a request may wait for a connection. */
   readonly queueTimeout: number;
-  /** Milliseconds after which an idle connection is closed; 60 s by default. */
-  readonly idleTimeout?: number;
-  /** The same for a connection that has carried no request yet; 28 s by default. */
-  readonly unusedTimeout?: number;
-  /** Milliseconds that the rest of a discarded response may take; 2 s by default. */
-  readonly discardTimeout?: number;
-  /** Bytes of a response that are discarded at most; 256 KiB by default. */
-  readonly maxDiscardedBytes?: number;
 }
 
-const DEFAULT_IDLE_TIMEOUT = 60_000;
-const DEFAULT_UNUSED_TIMEOUT = 28_000;
-export const DEFAULT_DISCARD_TIMEOUT = 2_000;
-/** To read more of a response costs more than a TLS handshake. */
-export const DEFAULT_MAX_DISCARDED_BYTES = 256 * 1024;
+/** Milliseconds; a Kubernetes API server closes an idle connection after 90 s. */
+const IDLE_TIMEOUT = 60_000;
+/** Milliseconds; kube-apiserver waits 32 s for a connection's first request (`ReadHeaderTimeout`). */
+const UNUSED_TIMEOUT = 28_000;
 /** Milliseconds before the end of a server's keep-alive timeout, since a request may be on its way. */
 const KEEP_ALIVE_MARGIN = 2_000;
 
-export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, RequestOwner {
+export class ConnectionPool implements ConnectionOwner {
   readonly #options: PoolOptions;
-  readonly #maxConnections: number;
-  readonly #idleTimeout: number;
   readonly #open = new Set<Connection>();
-  readonly #connects: PendingConnects;
+  /** Each serves the request that has waited longest when it succeeds, whichever it was begun for. */
+  readonly #connecting = new Set<ConnectAttempt>();
   readonly #idle: IdleConnections;
   readonly #queue: RequestQueue;
-  readonly #discardTimers: InactivityTimers;
   /** Requests that are sent as soon as pending input was read. */
   #scheduled: PendingRequest[] = [];
   #closed = false;
@@ -67,16 +52,12 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(options: PoolOptions) {
-    const { clock, connector, queueTimeout, idleTimeout, maxConnections, discardTimeout } = options;
+    const { clock, queueTimeout } = options;
     this.#options = options;
-    this.#maxConnections = maxConnections ?? Number.POSITIVE_INFINITY;
-    this.#idleTimeout = idleTimeout ?? DEFAULT_IDLE_TIMEOUT;
-    this.#connects = new PendingConnects(connector, this);
-    this.#idle = new IdleConnections(clock, this.#idleTimeout);
+    this.#idle = new IdleConnections(clock);
     this.#queue = new RequestQueue(clock, queueTimeout, (request) =>
       this.#fail(request, new Http1Error('QUEUE_TIMEOUT', 'no connection became free')),
     );
-    this.#discardTimers = new InactivityTimers(clock, discardTimeout ?? DEFAULT_DISCARD_TIMEOUT);
   }
 
   /**
@@ -85,7 +66,7 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
    * @returns the request; if its handler was told of a failure already, nothing was sent
    */
   send(request: WireRequest, handler: ResponseHandler, alreadyAccepted = false): PendingRequest {
-    const pending = new PendingRequest(request, handler, this);
+    const pending = new PendingRequest(request, handler, this.#onReturned);
     if (this.#destroyed || (this.#closed && !alreadyAccepted))
       this.#fail(pending, new Http1Error('POOL_CLOSED', 'the connection pool is closed'));
     else this.#assign(pending);
@@ -96,7 +77,8 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
   async close(): Promise<void> {
     this.#closed = true;
     this.#idle.close();
-    this.#connects.close(new Http1Error('POOL_CLOSED', 'the connection pool is closed'));
+    for (const attempt of this.#connecting)
+      if (this.#connecting.size > this.#queue.size) attempt.cancel(new Error('no request waits for it'));
     this.#endIfEmpty();
     await this.#ended.promise;
   }
@@ -109,21 +91,23 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
     for (let request = this.#queue.take(); request !== undefined; request = this.#queue.take())
       this.#fail(request, error);
     for (const request of this.#scheduled.splice(0)) this.#fail(request, error);
-    this.#connects.cancelAll(error);
+    for (const attempt of this.#connecting) attempt.cancel(error);
     for (const connection of this.#open) connection.fail(error);
     await this.close();
   }
 
   onIdle(connection: Connection, keepAliveTimeout: number | undefined): void {
     const lifetime =
-      keepAliveTimeout === undefined ? this.#idleTimeout : keepAliveTimeout * 1_000 - KEEP_ALIVE_MARGIN;
-    this.#release(this.#idle.idleFor(connection, lifetime));
+      keepAliveTimeout === undefined
+        ? IDLE_TIMEOUT
+        : Math.min(IDLE_TIMEOUT, keepAliveTimeout * 1_000 - KEEP_ALIVE_MARGIN);
+    this.#release({ connection, until: this.#options.clock.now() + lifetime });
   }
 
   onClosed(connection: Connection): void {
     this.#open.delete(connection);
     this.#idle.remove(connection);
-    this.#connectForQueued();
+    this.#connectFor(this.#queue.size);
     this.#endIfEmpty();
   }
 
@@ -131,33 +115,9 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
     this.#options.onHandlerError(error);
   }
 
-  nextQueued(): PendingRequest | undefined {
-    return this.#queue.take();
-  }
-
-  onConnected(socket: Socket, request: PendingRequest | undefined): Connection {
-    const connection = new Connection(socket, this, this.#options);
-    this.#open.add(connection);
-    if (request === undefined)
-      this.#release(this.#idle.idleFor(connection, this.#options.unusedTimeout ?? DEFAULT_UNUSED_TIMEOUT));
-    else this.#sendOn(connection, request);
-    return connection;
-  }
-
-  onConnectFailed(error: Error, request: PendingRequest | undefined): void {
-    if (request !== undefined) this.#fail(request, error);
-    this.#connectForQueued();
-    this.#endIfEmpty();
-  }
-
-  onReturned(idle: IdleConnection): void {
+  readonly #onReturned = (idle: IdleConnection): void => {
     if (!idle.connection.closed) this.#release(idle);
-  }
-
-  createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler {
-    const maxBytes = this.#options.maxDiscardedBytes ?? DEFAULT_MAX_DISCARDED_BYTES;
-    return new ResponseDiscarder(connection, this.#discardTimers, maxBytes, onDone);
-  }
+  };
 
   #assign(request: PendingRequest): void {
     const idle = this.#idle.take();
@@ -165,9 +125,33 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
       this.#schedule(request, idle);
       return;
     }
-    if (this.#connects.assignSpare(request)) return;
-    if (this.#hasRoom) this.#connects.start(request);
-    else this.#queue.add(request);
+    this.#connectFor(this.#queue.size + 1);
+    this.#queue.add(request);
+  }
+
+  /** Opens a connection if fewer are being opened than requests wait. */
+  #connectFor(waiting: number): void {
+    const connections = this.#open.size + this.#connecting.size;
+    if (this.#connecting.size >= waiting || connections >= this.#options.maxConnections) return;
+    const attempt = this.#options.connector((result) => {
+      this.#connecting.delete(attempt);
+      if (!(result instanceof Error)) return this.#onConnected(result);
+      const request = this.#queue.size > this.#connecting.size ? this.#queue.take() : undefined;
+      if (request !== undefined) this.#fail(request, result);
+      this.#connectFor(this.#queue.size);
+      this.#endIfEmpty();
+      return undefined;
+    });
+    this.#connecting.add(attempt);
+  }
+
+  #onConnected(socket: Socket): Connection {
+    const connection = new Connection(socket, this);
+    this.#open.add(connection);
+    const request = this.#queue.take();
+    if (request !== undefined) this.#sendOn(connection, request);
+    else this.#release({ connection, until: this.#options.clock.now() + UNUSED_TIMEOUT });
+    return connection;
   }
 
   /** Gives the connection to the request that has waited longest; otherwise keeps it. */
@@ -204,16 +188,6 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
     connection.send(request.request, request.handler);
   }
 
-  #connectForQueued(): void {
-    if (!this.#hasRoom) return;
-    const next = this.#queue.take();
-    if (next !== undefined) this.#connects.start(next);
-  }
-
-  get #hasRoom(): boolean {
-    return this.#open.size + this.#connects.size < this.#maxConnections;
-  }
-
   /** Fails a request that was not sent. */
   #fail(request: PendingRequest, error: Error): void {
     if (request.stage.phase === 'done') return;
@@ -222,7 +196,7 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
   }
 
   #endIfEmpty(): void {
-    const active = this.#open.size + this.#connects.size + this.#scheduled.length;
-    if (this.#closed && active === 0 && this.#queue.empty) this.#ended.resolve();
+    const active = this.#open.size + this.#connecting.size + this.#scheduled.length;
+    if (this.#closed && active === 0 && this.#queue.size === 0) this.#ended.resolve();
   }
 }

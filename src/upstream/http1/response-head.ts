@@ -2,10 +2,9 @@
  * Parses the head of a response, strictly: the head decides the end of the response, and bytes that two
  * parsers attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
  */
-import type { HeaderField } from '../../lib/header-list.ts';
+import { type HeaderField, isContentLength, isFieldValue, isToken, trimmed } from '../../lib/header-list.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { malformedResponse } from './errors.ts';
-import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 
 /** The length of the body in bytes, or what ends it: the last chunk, or the end of the connection. */
 export type ResponseFraming = number | 'chunked' | 'until-close';
@@ -22,23 +21,8 @@ export interface ResponseHead {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 
-type FieldKind = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'other' | 'invalid';
-
-const fieldKind = memoize((name: string): FieldKind => {
-  if (!isToken(name)) return 'invalid';
-  switch (name.toLowerCase()) {
-    case 'content-length':
-      return 'content-length';
-    case 'transfer-encoding':
-      return 'transfer-encoding';
-    case 'connection':
-      return 'connection';
-    case 'keep-alive':
-      return 'keep-alive';
-    default:
-      return 'other';
-  }
-});
+/** The name in lower case; undefined if it is invalid. */
+const fieldName = memoize((name: string) => (isToken(name) ? name.toLowerCase() : undefined));
 
 /** The values of the fields that concern framing and the connection. */
 interface MessageFields {
@@ -92,8 +76,8 @@ function parseField(text: string, at: number, end: number, message: MessageField
   const name = text.slice(at, colon);
   const value = trimmed(text, colon + 1, end);
   if (!isFieldValue(value)) throw malformedResponse('a field with control characters or bare line ends');
-  switch (fieldKind(name)) {
-    case 'invalid':
+  switch (fieldName(name)) {
+    case undefined:
       throw malformedResponse('an invalid field name');
     case 'content-length':
       if (message.contentLength !== undefined) throw malformedResponse('more than one Content-Length');
@@ -109,21 +93,8 @@ function parseField(text: string, at: number, end: number, message: MessageField
     case 'keep-alive':
       message.keepAlive = value;
       break;
-    case 'other':
   }
   return [name, value];
-}
-
-function trimmed(text: string, at: number, end: number): string {
-  let first = at;
-  let last = end;
-  while (first < last && isWhitespace(text.charCodeAt(first))) first += 1;
-  while (last > first && isWhitespace(text.charCodeAt(last - 1))) last -= 1;
-  return text.slice(first, last);
-}
-
-function isWhitespace(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }
 
 /** Whether another head follows (RFC 9110 §15.2). */

@@ -15,15 +15,8 @@ export interface ResponseParts {
   onEnd(head: ResponseHead): void;
 }
 
-export interface ParserLimits {
-  /** Bytes of all heads of a response together, interim ones included; 64 KiB by default. */
-  readonly maxHeaderBytes?: number;
-  /** Bytes of one chunk's extensions, or of all trailers; 16 KiB by default. */
-  readonly maxTrailerBytes?: number;
-}
-
-export const DEFAULT_MAX_HEADER_BYTES = 64 * 1024;
-const DEFAULT_MAX_TRAILER_BYTES = 16 * 1024;
+/** Bytes of all heads of a response together, interim ones included. */
+export const MAX_HEADER_BYTES = 64 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
@@ -59,14 +52,10 @@ const CLOSED: State = { phase: 'closed' };
 
 export class ResponseParser {
   readonly #parts: ResponseParts;
-  readonly #maxHeaderBytes: number;
-  readonly #maxTrailerBytes: number;
   #state: State = IDLE;
 
-  constructor(parts: ResponseParts, limits: ParserLimits = {}) {
+  constructor(parts: ResponseParts) {
     this.#parts = parts;
-    this.#maxHeaderBytes = limits.maxHeaderBytes ?? DEFAULT_MAX_HEADER_BYTES;
-    this.#maxTrailerBytes = limits.maxTrailerBytes ?? DEFAULT_MAX_TRAILER_BYTES;
   }
 
   /** A request with this method is sent: the bytes that follow are its response. */
@@ -120,7 +109,7 @@ export class ResponseParser {
     const bytes = partial.length === 0 ? received : Buffer.concat([partial, received]);
     const end = bytes.indexOf(HEAD_END, Math.max(0, partial.length - 3));
     const size = end === -1 ? bytes.length : end + HEAD_END.length;
-    if (state.bytesBefore + size > this.#maxHeaderBytes) throw malformedResponse('a head that is too long');
+    if (state.bytesBefore + size > MAX_HEADER_BYTES) throw malformedResponse('a head that is too long');
     if (end === -1) {
       state.partial = bytes === received ? Buffer.from(bytes) : bytes;
       return EMPTY;
@@ -141,10 +130,8 @@ export class ResponseParser {
     if (this.#isClosed) return;
     const { framing } = head;
     if (framing === 0) this.#end(head);
-    else if (framing === 'chunked') {
-      const decoder = new ChunkedDecoder(this.#maxTrailerBytes);
-      this.#state = { phase: 'chunks', head, decoder };
-    } else if (framing === 'until-close') this.#state = { phase: 'until-close', head };
+    else if (framing === 'chunked') this.#state = { phase: 'chunks', head, decoder: new ChunkedDecoder() };
+    else if (framing === 'until-close') this.#state = { phase: 'until-close', head };
     else this.#state = { phase: 'body', head, left: framing };
   }
 

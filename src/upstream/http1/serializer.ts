@@ -5,29 +5,25 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import type { HeaderList } from '../../lib/header-list.ts';
+import { type HeaderList, isFieldValue, isToken } from '../../lib/header-list.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
-import { isFieldValue, isToken } from './syntax.ts';
 
 /** How the body's length is declared: no body, chunked, or in bytes. */
 export type RequestFraming = 'none' | 'chunked' | number;
 
-/** Whether a field is written or left out. */
-export type FieldRule = 'pass' | 'drop';
-
 /**
  * @param host value of the Host field
- * @param authorization value of the Authorization field that is added; none if undefined
+ * @param token of the Authorization field that is added; none if undefined
  * @returns the head, to be sent in latin1
- * @throws Http1Error REQUEST_INVALID, and what the rule throws
+ * @throws Http1Error REQUEST_INVALID, and what `isSent` throws
  */
 export type HeadSerializer = (
   method: string,
   target: string,
   host: string,
   fields: HeaderList,
-  authorization: string | undefined,
+  token: string | undefined,
   framing: RequestFraming,
 ) => string;
 
@@ -46,19 +42,18 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 const isMethod = memoize((method: string) => isToken(method) && method !== 'CONNECT');
 
 interface FieldStart {
-  readonly rule: FieldRule | 'invalid';
+  readonly rule: 'pass' | 'drop' | 'invalid';
   /** The end of the line before, the name and the colon. */
   readonly text: string;
 }
 
-/** @param ruleOf called with each field name and its result cached, unless it throws */
-export function createHeadSerializer(ruleOf: (name: string) => FieldRule): HeadSerializer {
+/** @param isSent called with each field name and its result cached, unless it throws */
+export function createHeadSerializer(isSent: (name: string) => boolean): HeadSerializer {
   const fieldStart = memoize((name: string): FieldStart => {
-    const rule = ruleOf(name);
     const valid = isToken(name) && !OWN_FIELDS.has(name.toLowerCase());
-    return { rule: rule === 'pass' && !valid ? 'invalid' : rule, text: `\r\n${name}: ` };
+    return { rule: !isSent(name) ? 'drop' : valid ? 'pass' : 'invalid', text: `\r\n${name}: ` };
   });
-  return (method, target, host, fields, authorization, framing) => {
+  return (method, target, host, fields, token, framing) => {
     if (!isMethod(method) || !TARGET.test(target)) throw invalidRequest();
     let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive`;
     for (const field of fields) {
@@ -69,9 +64,9 @@ export function createHeadSerializer(ruleOf: (name: string) => FieldRule): HeadS
       head += text;
       head += value;
     }
-    if (authorization !== undefined) {
-      if (!isFieldValue(authorization)) throw invalidRequest();
-      head += `\r\nAuthorization: ${authorization}`;
+    if (token !== undefined) {
+      if (!isFieldValue(token)) throw invalidRequest();
+      head += `\r\nAuthorization: Bearer ${token}`;
     }
     return `${head}${framingField(method, framing)}\r\n\r\n`;
   };

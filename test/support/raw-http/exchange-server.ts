@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
+import { type Cancellation, CancellationSource } from '../../../src/lib/cancellation.ts';
 import type { Exchange, ResponseWriter, Upgrade } from '../../../src/lib/exchange.ts';
 import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
 
@@ -17,11 +18,11 @@ export interface ExchangeServer {
 }
 
 export async function startExchangeServer(serve: (exchange: Exchange) => void): Promise<ExchangeServer> {
-  const stopping = new AbortController();
+  const stopping = new CancellationSource();
   const server = http.createServer({ keepAliveTimeout: 60_000 });
   server.on('request', (request, response) => {
     response.once('finish', () => request.resume());
-    serve(toExchange(request, response, stopping.signal));
+    serve(toExchange(request, response, stopping));
   });
   server.on('upgrade', (request, socket, head) => {
     const response = new http.ServerResponse(request);
@@ -29,7 +30,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
     if (socket instanceof net.Socket) response.assignSocket(socket);
     response.once('finish', () => socket.end());
     const protocol = (request.headers.upgrade ?? '').toLowerCase();
-    serve(toExchange(request, response, stopping.signal, { protocol, socket, head }));
+    serve(toExchange(request, response, stopping, { protocol, socket, head }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -37,7 +38,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
-    stop: () => stopping.abort(),
+    stop: () => stopping.cancel(),
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -50,7 +51,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
 function toExchange(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  stopping: AbortSignal,
+  stopping: Cancellation,
   upgrade?: Upgrade,
 ): Exchange {
   const gone = new AbortController();

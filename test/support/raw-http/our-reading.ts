@@ -19,28 +19,24 @@ export interface OurReading {
   readonly refusal: string | undefined;
 }
 
-/** @param maxHeaderBytes of the answer's heads together */
-export function readByUs(pieces: readonly Buffer[], method: string, maxHeaderBytes = 64 * 1024): OurReading {
+export function readByUs(pieces: readonly Buffer[], method: string): OurReading {
   let head: ResponseHead | undefined;
   let content = '';
   let ended = 0;
   let refusal: string | undefined;
-  const reader = new ResponseParser(
-    {
-      onHead(received) {
-        if (head !== undefined) throw new Error('two heads');
-        head = received;
-      },
-      onData(chunk) {
-        if (head === undefined || ended > 0) throw new Error('content that is not this answer’s');
-        content += chunk.copy().toString('latin1');
-      },
-      onEnd() {
-        ended += 1;
-      },
+  const reader = new ResponseParser({
+    onHead(received) {
+      if (head !== undefined) throw new Error('two heads');
+      head = received;
     },
-    { maxHeaderBytes },
-  );
+    onData(chunk) {
+      if (head === undefined || ended > 0) throw new Error('content that is not this answer’s');
+      content += chunk.copy().toString('latin1');
+    },
+    onEnd() {
+      ended += 1;
+    },
+  });
   reader.expect(method);
   try {
     for (const piece of pieces) readLent(reader, piece);

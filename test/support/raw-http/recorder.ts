@@ -35,10 +35,6 @@ export class Recorder implements ResponseHandler {
     this.#tell('onSent');
   }
 
-  onResponding(): void {
-    this.#tell('onResponding');
-  }
-
   onHead(status: number, fields: HeaderField[]): void {
     this.status = status;
     this.fields = fields;

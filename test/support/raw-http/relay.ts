@@ -2,7 +2,7 @@
  * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and
  * the thinnest listener before that. Tests play both ends.
  */
-
+import type { Test } from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import type { RelayResult, StreamEnding, UpstreamRequest } from '../../../src/kubernetes/upstream-ports.ts';
@@ -67,9 +67,9 @@ export interface RelayOptions {
   readonly onCreated?: (body: Buffer) => void;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
-  /** Instead of the raw server's. */
   /** With whose credential requests go; Stonegate's without it. */
   readonly sender?: Sender;
+  /** Instead of the raw server's. */
   readonly server?: string;
   readonly ca?: string;
   /** What the pipeline would have made of the client's headers. */
@@ -86,7 +86,28 @@ export interface RelayOptions {
   readonly pathOf?: (method: string, target: string) => string | undefined;
 }
 
-export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
+/** A relay that is closed after the test. */
+export async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> {
+  const relay = await startRelay(options);
+  test.teardown(() => relay.close());
+  return relay;
+}
+
+/** A request whose head has reached the API server, with both ends of it. */
+export async function begun(test: Test, text: string, options: RelayOptions = {}) {
+  const relay = await relayFor(test, options);
+  const client = await relay.request(text);
+  const server = await relay.upstream.next();
+  await server.until('\r\n\r\n');
+  return { relay, client, server };
+}
+
+/** One chunk of a body in chunks. */
+export function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+async function startRelay(options: RelayOptions = {}): Promise<Relay> {
   const upstream = await startRawServer();
   const clock = createFakeClock();
   const log: { level: string; fields: LogFields; message: string }[] = [];

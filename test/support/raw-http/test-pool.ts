@@ -35,7 +35,7 @@ export const CONNECT_TIMEOUT = 5_000;
 /** How long a request waits for a connection to become free; another length than all others here. */
 export const QUEUE_TIMEOUT = 20_000;
 
-const serialize = createHeadSerializer(() => 'pass');
+const serialize = createHeadSerializer(() => true);
 
 export function createTestPool(
   connection: Omit<ConnectOptions, 'connectTimeout'>,

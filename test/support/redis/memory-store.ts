@@ -2,7 +2,7 @@
  * A shared store in memory, to be seen through and tampered with by a test: what replicas see of a Redis,
  * without one. Entries do not expire: code that relies on the expiry in Redis fails.
  */
-import type { SharedStore } from '../../../src/cache/shared-store.ts';
+import type { SharedStore, StoreListener } from '../../../src/cache/shared-store.ts';
 
 export interface StoreConnection extends SharedStore {
   /** Answers nothing while true. */
@@ -36,7 +36,7 @@ function connect(
   receivers: ((message: string) => void)[],
   publish: (message: string) => void,
 ): StoreConnection {
-  const gapListeners: (() => void)[] = [];
+  let listener: StoreListener | undefined;
   const connection: StoreConnection = {
     away: false,
     full: false,
@@ -59,17 +59,13 @@ function connect(
       if (!connection.away) publish(message);
       return !connection.away;
     },
-    onMessage(listener) {
+    listen(given) {
+      listener = given;
       receivers.push((message) => {
-        if (!connection.deaf) listener(message);
+        if (!connection.deaf) given.onMessage(message);
       });
     },
-    onGap: (listener) => {
-      gapListeners.push(listener);
-    },
-    gap() {
-      for (const listener of gapListeners) listener();
-    },
+    gap: () => listener?.onGap(),
     whenReady: async () => !connection.away,
     problem: () => (connection.away ? 'connection refused' : connection.full ? 'OOM' : undefined),
     close() {},

@@ -5,7 +5,7 @@
 import type { Validated } from '../../../src/cache/credential-cache.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
-import type { LeaseStore, SharedStore } from '../../../src/cache/shared-store.ts';
+import type { SharedStore } from '../../../src/cache/shared-store.ts';
 import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
@@ -27,7 +27,6 @@ export const TTL = 60_000;
 export interface ReplicaOptions extends Partial<CredentialCacheOptions<Facts>> {
   readonly clock: Clock;
   readonly store?: SharedStore;
-  readonly leases?: LeaseStore;
   readonly sealingKeys?: readonly Buffer[];
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
@@ -40,7 +39,6 @@ export function createReplica(options: ReplicaOptions) {
       ? createProcessCache({ clock, longestLife: TTL })
       : createSharedCache({
           store,
-          ...(options.leases && { leases: options.leases }),
           sealingKeys: options.sealingKeys ?? [sealingKey(1)],
           keyPrefix: 'stonegate:',
           longestLife: TTL + (options.staleIfUnavailable ?? 0),

@@ -9,7 +9,8 @@ import {
   connect,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import type { Duplex } from 'node:stream';
+import { createConnection } from 'node:net';
+import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Exchange } from '../../../src/lib/exchange.ts';
@@ -73,6 +74,17 @@ export async function startListener(
   };
 }
 
+/** A listener that is closed after the test. */
+export async function listenFor(
+  test: { teardown(action: () => Promise<void>): unknown },
+  serve?: ListenerOptions['serve'],
+  options?: Partial<ListenerOptions>,
+): Promise<Listening> {
+  const listening = await startListener(serve, options);
+  test.teardown(() => listening.close());
+  return listening;
+}
+
 /**
  * Sends the bytes on a new connection, and again on another one if a busy machine took longer for the
  * handshake or for the head than the listener allows: Node measures both by its own clock.
@@ -93,6 +105,32 @@ export async function socketInTime<T>(
     const value = await Promise.race([begun, answers.then(() => undefined)]);
     if (value !== undefined) return { socket, begun: value, answers };
   }
+}
+
+/** A connection whose bytes after the first flight are held until `release`. */
+export async function heldConnection(port: number) {
+  const socket = createConnection(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const released = Promise.withResolvers<void>();
+  const answered = once(socket, 'data');
+  let flights = 0;
+  const connection = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      flights += 1;
+      const before = flights === 1 ? Promise.resolve() : released.promise;
+      void before.then(() => socket.write(chunk, () => done()));
+    },
+    final: (done) => socket.end(() => done()),
+    destroy(error, done) {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on('data', (chunk: Buffer) => connection.push(chunk));
+  socket.on('close', () => connection.push(null));
+  socket.on('error', () => connection.destroy());
+  return { connection, answered, release: () => released.resolve() };
 }
 
 export async function echoTarget({ response, target }: Exchange): Promise<void> {

@@ -32,7 +32,7 @@ const listener = await createListener({
     response.writeHead(200, []);
     if (target !== '/watch') return response.end(String(process.pid));
     response.write(Buffer.from(String(process.pid)));
-    stopping?.addEventListener('abort', () => response.end(' the end'), { once: true });
+    stopping?.onCancel(() => response.end(' the end'));
   },
 });
 const shutdown = createShutdown({

@@ -15,8 +15,6 @@ export interface Issuer extends KeyPair {
   issue(subject: Subject, options?: IssueOptions): KeyPair;
   /** An authority below this one; its `cert` is its own alone. */
   issuer(commonName: string, options?: IssueOptions): Issuer;
-  /** The same name and key in another certificate. */
-  renewed(options: IssueOptions): Issuer;
 }
 
 export interface IssueOptions {
@@ -52,7 +50,6 @@ export function issuerOf(name: Subject, key: string, cert: string): Issuer {
       const ownName: Subject = [['CN', commonName]];
       return issuerOf(ownName, own, certificate(ownName, own, name, key, { ...options, ca: true }));
     },
-    renewed: (options) => issuerOf(name, key, certificate(name, key, name, key, { ...options, ca: true })),
   };
 }
 

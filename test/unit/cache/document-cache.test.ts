@@ -68,12 +68,6 @@ t.test('a document is fetched once in its time', async (t) => {
   t.same(fetched, ['a', 'a']);
 });
 
-t.test('those who ask at once share one fetch', async (t) => {
-  const { fetched, get } = setUp();
-  await Promise.all([get('a'), get('a'), get('b')]);
-  t.same(fetched, ['a', 'b']);
-});
-
 t.test('owners share nothing', async (t) => {
   const { get } = setUp();
   t.equal(await get('a', 'of acme'), 'of acme');
@@ -167,25 +161,6 @@ t.test('a fetch goes on while one waits for it, and ends when the last has left'
   begun[1]?.answer('document');
   t.equal(await anew, 'document', 'who comes later is not given what was broken off');
 });
-
-t.test(
-  'a cancelled caller in the queue causes no fetch, and neither does one cancelled before',
-  async (t) => {
-    const { ask, begun, keys } = heldFetches();
-    const cancelled = new AbortController();
-    for (const key of ['a', 'b']) ask(key);
-    const waiting = ask('c', { signal: cancelled.signal });
-    const last = ask('d');
-    cancelled.abort();
-    await t.rejects(waiting, { code: 'UpstreamUnavailable' });
-    await t.rejects(ask('e', { signal: AbortSignal.abort() }), { code: 'UpstreamUnavailable' });
-    begun[0]?.answer('document');
-    await settled();
-    t.same(keys(), ['a', 'b', 'd']);
-    begun[2]?.answer('document');
-    t.equal(await last, 'document');
-  },
-);
 
 t.test('however clients arrive and cancel, no more fetches than the bound are under way', async () => {
   const step = fc.record({ key: fc.nat({ max: 9 }), leaves: fc.boolean() });

@@ -138,14 +138,3 @@ t.test('of many changes the other replicas are told once a second', async (t) =>
   clock.advance(TTL - 1_000);
   t.not(await other.get(), before, 'nothing is cached until a second before the time is over');
 });
-
-t.test('a change of one tenant is told at once, whatever another tenant changes', async (t) => {
-  const clock = createFakeClock();
-  const shared = sharedCaches(clock);
-  const [one, other] = [replica(clock, shared()), replica(clock, shared())];
-  const before = await other.get();
-  one.changes.changed('globex');
-  one.changes.changed('acme');
-  await settled();
-  t.not(await other.get(), before);
-});

@@ -28,6 +28,7 @@ function setUp() {
   const clock = createFakeClock();
   const connection = new Connection();
   const problems: string[] = [];
+  const messages: string[] = [];
   let gaps = 0;
   const subscription = createRedisSubscription({
     connection,
@@ -35,14 +36,17 @@ function setUp() {
     clock,
     onProblem: (problem) => problems.push(problem),
   });
-  subscription.onGap(() => {
-    gaps += 1;
+  subscription.listen({
+    onMessage: (message) => messages.push(message),
+    onGap() {
+      gaps += 1;
+    },
   });
   const ready = async (): Promise<void> => {
     connection.emit('ready');
     await turn();
   };
-  return { clock, connection, problems, subscription, ready, gaps: () => gaps };
+  return { clock, connection, messages, problems, subscription, ready, gaps: () => gaps };
 }
 
 t.test('it subscribes on every connection, and each break and return is a gap', async (t) => {
@@ -57,9 +61,7 @@ t.test('it subscribes on every connection, and each break and return is a gap', 
 });
 
 t.test('messages are handed on', async (t) => {
-  const { connection, subscription, ready } = setUp();
-  const messages: string[] = [];
-  subscription.onMessage((message) => messages.push(message));
+  const { connection, messages, ready } = setUp();
   await ready();
   connection.emit('message', 'drops', 'one');
   t.same(messages, ['one']);

@@ -1,10 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { drop } from '../../../src/cache/drops.ts';
-import { createSharedCache } from '../../../src/cache/shared-cache.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
-import { systemRandom } from '../../../src/lib/random.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createMemoryStore } from '../../support/redis/memory-store.ts';
 import {
@@ -38,13 +34,6 @@ function setUp() {
   const entryNames = () => [...store.values.keys()].filter((name) => name.includes('entry:'));
   return { clock, backend, store, join, entryNames };
 }
-
-t.test('a second replica finds what the first was told', async (t) => {
-  const { backend, join } = setUp();
-  await join().lookup();
-  t.equal(await join().lookup(), 'alice');
-  t.equal(backend.asked.length, 1);
-});
 
 t.test('C186 neither the credential nor the user stands in Redis', async (t) => {
   const { store, join } = setUp();
@@ -265,17 +254,6 @@ t.test('after a gap in the messages the epochs are asked for before an entry ser
   t.equal(await two.lookup(), 'alice without rights');
 });
 
-t.test('after a gap each entry asks once', async (t) => {
-  const { join } = setUp();
-  const { lookup, connection } = join();
-  await lookup();
-  connection.gap();
-  await lookup();
-  const { reads } = connection;
-  await lookup();
-  t.equal(connection.reads, reads);
-});
-
 t.test('with Redis away the entries in memory serve on, and ask when it is back', async (t) => {
   const { backend, join } = setUp();
   const [one, two] = [join(), join()];
@@ -288,13 +266,6 @@ t.test('with Redis away the entries in memory serve on, and ask when it is back'
   backend.answer = async () => 'alice without rights';
   two.connection.away = false;
   t.equal(await two.lookup(), 'alice without rights');
-});
-
-t.test('without Redis the backend is asked, and the result is the same', async (t) => {
-  const { join } = setUp();
-  const { lookup, connection } = join();
-  connection.away = true;
-  t.equal(await lookup(), 'alice');
 });
 
 t.test('an entry is not shared while Redis cannot say whether it was dropped', async (t) => {
@@ -323,15 +294,6 @@ t.test('a replica that misses a drop while it asks neither shares nor keeps what
   t.equal(await two.lookup(), 'alice without rights');
 });
 
-t.test('a drop that Redis does not take is an error that says why', async (t) => {
-  const { join } = setUp();
-  const { connection, shared } = join();
-  connection.full = true;
-  await t.rejects(shared.drop(['user:alice']), { message: /did not take the drop: OOM/ });
-  connection.away = true;
-  await t.rejects(shared.drop(['user:alice']), { message: /connection refused/ });
-});
-
 t.test('key rotation: what the old key sealed serves while it is configured', async (t) => {
   const { backend, join } = setUp();
   const [oldKey, newKey] = [sealingKey(1), sealingKey(2)];
@@ -355,17 +317,6 @@ t.test('key rotation: replicas between two keys follow a drop by any of them', a
   }
 });
 
-t.test('a sealing key of another length is refused, and so is none', (t) => {
-  const clock = createFakeClock();
-  const store = createMemoryStore().connect();
-  const parts = { store, clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
-  const create = (sealingKeys: Buffer[]) =>
-    createSharedCache({ ...parts, keyPrefix: '', longestLife: TTL, sealingKeys });
-  t.throws(() => create([]), { message: 'the shared cache needs a sealing key' });
-  t.throws(() => create([Buffer.alloc(16)]), { message: 'a sealing key has 32 bytes, not 16' });
-  t.end();
-});
-
 t.test('what one replica has dropped the others know, also those that missed the message', async (t) => {
   const { join } = setUp();
   const [one, two] = [join(), join()];
@@ -386,19 +337,9 @@ t.test('a drop that Redis does not take holds here all the same, and says that i
     await one.lookup();
     backend.answer = async () => 'alice without rights';
     one.connection[fault] = true;
-    await t.rejects(one.shared.drop(['user:alice']), { message: /did not take the drop/ });
+    await t.rejects(one.shared.drop(['user:alice']), {
+      message: /did not take the drop: (connection refused|OOM)/,
+    });
     t.equal(await one.lookup(), 'alice without rights', fault);
-  }
-});
-
-t.test('an operator drops a user or a tenant by name', async (t) => {
-  const { backend, join } = setUp();
-  const { lookup, shared } = join();
-  await lookup();
-  for (const target of [{ user: 'alice' }, { tenant: 'acme' }]) {
-    const before = backend.asked.length;
-    await drop(shared, target);
-    await lookup();
-    t.equal(backend.asked.length, before + 1);
   }
 });

@@ -54,13 +54,6 @@ t.test('a core resource needs one request; other groups are not read', async (t)
   t.same(asked, ['/api/v1']);
 });
 
-t.test('an error of discovery is the caller’s', async (t) => {
-  await t.rejects(
-    findResource('po', () => Promise.reject(new Error('not reached'))),
-    { message: 'not reached' },
-  );
-});
-
 t.test('discovery that is garbage finds nothing, and breaks nothing', () =>
   fc.assert(
     fc.asyncProperty(fc.jsonValue(), fc.string(), async (garbage, word) => {

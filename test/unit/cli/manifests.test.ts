@@ -4,6 +4,7 @@ import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { DISCOVERY_URLS } from '../../../src/tenancy/discovery-paths.ts';
+import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
@@ -22,15 +23,8 @@ authentication:
 `;
 
 async function run(...argv: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const code = await manifests(argv, {
-    stdout: (text) => {
-      printed.stdout += text;
-    },
-    stderr: (text) => {
-      printed.stderr += text;
-    },
-  });
+  const { io, printed } = printedIO();
+  const code = await manifests(argv, io);
   return { code, ...printed, objects: code === 0 ? objectsOf(printed.stdout) : [] };
 }
 
@@ -45,30 +39,8 @@ function impersonated(objects: readonly Record<string, unknown>[]): string[] {
   return rules.flatMap((rule) => (rule.verbs[0] === 'impersonate' ? rule.resources : []));
 }
 
-const KEYSTONE_KEYS = [
-  'userextras/alpha.kubernetes.io/identity/roles',
-  'userextras/alpha.kubernetes.io/identity/project/id',
-  'userextras/alpha.kubernetes.io/identity/project/name',
-  'userextras/alpha.kubernetes.io/identity/user/domain/id',
-  'userextras/alpha.kubernetes.io/identity/user/domain/name',
-];
-
 const ORIGINAL_USER = 'userextras/stonegate.dev/original-user';
 const CREDENTIAL_ID = 'userextras/authentication.kubernetes.io/credential-id';
-
-t.test('arktos: a user of the system tenant, and each key of Keystone named', async (t) => {
-  const { code, stdout, objects } = await run('rbac', '--mode', 'arktos');
-  t.equal(code, 0);
-  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS, ORIGINAL_USER, CREDENTIAL_ID]);
-  t.match(
-    objects.find(({ kind }) => kind === 'ClusterRoleBinding'),
-    {
-      subjects: [{ kind: 'User', name: 'stonegate' }],
-    },
-  );
-  t.match(stdout, /O=tenant:system/);
-  t.match(stdout, /upstream\.credential\.certFile/);
-});
 
 t.test('arktos: every path Stonegate fetches as itself may be fetched, and no other', async (t) => {
   const { objects } = await run('rbac', '--mode', 'arktos');
@@ -78,30 +50,6 @@ t.test('arktos: every path Stonegate fetches as itself may be fetched, and no ot
     rules.flatMap(({ nonResourceURLs = [] }) => nonResourceURLs),
     DISCOVERY_URLS,
   );
-});
-
-t.test('shared: a service account, its token, and the key that carries the tenant', async (t) => {
-  const { objects, stdout } = await run('rbac', '--mode', 'shared');
-  t.same(
-    objects.map(({ kind }) => kind),
-    ['Namespace', 'ServiceAccount', 'Secret', 'ClusterRole', 'ClusterRoleBinding'],
-  );
-  t.same(impersonated(objects), [
-    'users',
-    'groups',
-    'serviceaccounts',
-    'uids',
-    ...KEYSTONE_KEYS,
-    'userextras/stonegate.dev/tenant',
-    ORIGINAL_USER,
-    CREDENTIAL_ID,
-  ]);
-  t.match(stdout, /upstream\.credential\.tokenFile/);
-});
-
-t.test('only in arktos mode may it read discovery as itself', async (t) => {
-  t.match((await run('rbac', '--mode', 'arktos')).stdout, '- /apis/*');
-  t.notMatch((await run('rbac', '--mode', 'shared')).stdout, '- /apis/*');
 });
 
 t.test('from a configuration: its mode and its keys, although its files do not exist yet', async (t) => {
@@ -227,29 +175,10 @@ jwt:
   });
 });
 
-t.test('a configuration that is not there is a 1', async (t) => {
-  t.match(await run('rbac', '--config', '/none/such.yaml'), {
-    code: 1,
-    stderr: 'the configuration: cannot be read from /none/such.yaml: no such file\n',
-  });
-});
-
-t.test('--help says how it is used', async (t) => {
-  t.match(await run('--help'), { code: 0, stdout: /^Usage: stonegate manifests rbac/ });
-});
-
 for (const [name, argv] of [
   ['without a subject', []],
-  ['with neither configuration nor mode', ['rbac']],
   ['with both configuration and mode', ['rbac', '--config', 'x', '--mode', 'shared']],
-  ['with a mode there is not', ['rbac', '--mode', 'workspace']],
-  ['with two identities', ['rbac', '--mode', 'shared', '--user', 'a', '--service-account', 'b/c']],
   ['with a user name that would break a comment', ['rbac', '--mode', 'shared', '--user', 'a\nb']],
-  ['with constrained rights on Arktos', ['rbac', '--mode', 'arktos', '--constrained']],
-  [
-    'with constrained rights for provisioning',
-    ['rbac', '--mode', 'shared', '--constrained', '--provisioner'],
-  ],
   ['with a service account without a namespace', ['rbac', '--mode', 'shared', '--service-account', 'b']],
 ] as const) {
   t.test(`${name} it is wrong usage, a 2`, async (t) => {

@@ -147,11 +147,3 @@ t.test('arktos: a client certificate of Stonegate itself must be of the system t
     warnings('"tenant:system", "system:masters"'),
   );
 });
-
-t.test('arktos: another system tenant is expected in the certificate', async (t) => {
-  t.same(await saidOfOrganizations(['tenant:root'], { mode: 'arktos', systemTenant: 'root' }), []);
-});
-
-t.test('in an ordinary cluster the organization of Stonegate’s certificate does not matter', async (t) => {
-  t.same(await saidOfOrganizations(['anything'], { mode: 'shared' }), []);
-});

@@ -1,21 +1,15 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type LoadedConfiguration, loadConfiguration } from '../../../src/config/load.ts';
 import { createReloader } from '../../../src/config/reload.ts';
-import { watchFiles } from '../../../src/config/watch.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { abacLine } from '../../support/policies.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const authority = await createAuthority();
-const [first, second, third] = [
-  await authority.server('first'),
-  await authority.server('second'),
-  await authority.server('third'),
-];
+const [first, second] = [await authority.server('first'), await authority.server('second')];
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
@@ -49,26 +43,10 @@ function handClock() {
   return { clock, tick, armed: () => action !== undefined };
 }
 
-/** A secret volume as the kubelet writes it: files are links through `..data` to a folder of a generation. */
-function secretVolume(folder: string) {
-  let generation = 0;
-  return (files: Readonly<Record<string, string>>) => {
-    generation += 1;
-    const name = `..generation${generation}`;
-    mkdirSync(join(folder, name), { recursive: true });
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
-    symlinkSync(name, join(folder, '..data_tmp'));
-    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
-    if (generation > 1) return;
-    for (const file of Object.keys(files)) symlinkSync(join('..data', file), join(folder, file));
-  };
-}
-
 async function start(t: Test) {
-  const folder = t.testdir({ 'stonegate.yaml': CONFIGURATION, token: 'abc', secret: {} });
+  const secret = { 'tls.crt': first.cert, 'tls.key': first.key };
+  const folder = t.testdir({ 'stonegate.yaml': CONFIGURATION, token: 'abc', secret });
   const file = join(folder, 'stonegate.yaml');
-  const writeSecret = secretVolume(join(folder, 'secret'));
-  writeSecret({ 'tls.crt': first.cert, 'tls.key': first.key });
   const sources = { readFile: (name: string) => readFile(name), env: {} };
   const { watched } = await loadConfiguration(file, sources);
   const applied: LoadedConfiguration[] = [];
@@ -96,22 +74,10 @@ async function start(t: Test) {
   });
   t.teardown(() => reloader.close());
   const certificate = () => applied.at(-1)?.file(join(folder, 'secret/tls.crt')).toString();
-  return { ...hand, folder, file, writeSecret, reloader, applied, errors, results, certificate, state };
+  return { ...hand, folder, file, reloader, applied, errors, results, certificate, state };
 }
 
 const NOT_USED = 'the new configuration is not used; the last valid one stays in force';
-
-t.test('C150 a certificate behind a double symlink, swapped twice, is read again each time', async (t) => {
-  const { tick, writeSecret, certificate, applied } = await start(t);
-  await tick();
-  t.equal(applied.length, 0, 'nothing changed yet');
-  writeSecret({ 'tls.crt': second.cert, 'tls.key': second.key });
-  await tick();
-  t.equal(certificate(), second.cert);
-  writeSecret({ 'tls.crt': third.cert, 'tls.key': third.key });
-  await tick();
-  t.equal(certificate(), third.cert);
-});
 
 t.test('C234 a bad file keeps the last good configuration, and each problem is said once', async (t) => {
   const { tick, file, applied, errors, results } = await start(t);
@@ -125,30 +91,6 @@ t.test('C234 a bad file keeps the last good configuration, and each problem is s
   await tick();
   t.equal(applied[0]?.configuration.tenancy.mode, 'shared');
   t.same(results, ['error', 'ok']);
-});
-
-t.test('D315 a broken policy file at a reload keeps the last good policies', async (t) => {
-  const { tick, file, folder, applied, errors, results } = await start(t);
-  const policies = join(folder, 'policies.jsonl');
-  writeFileSync(policies, abacLine());
-  writeFileSync(join(folder, 'provisioner'), 'def');
-  writeFileSync(
-    file,
-    `${CONFIGURATION}authorization: { abacPolicyFile: policies.jsonl }
-bindings: { credential: { tokenFile: provisioner } }
-`,
-  );
-  await tick();
-  t.equal(applied.length, 1);
-  writeFileSync(policies, `${abacLine()}\n{"user":"bob"}`);
-  await tick();
-  await tick();
-  t.equal(applied.length, 1);
-  t.match(errors, [/^policies.jsonl: the file \(line 2\): expected apiVersion/, NOT_USED]);
-  writeFileSync(policies, '');
-  await tick();
-  t.equal(applied.length, 2);
-  t.same(results, ['ok', 'error', 'ok']);
 });
 
 t.test('a problem that returns after a good state is logged again', async (t) => {
@@ -204,35 +146,13 @@ t.test('a configuration that cannot be applied is logged, and watching continues
   t.equal(applied.length, 1);
 });
 
-t.test('closed, it sets no timer any more', async (t) => {
-  const { reloader, armed } = await start(t);
+t.test('closed, it applies nothing any more, not even what is being loaded', async (t) => {
+  const { reloader, applied, armed, errors } = await start(t);
+  const loading = reloader.reload();
   t.ok(armed());
   reloader.close();
-  t.notOk(armed());
-});
-
-t.test('closed, it applies nothing any more, not even what is being loaded', async (t) => {
-  const { reloader, applied, errors } = await start(t);
-  const loading = reloader.reload();
-  reloader.close();
+  t.notOk(armed(), 'no timer is left');
   await loading;
   await reloader.reload();
   t.same([applied, errors], [[], []]);
-});
-
-t.test('an error of the change handler is logged, and the next check still runs', async (t) => {
-  const { clock, tick } = handClock();
-  const told: unknown[] = [];
-  const failure = new Error('cannot');
-  const watch = watchFiles({
-    clock,
-    readFile: async () => Buffer.from('new'),
-    onChange: () => Promise.reject(failure),
-    onError: (error) => told.push(error),
-  });
-  t.teardown(() => watch.close());
-  watch.expect(new Map([['file', 'old']]));
-  await tick();
-  await tick();
-  t.same(told, [failure, failure]);
 });

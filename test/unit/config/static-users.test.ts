@@ -88,34 +88,26 @@ t.test('tokens, names, groups and tenants that could belong to another source ar
   t.match(problemOf('t1,alice,1,keystone:project:1,,acme', bare), /reserved/);
 });
 
-t.test(
-  'a password may be as it is, bcrypt or scrypt; another hash is not taken for a password',
-  async (t) => {
-    const bcrypt = `$2b$10$${'a'.repeat(53)}`;
-    const scrypt = '$scrypt$ln=15,r=8,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaA';
-    const kindOf = (password: string) => {
-      const content = Buffer.from(`"${password}",alice,1,,acme\n`);
-      const { entries, problems } = parseBasicAuthFile(content, RULES);
-      return entries[0]?.password.kind ?? problems[0];
-    };
-    t.equal(kindOf('open sesame'), 'plain');
-    t.equal(kindOf(bcrypt), 'bcrypt');
-    t.equal(kindOf(scrypt), 'scrypt');
-    for (const other of [
-      '$6$salt$hash',
-      '$argon2id$v=19$m=1$x$y',
-      '{SHA}abc',
-      '$2b$10$short',
-      '$2b$31$'.concat('a'.repeat(53)),
-    ]) {
-      t.match(kindOf(other), /^line 1: expected a/, other);
-    }
-    t.match(kindOf('$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'), /256 MiB/);
-    t.match(kindOf(''), /found none/);
-    const unquoted = parseBasicAuthFile(Buffer.from(`${scrypt},alice,1,,acme\n`), RULES);
-    t.match(unquoted.problems, [/in quotation marks for its commas/]);
-  },
-);
+t.test('a password may be as it is, or bcrypt; another hash is not taken for a password', async (t) => {
+  const bcrypt = `$2b$10$${'a'.repeat(53)}`;
+  const kindOf = (password: string) => {
+    const content = Buffer.from(`"${password}",alice,1,,acme\n`);
+    const { entries, problems } = parseBasicAuthFile(content, RULES);
+    return entries[0]?.password.kind ?? problems[0];
+  };
+  t.equal(kindOf('open sesame'), 'plain');
+  t.equal(kindOf(bcrypt), 'bcrypt');
+  for (const other of [
+    '$6$salt$hash',
+    '$argon2id$v=19$m=1$x$y',
+    '{SHA}abc',
+    '$2b$10$short',
+    '$2b$31$'.concat('a'.repeat(53)),
+  ]) {
+    t.match(kindOf(other), /^line 1: expected a/, other);
+  }
+  t.match(kindOf(''), /found none/);
+});
 
 t.test('one name in two tenants cannot log in by password: the name alone decides', async (t) => {
   const { entries, problems } = parseBasicAuthFile(

@@ -49,16 +49,6 @@ t.test('a small portal gets its defaults', async (t) => {
   });
 });
 
-t.test('its files and secrets are read and watched like all others', async (t) => {
-  const { references } = parse({
-    kubernetes: { ...PORTAL.kubernetes, caFile: 'ca.crt' },
-    oidc: [{ ...OIDC, clientSecret: { fromEnv: 'SECRET' } }],
-  });
-  const paths = references.map(({ path }) => path.join('.'));
-  for (const path of ['tls.certFile', 'tls.keyFile', 'kubernetes.caFile', 'oidc.0.clientSecret.fromEnv'])
-    t.ok(paths.includes(`portal.${path}`), path);
-});
-
 t.test('a host name shared with the API is refused, whatever the port: cookies know none', async (t) => {
   t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
 });
@@ -70,12 +60,6 @@ t.test('an address that is no https origin is refused', async (t) => {
     'https://login.example.com/portal',
   ])
     t.match(problemsOf({ publicURL }), [/portal\.publicURL.*an https address without a path/], publicURL);
-});
-
-t.test('one mistake in its address is reported once', async (t) => {
-  const problems = problemsOf({ publicURL: 'http://login.example.com' });
-  t.equal(problems.length, 1);
-  t.notMatch(problems, [/loopback/]);
 });
 
 t.test('an address that another listener has is refused', async (t) => {

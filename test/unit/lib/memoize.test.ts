@@ -14,20 +14,3 @@ t.test('each object is asked about once', async (t) => {
   );
   t.equal(asked, 2);
 });
-
-t.test('another object with the same content is another', async (t) => {
-  const of = memoizeByReference(() => ({}));
-  t.not(of({}), of({}));
-});
-
-t.test('a refusal is reached anew each time', async (t) => {
-  let asked = 0;
-  const refuse = memoizeByReference(() => {
-    asked += 1;
-    throw new Error('refused');
-  });
-  const key = {};
-  t.throws(() => refuse(key));
-  t.throws(() => refuse(key));
-  t.equal(asked, 2);
-});

@@ -14,12 +14,6 @@ t.test('a key reserves no more than its part, and releases it', async (t) => {
   t.equal(budget.reserved, 3);
 });
 
-t.test('all keys together reserve no more than the total', async (t) => {
-  const budget = new ByteBudget({ total: 40, perKey: 10 });
-  for (let index = 0; index < 4; index += 1) t.ok(budget.reservation(`t${index}`).resize(10));
-  t.notOk(budget.reservation('another').resize(1));
-});
-
 t.test('whatever grows and shrinks, the bounds hold and nothing is lost', async () => {
   const keys = ['a', 'b', 'c'];
   const step = fc.record({ holder: fc.nat(8), bytes: fc.nat(8) });

@@ -113,18 +113,6 @@ t.test('a request that is cancelled while it waits has no permit, and holds no o
   t.equal(acme.inUse, 1);
 });
 
-t.test('a permit that was granted before the cancellation is the caller’s', async (t) => {
-  const { all, outcomes, acquire } = setUp();
-  const client = new AbortController();
-  all.of('acme').tryAcquire();
-  acquire('one', 'acme', { signal: client.signal });
-  all.of('acme').release();
-  client.abort();
-  await turn();
-  t.same(outcomes, ['one runs']);
-  t.equal(all.inUse, 1);
-});
-
 t.test('a queue holds waiters up to the sum of their sizes', async (t) => {
   const { all, outcomes, acquire } = setUp({ queuePerKey: 1_000 });
   all.of('acme').tryAcquire();

@@ -40,18 +40,3 @@ t.test('a body that many responses share counts once for each tenant', (t) => {
   t.equal(memory.reserved, 0);
   t.end();
 });
-
-t.test('a reservation grows and shrinks', (t) => {
-  const memory = memoryOf();
-  const one = memory.reservation('acme');
-  const other = memory.reservation('acme');
-  t.ok(one.resize(60));
-  t.notOk(other.resize(41));
-  t.ok(other.resize(40));
-  t.ok(one.resize(10));
-  t.ok(other.resize(90));
-  t.equal(memory.reserved, 100);
-  t.ok(one.resize(0) && other.resize(0));
-  t.equal(memory.reserved, 0);
-  t.end();
-});

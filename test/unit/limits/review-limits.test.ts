@@ -80,15 +80,6 @@ t.test('memory is released after an error, and not taken by a body that goes on 
   t.equal(await enter('192.0.2.1', async ({ onSize }) => onSize(12 * MEBIBYTE)), undefined);
 });
 
-t.test('one source has an eighth of the permits', async (t) => {
-  const { enter } = limits({ concurrent: 1 });
-  const first = pending();
-  const running = [1, 2, 3, 4, 5, 6, 7].map((at) => enter(`192.0.2.${at}`, first.work));
-  t.equal(await enter('192.0.2.8', async () => 'done'), 'done');
-  first.end();
-  await Promise.all(running);
-});
-
 t.test('large bodies use up the rate', async (t) => {
   const { enter } = limits({ perSource: { perSecond: 1, burst: 1_000 } });
   const ask = (bytes: number) => enter('192.0.2.1', async ({ onSize }) => onSize(bytes));

@@ -60,15 +60,6 @@ t.test('a source over its rate is refused with 429', async (t) => {
   t.equal(await ask(), 'done');
 });
 
-t.test('the addresses of one IPv6 subnet are one source', async (t) => {
-  const { gate } = setUp({ perSource: { perSecond: 1, burst: 1 } });
-  await gate.enter('2001:db8:1:2::1', async () => 'done');
-  await t.rejects(
-    gate.enter('2001:db8:1:2:ffff::2', async () => 'done'),
-    { code: 'CredentialRateExceeded' },
-  );
-});
-
 t.test('C244 however many credentials come, only so many are asked about at once', async (t) => {
   const { enter, running, limited, finish } = setUp();
   const all = Promise.all(Array.from({ length: 50 }, (_, i) => enter(`192.0.2.${i}`)));
@@ -79,30 +70,6 @@ t.test('C244 however many credentials come, only so many are asked about at once
   t.equal((await all).filter((result) => !REFUSED.test(result)).length, 4);
 });
 
-t.test('who waits comes in when a place is free', async (t) => {
-  const { enter, finish, running } = setUp();
-  const [, , third] = [enter('a'), enter('b'), enter('c')];
-  await turn();
-  t.equal(running.length, 2);
-  await finish();
-  t.equal(running.length, 2);
-  await finish();
-  await finish();
-  t.equal(await third, 'c');
-});
-
-t.test('who waits too long is refused with 429, and no timer is left', async (t) => {
-  const { enter, clock, limited, running, finish } = setUp();
-  const [, , third] = [enter('a'), enter('b'), enter('c')];
-  clock.advance(1_000);
-  t.match(await third, REFUSED);
-  t.same(limited, ['total']);
-  t.equal(clock.pending, 0);
-  await finish();
-  await finish();
-  t.equal(running.length, 0, 'its place is not given to it later');
-});
-
 t.test('one source alone may fill the line, and gives way to another', async (t) => {
   const { enter, finish } = setUp();
   const [, , , last] = [enter('a'), enter('a'), enter('a'), enter('a')];
@@ -110,29 +77,6 @@ t.test('one source alone may fill the line, and gives way to another', async (t)
   t.match(await last, REFUSED, 'the newest of the longest line');
   for (let i = 0; i < 4; i += 1) await finish();
   t.equal(await other, 'b');
-});
-
-t.test('if no source holds more places than another, the new one is refused', async (t) => {
-  const { enter, clock } = setUp();
-  for (const source of ['a', 'b', 'c', 'd']) void enter(source);
-  t.match(await enter('e'), REFUSED);
-  t.match(await enter('c'), REFUSED);
-  t.equal(clock.pending, 2);
-});
-
-t.test('sources that wait are served in turn', async (t) => {
-  const { enter, finish } = setUp({ concurrent: 1, queue: 4 });
-  const order: string[] = [];
-  for (const source of ['a', 'a', 'a', 'b']) void enter(source).then((result) => order.push(result));
-  for (let i = 0; i < 4; i += 1) await finish();
-  t.same(order, ['a', 'a', 'b', 'a']);
-});
-
-t.test('without a queue a credential that gets no permit is refused', async (t) => {
-  const { enter, clock } = setUp({ queue: 0, concurrent: 1 });
-  void enter('a');
-  t.match(await enter('b'), REFUSED);
-  t.equal(clock.pending, 0);
 });
 
 t.test('work that fails frees its place', async (t) => {

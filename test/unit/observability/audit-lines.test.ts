@@ -24,12 +24,6 @@ t.test('a line counts as lost until its last byte is written', async (t) => {
   }
 });
 
-t.test('bytes are counted however they come', async (t) => {
-  const pending = pendingOf('one\n', 'two\n', 'three\n');
-  for (const bytes of [1, 5, 0, 3]) pending.confirmWritten(bytes);
-  t.equal(pending.giveUp(), 1);
-});
-
 t.test('what was refused is taken back, and what was given up is not pending any more', async (t) => {
   const pending = pendingOf('one\n', 'two\nthree\n');
   t.equal(pending.removeLast(), 2);

@@ -55,47 +55,6 @@ t.test('C058 an event says who, from where, what and when, as kube-apiserver wou
   });
 });
 
-t.test('with impersonation the event names the user and the impersonated user', async (t) => {
-  const bob = { username: 'acme:bob', uid: '', groups: ['system:authenticated'], extra: {} };
-  const { user: alice, ...others } = known;
-  for (const impersonationSent of [true, false])
-    t.match(
-      written(
-        { ...others, user: bob, ...(alice && { impersonator: alice }), impersonationSent },
-        'responseComplete',
-      ),
-      {
-        user: { username: 'acme:alice' },
-        impersonatedUser: { username: 'acme:bob', groups: ['system:authenticated'] },
-      },
-    );
-});
-
-t.test('a request without a user is recorded without one', async (t) => {
-  const { auditID, receivedAt, exchange, sourceIPs } = known;
-  const event = written(
-    { auditID, receivedAt, exchange: { ...exchange, target: '/x' }, sourceIPs },
-    'requestReceived',
-  );
-  t.same(event.user, {});
-  t.equal(event.impersonatedUser, undefined);
-  t.equal(event.verb, 'get');
-});
-
-t.test('a refusal is recorded with its code and message', async (t) => {
-  const outcome = { status: 403, code: 'TenantForbidden', message: 'pods is forbidden', aborted: false };
-  t.same(written({ ...known, impersonationSent: false, outcome }, 'responseComplete').responseStatus, {
-    code: 403,
-    reason: 'TenantForbidden',
-    message: 'pods is forbidden',
-  });
-});
-
-t.test('an answer that broke off says so', async (t) => {
-  const event = written({ ...known, outcome: { status: 200, aborted: true } }, 'responseComplete');
-  t.equal(event.annotations?.['stonegate.dev/aborted'], 'true');
-});
-
 t.test('C149 C245 a token in a URL or a user agent does not reach the audit log', async (t) => {
   const fernet = `gAAAAA${'Bq3'.repeat(40)}`;
   const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';

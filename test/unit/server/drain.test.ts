@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import t from 'tap';
 import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
-import { echoTarget, readAll, readSome, request2, startListener } from '../../support/server/listening.ts';
+import {
+  echoTarget,
+  listenFor,
+  readAll,
+  readSome,
+  request2,
+  startListener,
+} from '../../support/server/listening.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -17,8 +24,7 @@ import {
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 t.test('an idle HTTP/1.1 connection stays open, and its next response closes it', async (t) => {
-  const { listener, socket, close } = await startListener();
-  t.teardown(close);
+  const { listener, socket } = await listenFor(t);
   const idle = await socket();
   idle.write(GET);
   t.notMatch(await readSome(idle), /Connection: close/i);
@@ -28,8 +34,7 @@ t.test('an idle HTTP/1.1 connection stays open, and its next response closes it'
 });
 
 t.test('new connections are served, and closed after one response', async (t) => {
-  const { listener, socket, close } = await startListener();
-  t.teardown(close);
+  const { listener, socket } = await listenFor(t);
   listener.drain();
   const late = await socket();
   late.write(GET);
@@ -40,7 +45,7 @@ t.test('a watch continues until the listener stops', async (t) => {
   const { listener, socket } = await startListener(async ({ response, stopping }: Exchange) => {
     response.writeHead(200, []);
     response.write(Buffer.from('an event'));
-    stopping?.addEventListener('abort', () => response.end('the end'), { once: true });
+    stopping?.onCancel(() => response.end('the end'));
   });
   const watch = await socket();
   watch.write(GET);
@@ -59,16 +64,11 @@ t.test(
   async (t) => {
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
-    const {
-      listener,
-      session: connect,
-      close,
-    } = await startListener(async (exchange) => {
+    const { listener, session: connect } = await listenFor(t, async (exchange) => {
       arrived.resolve();
       await release.promise;
       await echoTarget(exchange);
     });
-    t.teardown(close);
     const session = await connect();
     const inFlight = request2(session, { ':path': '/' });
     await arrived.promise;
@@ -82,11 +82,10 @@ t.test(
 
 t.test('a stream after the last one is not served, so the client may send it again', async (t) => {
   let served = 0;
-  const { listener, socket, close } = await startListener(async (exchange) => {
+  const { listener, socket } = await listenFor(t, async (exchange) => {
     served += 1;
     await echoTarget(exchange);
   });
-  t.teardown(close);
   const client = await socket({ ALPNProtocols: ['h2'] });
   let received = '';
   client.setEncoding('latin1').on('data', (chunk: string) => {
@@ -105,8 +104,7 @@ t.test('a stream after the last one is not served, so the client may send it aga
 });
 
 t.test('a new HTTP/2 session serves its first stream before its GOAWAY', async (t) => {
-  const { listener, session: connect, close } = await startListener();
-  t.teardown(close);
+  const { listener, session: connect } = await listenFor(t);
   listener.drain();
   const session = await connect();
   const goaway = once(session, 'goaway');

@@ -1,18 +1,19 @@
 /** The order of the responses on one connection, and its idle timeout. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
+import { CancellationSource } from '../../../src/lib/cancellation.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
+import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import {
   createHttp1Connections,
   Http1Connection,
   type PendingResponse,
 } from '../../../src/server/http1-connection.ts';
-import { OpenResponses } from '../../../src/server/response-state.ts';
 import { UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { echoTarget, readSome, startListener } from '../../support/server/listening.ts';
+import { echoTarget, listenFor, readSome } from '../../support/server/listening.ts';
 
 const IDLE = 60_000;
 
@@ -24,13 +25,14 @@ function connectionWithPending(count: number) {
     serve: async () => undefined,
     certificateOf: () => undefined,
     timeouts: { header: 1, idle: IDLE, stall: 1 },
+    idleQueue: new TimeoutQueue(clock, IDLE),
+    stallQueue: new TimeoutQueue(clock, 1),
     headerBytes: 8_192,
     clock,
     random: systemRandom,
     logger: silentLogger,
-    draining: new AbortController().signal,
-    stopping: new AbortController().signal,
-    open: new OpenResponses(),
+    draining: new CancellationSource(),
+    stopping: new CancellationSource(),
     heads: new UnfinishedHeads({ clock, logger: silentLogger }),
   });
   const connection = connectionOf(socket);
@@ -58,15 +60,6 @@ t.test('responses are sent in the order of their requests, and a cancelled one i
   t.equal(connection.pending, 0);
 });
 
-t.test('a response that is dequeued twice does not remove another one', async (t) => {
-  const { connection, responses } = connectionWithPending(3);
-  const [first] = responses;
-  if (!first) throw new Error('no response');
-  connection.dequeue(first);
-  connection.dequeue(first);
-  t.equal(connection.pending, 2);
-});
-
 t.test('a connection is closed as idle only if no response is pending', async (t) => {
   const { connection, responses, clock, socket } = connectionWithPending(1);
   const [response] = responses;
@@ -86,14 +79,14 @@ t.test('a connection is closed as idle only if no response is pending', async (t
 t.test('a connection on which a request head has begun is not idle', async (t) => {
   const clock = createFakeClock();
   let connection: object | undefined;
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     (exchange) => {
       connection = exchange.connection;
       return echoTarget(exchange);
     },
     { clock },
   );
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
   t.match(await readSome(socket), '/first');

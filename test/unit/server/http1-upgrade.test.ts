@@ -5,7 +5,7 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import type { Exchange } from '../../../src/lib/exchange.ts';
 import { writeStatus } from '../../../src/server/status-writer.ts';
-import { readAll, readSome, startListener } from '../../support/server/listening.ts';
+import { listenFor, readAll, readSome } from '../../support/server/listening.ts';
 
 const EXEC =
   'POST /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
@@ -15,13 +15,12 @@ const refuseAll = async ({ response }: Exchange): Promise<void> => {
 };
 
 t.test('C199 a POST with Upgrade: SPDY/3.1 reaches the handler with its socket', async (t) => {
-  const listening = await startListener(async ({ method, upgrade, signal }) => {
+  const listening = await listenFor(t, async ({ method, upgrade, signal }) => {
     upgrade?.socket.write(`HTTP/1.1 101 Switching Protocols\r\n\r\n${method} ${upgrade.protocol} `);
     upgrade?.socket.write(upgrade.head);
     upgrade?.socket.pipe(upgrade.socket);
     await once(signal, 'abort');
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(`${EXEC}early `);
   const seen: string[] = [];
@@ -34,8 +33,7 @@ t.test('C199 a POST with Upgrade: SPDY/3.1 reaches the handler with its socket',
 });
 
 t.test('a refused upgrade gets its Status, then the socket closes', async (t) => {
-  const listening = await startListener(refuseAll);
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, refuseAll);
   const socket = await listening.socket();
   socket.write(EXEC);
   const answer = await readAll(socket);
@@ -47,11 +45,10 @@ t.test('a refused upgrade gets its Status, then the socket closes', async (t) =>
 
 t.test('C190 an Upgrade field without Connection: Upgrade is an ordinary request', async (t) => {
   let asked = true;
-  const listening = await startListener(async (exchange) => {
+  const listening = await listenFor(t, async (exchange) => {
     asked = exchange.upgrade !== undefined;
     await refuseAll(exchange);
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(
     'POST / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
@@ -70,8 +67,7 @@ const MALFORMED: Readonly<Record<string, string>> = {
 };
 for (const [what, bytes] of Object.entries(MALFORMED)) {
   t.test(`an upgrade ${what} is refused with 400`, async (t) => {
-    const listening = await startListener(refuseAll);
-    t.teardown(() => listening.close());
+    const listening = await listenFor(t, refuseAll);
     const socket = await listening.socket();
     socket.write(bytes);
     t.match(await readAll(socket), /^HTTP\/1\.1 400 [\s\S]*"kind":"Status"/);
@@ -79,8 +75,7 @@ for (const [what, bytes] of Object.entries(MALFORMED)) {
 }
 
 t.test('an upgrade after a pending response closes the connection', async (t) => {
-  const listening = await startListener(() => new Promise(() => {}));
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, () => new Promise(() => {}));
   const socket = await listening.socket();
   socket.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${EXEC}`);
   t.equal(await readAll(socket), '');
@@ -88,7 +83,7 @@ t.test('an upgrade after a pending response closes the connection', async (t) =>
 
 t.test('a long refusal waits for a slow reader', async (t) => {
   const drained = Promise.withResolvers<void>();
-  const listening = await startListener(async ({ response }) => {
+  const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(500, []);
     while (response.write(Buffer.alloc(65_536)));
     response.onDrain(() => {
@@ -96,7 +91,6 @@ t.test('a long refusal waits for a slow reader', async (t) => {
       response.end('end');
     });
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(EXEC);
   t.match(await readSome(socket), /^HTTP\/1\.1 500 /);
@@ -107,11 +101,10 @@ t.test('a long refusal waits for a slow reader', async (t) => {
 
 t.test('the signal aborts if the client disconnects before its upgrade is decided', async (t) => {
   const asked = Promise.withResolvers<AbortSignal>();
-  const listening = await startListener(async ({ signal }) => {
+  const listening = await listenFor(t, async ({ signal }) => {
     asked.resolve(signal);
     await once(signal, 'abort');
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(EXEC);
   const signal = await asked.promise;

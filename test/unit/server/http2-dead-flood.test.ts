@@ -8,12 +8,13 @@ import t from 'tap';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { DeadFlood } from '../../support/server/dead-flood.ts';
-import { authority, startListener } from '../../support/server/listening.ts';
+import { authority, listenFor } from '../../support/server/listening.ts';
 
 t.test('nothing remains of a flood of requests whose client disconnects at once', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ response, signal }) => {
       signals.push(signal);
       // The client disconnects while its requests are served.
@@ -25,7 +26,6 @@ t.test('nothing remains of a flood of requests whose client disconnects at once'
     },
     { clock },
   );
-  t.teardown(() => listening.close());
   const flood: DeadFlood = { port: listening.port, ca: authority.cert, connections: 5 };
   const script = new URL('../../support/server/dead-flood.ts', import.meta.url);
   // On a busy machine all of its clients may have disconnected before their first request arrived.

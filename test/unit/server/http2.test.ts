@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import t from 'tap';
 import type { Exchange } from '../../../src/lib/exchange.ts';
-import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { answerOf, echoTarget, readAll, request2, startListener } from '../../support/server/listening.ts';
+import { answerOf, echoTarget, listenFor, readAll, request2 } from '../../support/server/listening.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -23,11 +22,10 @@ const H2 = { ALPNProtocols: ['h2'] };
 
 t.test('a request gets its response', async (t) => {
   const seen: Exchange[] = [];
-  const listening = await startListener(async (exchange) => {
+  const listening = await listenFor(t, async (exchange) => {
     seen.push(exchange);
     await echoTarget(exchange);
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const answer = await request2(session, { ':path': '/a?b=c', 'x-one': ['1', '2'] });
   t.match(answer, { status: 200, body: '/a?b=c' });
@@ -45,12 +43,11 @@ t.test('a request gets its response', async (t) => {
 });
 
 t.test('request and response bodies stream at the same time', async (t) => {
-  const listening = await startListener(async ({ body, response }) => {
+  const listening = await listenFor(t, async ({ body, response }) => {
     response.writeHead(200, []);
     for await (const chunk of body) response.write(chunk);
     response.end();
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const answer = await request2(session, { ':path': '/', ':method': 'POST' }, 'a'.repeat(300_000));
   t.equal(answer.body.length, 300_000);
@@ -58,13 +55,12 @@ t.test('request and response bodies stream at the same time', async (t) => {
 });
 
 t.test('a response before the body was read is complete, and the upload is stopped', async (t) => {
-  const listening = await startListener(async ({ body, response }) => {
+  const listening = await listenFor(t, async ({ body, response }) => {
     await once(body, 'data');
     body.pause();
     response.writeHead(413, []);
     response.end('too large');
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const stream = session.request({ ':path': '/', ':method': 'POST' });
   stream.write(Buffer.alloc(1_000_000));
@@ -78,57 +74,31 @@ t.test('a response before the body was read is complete, and the upload is stopp
 
 for (const status of [204, 205, 304]) {
   t.test(`a ${status} has no body, even if one is written`, async (t) => {
-    const listening = await startListener(async ({ response }) => {
+    const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, []);
       response.write(Buffer.from('x'));
       response.end('y');
     });
-    t.teardown(() => listening.close());
     const session = await listening.session();
     t.match(await request2(session, { ':path': '/' }), { status, body: '' });
     session.close();
   });
 }
 
-t.test('HEAD has no body', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
-  const session = await listening.session();
-  t.match(await request2(session, { ':path': '/', ':method': 'HEAD' }), { status: 200, body: '' });
-  session.close();
-});
-
-t.test('every line of a repeated response field is sent', async (t) => {
-  const headers: HeaderList = [
-    ['Warning', 'a'],
-    ['Warning', 'b'],
-  ];
-  const listening = await startListener(async ({ response }) => {
-    response.writeHead(200, headers);
-    response.end();
-  });
-  t.teardown(() => listening.close());
-  const session = await listening.session();
-  t.equal((await request2(session, { ':path': '/' })).headers.warning, 'a, b');
-  session.close();
-});
-
 t.test('a header that HTTP/2 cannot carry is a 500, not a stream that hangs', async (t) => {
-  const listening = await startListener(async ({ response }) => {
+  const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, [
       ['Content-Type', 'a'],
       ['content-type', 'b'],
     ]);
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   t.match(await request2(session, { ':path': '/' }), { status: 500, body: /InternalError/ });
   session.close();
 });
 
 t.test('a head beyond the limit is refused with 431', async (t) => {
-  const listening = await startListener(echoTarget, { limits: { headerBytes: 8_192 } });
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, echoTarget, { limits: { headerBytes: 8_192 } });
   const session = await listening.session();
   const answer = await request2(session, { ':path': '/', 'x-a': 'a'.repeat(9_000) });
   t.match(answer, { status: 431, body: /RequestHeaderFieldsTooLarge/ });
@@ -136,8 +106,7 @@ t.test('a head beyond the limit is refused with 431', async (t) => {
 });
 
 t.test('a head far beyond the limit resets its stream and leaves the others alone', async (t) => {
-  const listening = await startListener(echoTarget, { limits: { headerBytes: 8_192 } });
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, echoTarget, { limits: { headerBytes: 8_192 } });
   const session = await listening.session();
   const large = session.request({ ':path': '/', 'x-a': 'a'.repeat(40_000) });
   large.on('error', () => large.destroy());
@@ -147,8 +116,7 @@ t.test('a head far beyond the limit resets its stream and leaves the others alon
 });
 
 t.test('CONNECT is refused with 405, and extended CONNECT is not offered', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   const session = await listening.session();
   t.equal(session.remoteSettings.enableConnectProtocol, false);
   t.match(await request2(session, { ':method': 'CONNECT', ':authority': 'x:443' }), { status: 405 });
@@ -156,12 +124,11 @@ t.test('CONNECT is refused with 405, and extended CONNECT is not offered', async
 });
 
 t.test('a client that expects 100-continue gets it when its body is read, and not before', async (t) => {
-  const listening = await startListener(async ({ target, body, response }) => {
+  const listening = await listenFor(t, async ({ target, body, response }) => {
     if (target === '/read') await body.toArray();
     response.writeHead(target === '/read' ? 200 : 401, []);
     response.end();
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   for (const [path, status, expected] of [
     ['/refuse', 401, 0],
@@ -180,8 +147,7 @@ t.test('a client that expects 100-continue gets it when its body is read, and no
 });
 
 t.test('an unknown expectation is refused with 417', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   const session = await listening.session();
   t.match(await request2(session, { ':path': '/', expect: 'cake' }), { status: 417 });
   session.close();
@@ -189,11 +155,10 @@ t.test('an unknown expectation is refused with 417', async (t) => {
 
 t.test('a client that resets its stream aborts the signal of that stream alone', async (t) => {
   const signals = new Map<string, AbortSignal>();
-  const listening = await startListener(async ({ target, signal, response }) => {
+  const listening = await listenFor(t, async ({ target, signal, response }) => {
     signals.set(target, signal);
     response.writeHead(200, []);
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const one = session.request({ ':path': '/one' });
   const two = session.request({ ':path': '/two' });
@@ -206,12 +171,11 @@ t.test('a client that resets its stream aborts the signal of that stream alone',
 });
 
 t.test('an error during a response resets the stream', async (t) => {
-  const listening = await startListener(async ({ response }) => {
+  const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, []);
     response.write(Buffer.from('half'));
     throw new Error('broken');
   });
-  t.teardown(() => listening.close());
   const session = await listening.session();
   const stream = session.request({ ':path': '/' });
   stream.resume();
@@ -220,25 +184,12 @@ t.test('an error during a response resets the stream', async (t) => {
   session.close();
 });
 
-t.test('a slow reader causes backpressure', async (t) => {
-  const listening = await startListener(async ({ response }) => {
-    response.writeHead(200, []);
-    while (response.write(Buffer.alloc(65_536)));
-    response.onDrain(() => response.end('end'));
-  });
-  t.teardown(() => listening.close());
-  const session = await listening.session();
-  t.match((await request2(session, { ':path': '/' })).body, /end$/);
-  session.close();
-});
-
 t.test('C207 a client that opens and resets streams in a loop is disconnected after a limit', async (t) => {
   let served = 0;
-  const listening = await startListener(async ({ signal }) => {
+  const listening = await listenFor(t, async ({ signal }) => {
     served += 1;
     if (!signal.aborted) await once(signal, 'abort');
   });
-  t.teardown(() => listening.close());
   const socket = await listening.socket(H2);
   const received = readAll(socket);
   socket.write(HELLO);
@@ -252,8 +203,7 @@ t.test('C207 a client that opens and resets streams in a loop is disconnected af
 });
 
 t.test('C208 a flow-control window overflow closes the connection and frees the session', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   const socket = await listening.socket(H2);
   socket.write(HELLO);
   socket.write(frame(FRAME.windowUpdate, 0, 0, uint32(0x7fffffff)));
@@ -262,28 +212,11 @@ t.test('C208 a flow-control window overflow closes the connection and frees the 
   await eventually(() => listening.listener.activeConnections === 0);
 });
 
-const FLOODS: Readonly<Record<string, Buffer>> = {
-  PING: frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
-  SETTINGS: frame(FRAME.settings, 0, 0),
-};
-for (const [what, bytes] of Object.entries(FLOODS)) {
-  t.test(`a flood of ${what} frames closes the connection`, async (t) => {
-    const listening = await startListener();
-    t.teardown(() => listening.close());
-    const socket = await listening.socket(H2);
-    const received = readAll(socket);
-    socket.write(HELLO);
-    for (let sent = 0; sent < 50 && !socket.destroyed; sent += 1)
-      socket.write(Buffer.concat(Array(20).fill(bytes)));
-    await received;
-    await eventually(() => listening.listener.activeConnections === 0);
-  });
-}
-
 t.test('a client that reads nothing loses its responses, then its connection', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ response, signal }) => {
       signals.push(signal);
       response.writeHead(200, []);
@@ -297,7 +230,6 @@ t.test('a client that reads nothing loses its responses, then its connection', a
     },
     { clock },
   );
-  t.teardown(() => listening.close());
   const socket = await listening.socket(H2);
   socket.on('error', () => socket.destroy());
   socket.pause();
@@ -314,20 +246,9 @@ t.test('a client that reads nothing loses its responses, then its connection', a
 
 t.test('timeouts of HTTP/2 connections', async (t) => {
   const clock = createFakeClock();
-  const listening = await startListener(echoTarget, {
+  const listening = await listenFor(t, echoTarget, {
     clock,
     timeouts: { header: 10_000, idle: 60_000, stall: 60_000 },
-  });
-  t.teardown(() => listening.close());
-
-  t.test('a client without a preface is disconnected', async (t) => {
-    const socket = await listening.socket(H2);
-    const received = readAll(socket);
-    socket.write(PREFACE.subarray(0, 10));
-    await eventually(() => clock.pending > 0);
-    clock.advance(10_000);
-    await received;
-    t.equal(clock.pending, 0);
   });
 
   t.test('a client that sends half of a request head is disconnected', async (t) => {

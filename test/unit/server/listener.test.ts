@@ -11,6 +11,7 @@ import {
   certificate,
   echoTarget,
   type Listening,
+  listenFor,
   readAll,
   readSome,
   request2,
@@ -22,14 +23,13 @@ import { createAuthority } from '../../support/tls/authority.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Sends the head at once and ends when the listener drains, like a watch. */
-async function watch({ response, stopping, signal }: Exchange): Promise<void> {
+async function watch({ response, stopping }: Exchange): Promise<void> {
   response.writeHead(200, []);
-  stopping?.addEventListener('abort', () => response.end('the end'), { once: true, signal });
+  stopping?.onCancel(() => response.end('the end'));
 }
 
 t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   for (const [offered, chosen] of [
     [['h2', 'http/1.1'], 'h2'],
     [['http/1.1'], 'http/1.1'],
@@ -46,8 +46,7 @@ t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', asyn
 });
 
 t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', async (t) => {
-  const listening = await startListener(echoTarget, { http2: false });
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, echoTarget, { http2: false });
   const socket = await listening.socket({ ALPNProtocols: ['h2', 'http/1.1'] });
   t.equal(socket.alpnProtocol, 'http/1.1');
   socket.write(GET);
@@ -56,8 +55,7 @@ t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', 
 });
 
 t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const socket = await listening.socket({ minVersion: version, maxVersion: version });
     t.equal(socket.getProtocol(), version);
@@ -69,8 +67,7 @@ t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async (t) => {
 });
 
 t.test('a new certificate is used for new connections; open ones keep the old one', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   const before = await listening.socket();
   listening.listener.prepareTLS(await authority.server('renewed'))();
   const after = await listening.socket();
@@ -83,8 +80,7 @@ t.test('a new certificate is used for new connections; open ones keep the old on
 });
 
 t.test('a certificate with another key is refused and the last valid one stays', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   const { cert } = await authority.server('renewed');
   t.throws(() => listening.listener.prepareTLS({ cert, key: certificate.key }));
   t.throws(() => listening.listener.prepareTLS({ cert: 'no PEM', key: 'no PEM' }));
@@ -96,8 +92,7 @@ t.test('a certificate with another key is refused and the last valid one stays',
 t.test('with a client CA only clients with its certificates may connect', async (t) => {
   const other = await createAuthority();
   const tls = { ...certificate, clientCA: authority.cert };
-  const listening = await startListener(echoTarget, { tls });
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t, echoTarget, { tls });
 
   const talk = async (credential: object) => {
     const socket = await listening.socket(credential);
@@ -115,8 +110,7 @@ t.test('with a client CA only clients with its certificates may connect', async 
 });
 
 t.test('an address in use and a malformed address are errors', async (t) => {
-  const listening = await startListener();
-  t.teardown(() => listening.close());
+  const listening = await listenFor(t);
   await t.rejects(startListener(echoTarget, { bind: `127.0.0.1:${listening.port}` }), { code: 'EADDRINUSE' });
   await t.rejects(startListener(echoTarget, { bind: '192.0.2.1:0' }), {
     message: '192.0.2.1:0 is no address of this machine',
@@ -125,10 +119,9 @@ t.test('an address in use and a malformed address are errors', async (t) => {
 });
 
 t.test('slow clients', async (t) => {
-  const listening = await startListener(echoTarget, {
+  const listening = await listenFor(t, echoTarget, {
     timeouts: { header: 50, idle: 60_000, stall: 60_000 },
   });
-  t.teardown(() => listening.close());
 
   t.test('a client without a handshake is disconnected', async (t) => {
     const socket = connectTCP(listening.port, '127.0.0.1');
@@ -158,7 +151,8 @@ async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<st
 
 t.test('a body may take longer than a head', async (t) => {
   const begun = Promise.withResolvers<true>();
-  const listening = await startListener(
+  const listening = await listenFor(
+    t,
     async ({ body, response }) => {
       begun.resolve(true);
       response.writeHead(200, []);
@@ -166,7 +160,6 @@ t.test('a body may take longer than a head', async (t) => {
     },
     { timeouts: { header: 50, idle: 60_000, stall: 60_000 } },
   );
-  t.teardown(() => listening.close());
   const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab';
   const { socket: slow, answers } = await socketInTime(listening, head, begun.promise);
   // Later connections are closed for their silence: then this one's time for a head is over as well.
@@ -256,23 +249,5 @@ t.test('closing a listener', async (t) => {
     clock.advance(1);
     await closed;
     t.equal(signals[0]?.aborted, true);
-  });
-
-  t.test('a request that is not forwarded yet learns that the listener drains', async (t) => {
-    const begun = Promise.withResolvers<void>();
-    const decided = Promise.withResolvers<void>();
-    const listening = await startListener(async ({ stopping, response }) => {
-      begun.resolve();
-      await decided.promise;
-      response.writeHead(200, []);
-      response.end(`stopping: ${stopping?.aborted}`);
-    });
-    const socket = await listening.socket();
-    socket.write(GET);
-    await begun.promise;
-    const closed = listening.listener.close(30_000);
-    decided.resolve();
-    t.match(await readAll(socket), 'stopping: true');
-    await closed;
   });
 });

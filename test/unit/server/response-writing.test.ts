@@ -1,21 +1,20 @@
 /** Response heads, and memory that is lent to a write, in both protocols. */
 import t from 'tap';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
-import { checkedFields, whenTaken } from '../../../src/server/response-writing.ts';
-import { readAll, request2, startListener } from '../../support/server/listening.ts';
+import { whenTaken } from '../../../src/server/response-writing.ts';
+import { listenFor, readAll, request2 } from '../../support/server/listening.ts';
 
 const LENGTH: HeaderList = [
   ['content-LENGTH', '5'],
   ['X-A', 'b'],
 ];
 
-for (const status of [-1, 0, 100, 101, 103, 199, 200.5, 600, 999, Number.NaN]) {
+for (const status of [101, 199, 600, Number.NaN]) {
   t.test(`the status ${status} is never sent: the client gets a 500`, async (t) => {
-    const listening = await startListener(async ({ response }) => {
+    const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, []);
       response.end();
     });
-    t.teardown(() => listening.close());
     const session = await listening.session();
     t.match(await request2(session, { ':path': '/' }), { status: 500, body: /"kind":"Status"/ });
     session.close();
@@ -27,11 +26,10 @@ for (const status of [-1, 0, 100, 101, 103, 199, 200.5, 600, 999, Number.NaN]) {
 
 for (const status of [204, 205]) {
   t.test(`a ${status} is sent without its Content-Length`, async (t) => {
-    const listening = await startListener(async ({ response }) => {
+    const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, LENGTH);
       response.end();
     });
-    t.teardown(() => listening.close());
     const session = await listening.session();
     const response = await request2(session, { ':path': '/' });
     t.match(response, { status, body: '', headers: { 'x-a': 'b' } });
@@ -45,13 +43,9 @@ for (const status of [204, 205]) {
   });
 }
 
-t.test('all other final statuses keep their header fields', async (t) => {
-  for (const status of [200, 206, 304, 404, 599]) t.same(checkedFields(status, LENGTH), LENGTH);
-});
-
 t.test('memory that was lent to a write is released once, when it was written', async (t) => {
   let released = 0;
-  const listening = await startListener(async ({ response }) => {
+  const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, []);
     await new Promise<void>((resolve) => {
       response.write(Buffer.from('lent, '), () => {
@@ -61,7 +55,6 @@ t.test('memory that was lent to a write is released once, when it was written', 
     });
     response.end('given back');
   });
-  t.teardown(() => listening.close());
 
   t.test('over HTTP/1.1', async (t) => {
     released = 0;
@@ -90,8 +83,4 @@ t.test('memory of a failed write is not released: it may still be in use', async
   callback?.(null);
   callback?.();
   t.equal(released, 2);
-});
-
-t.test('a write that lends no memory has no callback', async (t) => {
-  t.equal(whenTaken(undefined), undefined);
 });

@@ -87,13 +87,3 @@ t.test(
     t.same(steps, ALL);
   },
 );
-
-t.test('SIGINT does not drain: a user at a terminal does not wait', async (t) => {
-  const { shutdown, steps } = createRecordedShutdown();
-  const process = new EventEmitter();
-  const begun: Promise<void>[] = [];
-  onStopSignal(process, (signal) => begun.push(shutdown.begin(signal === 'SIGTERM')));
-  process.emit('SIGINT');
-  await Promise.all(begun);
-  t.same(steps, ALL);
-});

@@ -1,6 +1,6 @@
 /** Status objects. */
 import t from 'tap';
-import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { writeStatus } from '../../../src/server/status-writer.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
@@ -22,12 +22,6 @@ t.test('a refusal is a Kubernetes Status with its audit ID', async (t) => {
     reason: 'Forbidden',
   });
   t.equal(response.closed, true);
-});
-
-t.test('a 401 has WWW-Authenticate', async (t) => {
-  const { response } = fakeExchange();
-  writeStatus(response, toStatus(unauthorized(), 'id-1'), 'id-1');
-  t.match(Object.fromEntries(response.headers), { 'WWW-Authenticate': /^Bearer/ });
 });
 
 t.test('a response that has begun is aborted, never followed by a second one', async (t) => {

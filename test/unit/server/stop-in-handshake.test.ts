@@ -1,37 +1,14 @@
 /** A listener that stops while a client is in its TLS handshake: the client's first request is served. */
-import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
-import { createConnection } from 'node:net';
-import { Duplex } from 'node:stream';
 import { connect as connectTLS } from 'node:tls';
 import t from 'tap';
-import { authority, readAll, request2, startListener } from '../../support/server/listening.ts';
-
-/** A connection whose bytes after the first flight are held until `release`. */
-async function heldConnection(port: number) {
-  const socket = createConnection(port, '127.0.0.1');
-  await once(socket, 'connect');
-  const released = Promise.withResolvers<void>();
-  const answered = once(socket, 'data');
-  let flights = 0;
-  const connection = new Duplex({
-    read() {},
-    write(chunk: Buffer, _encoding, done) {
-      flights += 1;
-      const before = flights === 1 ? Promise.resolve() : released.promise;
-      void before.then(() => socket.write(chunk, () => done()));
-    },
-    final: (done) => socket.end(() => done()),
-    destroy(error, done) {
-      socket.destroy();
-      done(error);
-    },
-  });
-  socket.on('data', (chunk: Buffer) => connection.push(chunk));
-  socket.on('close', () => connection.push(null));
-  socket.on('error', () => connection.destroy());
-  return { connection, answered, release: () => released.resolve() };
-}
+import {
+  authority,
+  heldConnection,
+  readAll,
+  request2,
+  startListener,
+} from '../../support/server/listening.ts';
 
 t.test('over HTTP/1.1', async (t) => {
   const { listener, port } = await startListener();

@@ -2,12 +2,7 @@
 import { EventEmitter } from 'node:events';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import {
-  type ChannelEnd,
-  isReadinessList,
-  requestFromWorker,
-  servePrimary,
-} from '../../../src/server/worker-channel.ts';
+import { type ChannelEnd, requestFromWorker, servePrimary } from '../../../src/server/worker-channel.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 /** Two connected ends of a channel. */
@@ -48,21 +43,4 @@ t.test('a worker that fails responds at once', async (t) => {
   const [primary, worker] = channel();
   servePrimary(worker, { readiness: () => [], metrics: () => Promise.reject(new Error('x')) }, silentLogger);
   t.equal(await requestFromWorker(primary, 'metrics', clock, 1_000), undefined);
-});
-
-t.test('a message that is no request is ignored', async (t) => {
-  const [primary, worker] = channel();
-  let received = 0;
-  primary.on('message', () => {
-    received += 1;
-  });
-  servePrimary(worker, { readiness: () => [], metrics: async () => [] }, silentLogger);
-  for (const message of [undefined, null, 'x', {}, { stonegateRequest: 'x' }])
-    primary.send?.(Object(message));
-  t.equal(received, 0);
-});
-
-t.test('only a list of named parts is readiness', async (t) => {
-  t.equal(isReadinessList([{ name: 'a' }, { name: 'b', reason: 'c' }]), true);
-  for (const value of [undefined, 'x', {}, [null], [{ reason: 'x' }]]) t.equal(isReadinessList(value), false);
 });

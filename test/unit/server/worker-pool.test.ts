@@ -1,22 +1,8 @@
-/** Restarts and standard output of workers. */
+/** The standard output of workers. */
 import { PassThrough, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import t from 'tap';
-import { RestartBackoff, relayLines } from '../../../src/server/worker-pool.ts';
-
-t.test('a worker that exits once is restarted at once, a crash loop every 30 seconds', async (t) => {
-  const backoff = new RestartBackoff();
-  const delays = Array.from({ length: 12 }, () => backoff.next(50));
-  t.same(delays.slice(0, 4), [100, 200, 400, 800]);
-  t.equal(delays.at(-1), 30_000);
-});
-
-t.test('after a long uptime the backoff starts again', async (t) => {
-  const backoff = new RestartBackoff();
-  for (let exits = 0; exits < 12; exits += 1) backoff.next(50);
-  t.equal(backoff.next(60_000), 100);
-  t.equal(backoff.next(50), 100);
-});
+import { relayLines } from '../../../src/server/worker-pool.ts';
 
 function collector(): { readonly to: Writable; readonly text: () => string } {
   let text = '';

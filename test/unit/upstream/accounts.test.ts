@@ -2,16 +2,16 @@
  * Whatever a tenant's clients do, they use that tenant's connections and queue: forwarded requests, reviews
  * and discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { STREAM_WINDOW } from '../../../src/limits/memory-bounds.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/upstream/http1/pool.ts';
+import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/call-state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
-import { codeOf, LIMITS, type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
+import { codeOf, LIMITS, type Relay, relayFor } from '../../support/raw-http/relay.ts';
 
 const PER_TENANT = 128;
 const OF_ALL_TENANTS = 224;
@@ -21,12 +21,6 @@ const EXEC =
   'POST /exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
-
-async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> {
-  const relay = await startRelay(options);
-  test.teardown(() => relay.close());
-  return relay;
-}
 
 const tenant = (name: string): Account => ({ kind: 'tenant', tenant: toTenantName(name) });
 const source = (address: string): Account => ({ kind: 'source', address });
@@ -179,12 +173,6 @@ t.test('guests of a tenant have a quarter of its connections', async (t) => {
   t.equal(limits.connectionsOf(guest), limits.connectionsOf(tenant('acme')));
 });
 
-t.test('each tenant has a byte budget of its own, all addresses have one together', async (t) => {
-  const keys = [tenant('acme'), tenant('source'), STONEGATE_ACCOUNT, source('192.0.2.1')].map(budgetKeyOf);
-  t.equal(new Set(keys).size, 4);
-  t.equal(budgetKeyOf(source('192.0.2.1')), budgetKeyOf(source('192.0.2.2')));
-});
-
 t.test('cancelled requests', async (t) => {
   /** Sends a request and cancels it after it has arrived. */
   async function cancelled(relay: Relay, text: string, answer = ''): Promise<RawConnection> {
@@ -203,7 +191,7 @@ t.test('cancelled requests', async (t) => {
       const relay = await relayFor(t);
       const connection = await cancelled(relay, GET, sent);
       connection.send(OK.slice(sent.length));
-      await eventually(() => relay.clock.untilNext > DEFAULT_DISCARD_TIMEOUT);
+      await eventually(() => relay.clock.untilNext > DISCARD_TIMEOUT);
       const next = await relay.request(GET.replace('/x', '/next'));
       await connection.until('/next');
       connection.send('HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n');
@@ -219,7 +207,7 @@ t.test('cancelled requests', async (t) => {
 
   t.test('a response that is too large is not read to its end', async (t) => {
     const relay = await relayFor(t);
-    const length = DEFAULT_MAX_DISCARDED_BYTES + 1;
+    const length = MAX_DISCARDED_BYTES + 1;
     const connection = await cancelled(relay, GET);
     connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
     await connection.untilEnd();
@@ -228,9 +216,9 @@ t.test('cancelled requests', async (t) => {
   t.test('nor is one that takes too long', async (t) => {
     const relay = await relayFor(t);
     const connection = await cancelled(relay, GET);
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DISCARD_TIMEOUT / 2);
     connection.send(OK.slice(0, -1));
-    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DISCARD_TIMEOUT / 2);
     await connection.untilEnd();
   });
 
@@ -243,7 +231,7 @@ t.test('cancelled requests', async (t) => {
         await eventually(() => relay.clock.pending > 0 || refused());
         for (const { socket } of clients) socket.destroy();
         for (const _client of clients) await relay.ending();
-        relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
+        relay.clock.advance(DISCARD_TIMEOUT);
       }
     }
     // Each advance of two seconds allows 40 more; those under way at the last one allowed are closed too.

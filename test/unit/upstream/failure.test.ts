@@ -1,6 +1,7 @@
 import t from 'tap';
 import { reasonOf } from '../../../src/errors/status-error.ts';
-import { toStatusError } from '../../../src/upstream/failure.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { responseFault, toStatusError } from '../../../src/upstream/failure.ts';
 
 function tlsError(message: string, code: string): Error {
   return Object.assign(new Error(message), { code });
@@ -24,4 +25,12 @@ t.test('another failure keeps its own cause', async (t) => {
   t.equal(toStatusError(refused).cause, refused);
   const expired = tlsError('certificate has expired', 'CERT_HAS_EXPIRED');
   t.equal(toStatusError(expired).cause, expired);
+});
+
+t.test('a response is a fault by its status alone', async (t) => {
+  t.match(responseFault(401, false, silentLogger), { code: 'UpstreamRefusedCredential' });
+  t.equal(responseFault(401, true, silentLogger), undefined, 'of a workload');
+  for (const status of [200, 403, 599]) t.equal(responseFault(status, false, silentLogger), undefined);
+  for (const status of [0, 99, 199, 600, 999])
+    t.match(responseFault(status, true, silentLogger), { code: 'UpstreamUnavailable' }, String(status));
 });

@@ -21,10 +21,6 @@ t.test('outgoing headers', async (t) => {
     ]);
   });
 
-  t.test('carry no token where a certificate speaks for us', async (t) => {
-    t.same(upgradeFields([], undefined), []);
-  });
-
   for (const token of [undefined, 'ours']) {
     t.test(
       `C088 are refused with an Authorization of any spelling, with ${token ?? 'no'} token`,

@@ -9,7 +9,7 @@ import { codeOf } from '../../support/raw-http/relay.ts';
 function bodyOf<S extends Readable = PassThrough>(
   maxBytes = 100,
   source: S | PassThrough = new PassThrough({ highWaterMark: 1024 * 1024 }),
-  { upstreamStall = 60, responseBegun = false, whole = 1_000 } = {},
+  { upstreamStall = 60, whole = 1_000 } = {},
 ) {
   const clock = createFakeClock(0);
   const faults: Error[] = [];
@@ -19,7 +19,6 @@ function bodyOf<S extends Readable = PassThrough>(
     clientStall: 30,
     whole,
     upstreamStall,
-    responseBegun: () => responseBegun,
     onFault: (fault) => faults.push(fault),
   });
   return { clock, source, faults, body };
@@ -115,66 +114,6 @@ t.test('a request body', async (t) => {
     t.same(faults.map(codeOf), ['UpstreamTimeout']);
   });
 
-  t.test('may come and not be wanted for all of its time before an answer, in any steps', async (t) => {
-    const { source, body, clock, faults } = bodyOf<PassThrough>(1024 * 1024, undefined, {
-      upstreamStall: 12_000,
-    });
-    body.read(0);
-    source.write(Buffer.alloc(200_000));
-    await eventually(() => body.readableLength === 200_000 && source.isPaused());
-    for (const step of [5_000, 5_000, 1_999]) clock.advance(step);
-    t.same(faults, []);
-    clock.advance(1);
-    t.same(faults.map(codeOf), ['UpstreamTimeout']);
-  });
-
-  async function unwanted(size = 1024 * 1024) {
-    const made = bodyOf<PassThrough>(size, undefined, { upstreamStall: 60_000, responseBegun: true });
-    made.body.read(0);
-    made.source.write(Buffer.alloc(200_000));
-    await eventually(() => made.body.readableLength === 200_000 && made.source.isPaused());
-    made.clock.advance(5_000);
-    return made;
-  }
-
-  t.test('not wanted beside a begun answer is thrown away, so that the client is heard', async (t) => {
-    const { source, clock, faults } = await unwanted();
-    source.write(Buffer.alloc(200_000));
-    await eventually(() => source.readableLength === 0);
-    clock.advance(1_000_000);
-    t.same(faults, []);
-    source.destroy();
-    await eventually(() => faults.length === 1);
-    t.match(faults, [{ message: /went away/ }]);
-    t.equal(clock.pending, 0);
-  });
-
-  t.test('not wanted beside a begun answer is not taken without bound', async (t) => {
-    const { source, faults } = await unwanted(10_000_000);
-    source.write(Buffer.alloc(300_000));
-    await eventually(() => faults.length === 1);
-    t.match(faults, [{ message: /more of the request body/ }]);
-  });
-
-  t.test('of which a part was thrown away is never passed on as if it were whole', async (t) => {
-    const { source, body, faults } = await unwanted();
-    source.end(Buffer.alloc(1_000));
-    await eventually(() => source.readableEnded);
-    t.equal(body.readableLength, 200_000);
-    body.resume();
-    await eventually(() => faults.length === 1);
-    t.match(faults, [{ message: /reads on/ }]);
-    t.notOk(body.readableEnded);
-  });
-
-  t.test('wanted again before anything was thrown away passes whole', async (t) => {
-    const { source, body, faults } = await unwanted();
-    const all = body.toArray();
-    source.end('end');
-    t.equal(Buffer.concat(await all).length, 200_003);
-    t.same(faults, []);
-  });
-
   t.test('that breaks off is told', async (t) => {
     const { source, body, faults, clock } = bodyOf();
     body.resume();
@@ -204,7 +143,6 @@ t.test('a request body', async (t) => {
       clientStall: 1,
       whole: 1,
       upstreamStall: 1,
-      responseBegun: () => false,
       onFault: (fault) => t.fail(fault.message),
     });
     t.same(await body.toArray(), []);

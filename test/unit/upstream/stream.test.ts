@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { UpstreamStream } from '../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
@@ -6,7 +6,7 @@ import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { createStreamer } from '../../../src/upstream/stream.ts';
 import { callContext } from '../../support/call-context.ts';
 import { eventually } from '../../support/eventually.ts';
-import { codeOf, type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
+import { chunk, codeOf, relayFor } from '../../support/raw-http/relay.ts';
 
 const WATCH = {
   account: { kind: 'stonegate' },
@@ -16,26 +16,6 @@ const WATCH = {
 } as const;
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const ALICE: HeaderList = [['Impersonate-User', 'alice']];
-
-async function relayFor(test: Test, options?: RelayOptions): Promise<Relay> {
-  const relay = await startRelay(options);
-  test.teardown(() => relay.close());
-  return relay;
-}
-
-function chunk(text: string): string {
-  return `${text.length.toString(16)}\r\n${text}\r\n`;
-}
-
-function refusalOf(user: string, resource: string): string {
-  const body = JSON.stringify({
-    kind: 'Status',
-    code: 403,
-    message: `${resource} "alice" is forbidden: User "${user}" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,
-    details: { kind: resource },
-  });
-  return `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-}
 
 async function textOf({ body }: UpstreamStream): Promise<string> {
   let text = '';
@@ -113,18 +93,13 @@ t.test('a request whose caller is gone ends, before the response or in it', asyn
 });
 
 t.test('a response that breaks off is an error, not an end', async (t) => {
-  for (const [name, rest] of [
-    ['lost', ''],
-    ['garbage', 'no chunk\r\n'],
-  ] as const) {
-    const relay = await relayFor(t);
-    const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-    const connection = await relay.upstream.next();
-    connection.send(HEAD + chunk('one\n') + rest);
-    const stream = await opening;
-    if (rest === '') connection.socket.destroy();
-    await t.rejects(textOf(stream), { code: 'UpstreamUnavailable' }, name);
-  }
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  connection.send(HEAD + chunk('one\n'));
+  const stream = await opening;
+  connection.socket.destroy();
+  await t.rejects(textOf(stream), { code: 'UpstreamUnavailable' });
 });
 
 for (const [name, text, code] of [
@@ -133,7 +108,6 @@ for (const [name, text, code] of [
     'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n',
     'UpstreamRefusedCredential',
   ],
-  ['the response is garbage', 'no HTTP at all\r\n\r\n', 'UpstreamUnavailable'],
   [
     'half a refusal arrives',
     'HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nhalf',
@@ -161,20 +135,6 @@ t.test('a refusal of the user is a response', async (t) => {
   t.equal(await textOf(stream), 'no');
 });
 
-t.test('a refusal of impersonation is repeated once, and then it is about Stonegate', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter
-    .stream({ ...WATCH, headers: ALICE }, new AbortController().signal)
-    .catch((error: unknown) => error);
-  const connection = await relay.upstream.next();
-  connection.send(refusalOf('stonegate', 'users'));
-  await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
-  relay.clock.advance(REFUSAL_PAUSE);
-  await eventually(() => connection.received.match(/GET /g)?.length === 2);
-  connection.send(refusalOf('stonegate', 'users'));
-  t.equal(codeOf(await opening), 'UpstreamRefusedCredential');
-});
-
 t.test('a refusal of Stonegate itself, just after a start of the API server, is repeated once', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream(WATCH, new AbortController().signal);
@@ -200,17 +160,6 @@ t.test("a client's own token is sent, and a 401 or 403 to it is the client's", a
     t.equal(`${stream.status}`, status.slice(0, 3));
     t.equal(await textOf(stream), 'no');
   }
-});
-
-t.test('a lost connection before any response is tried once more', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const first = await relay.upstream.next();
-  await first.until('\r\n\r\n');
-  first.socket.destroy();
-  const second = await relay.upstream.next();
-  second.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
-  t.equal(await textOf(await opening), 'one\n');
 });
 
 t.test("a tenant's watches are charged as its other long-running requests", async (t) => {

@@ -60,18 +60,12 @@ t.test('a password of one place never goes to an address of another', async (t) 
   t.same(await read(t, together, 'acme'), { auth_url: 'https://a', password: 'mine' });
 });
 
-t.test('OS_CLIENT_CONFIG_FILE comes before all of them', async (t) => {
+t.test('other places and formats', async (t) => {
   const tree = { work: { 'clouds.yaml': cloud('in-work'), 'mine.yaml': cloud('named') } };
   t.same(await read(t, tree, 'acme', { OS_CLIENT_CONFIG_FILE: 'mine.yaml' }), { username: 'named' });
-});
-
-t.test('XDG_CONFIG_HOME is looked into', async (t) => {
   const root = t.testdir({ xdg: { openstack: { 'clouds.yml': cloud('in-xdg') } } });
   const options = { env: { XDG_CONFIG_HOME: join(root, 'xdg') }, folder: root, siteFolders: [] };
   t.same(await readCloud('acme', options), { username: 'in-xdg' });
-});
-
-t.test('clouds.json is read too', async (t) => {
   const json = JSON.stringify({ clouds: { acme: { auth: { username: 'alice' }, verify: false } } });
   t.same(await read(t, { work: { 'clouds.json': json } }, 'acme'), { username: 'alice', verify: 'false' });
 });
@@ -95,66 +89,45 @@ t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
   t.match(await read(t, tree, 'acme'), { auth_url: 'https://keystone', username: 'alice' });
 });
 
-t.test('what stands in auth comes before what stands beside it; hyphens are underscores', async (t) => {
-  const text = 'clouds: { acme: { project-name: beside, username: alice, auth: { project_name: inside } } }';
-  t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    project_name: 'inside',
-    username: 'alice',
-  });
-});
-
-t.test('what looks like a number stays as it is written', async (t) => {
-  const text = `clouds:
+const TEXTS: readonly (readonly [what: string, text: string, settings: object])[] = [
+  [
+    'auth comes before what stands beside it, and hyphens are underscores',
+    'clouds: { acme: { project-name: beside, username: alice, auth: { project_name: inside } } }',
+    { project_name: 'inside', username: 'alice' },
+  ],
+  [
+    'what looks like a number stays as it is written',
+    `clouds:
   acme:
-    auth: { project_id: 1234567890e12, password: 0123, username: ~, user_id: "null", domain_name: null }`;
-  t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    project_id: '1234567890e12',
-    password: '0123',
-    username: '',
-    user_id: 'null',
-    domain_name: '',
+    auth: { project_id: 1234567890e12, password: 0123, username: ~, user_id: "null", domain_name: null }`,
+    { project_id: '1234567890e12', password: '0123', user_id: 'null' },
+  ],
+  [
+    'anchors and merge keys work',
+    `base: &base { auth_url: https://keystone, username: alice }
+clouds: { acme: { auth: { <<: *base, project_name: web } } }`,
+    { auth_url: 'https://keystone', username: 'alice', project_name: 'web' },
+  ],
+];
+for (const [what, text, settings] of TEXTS)
+  t.test(what, async (t) => {
+    t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings);
   });
-});
 
-t.test('anchors and merge keys work', async (t) => {
-  const text = `base: &base { auth_url: https://keystone, username: alice }
-clouds:
-  acme:
-    auth:
-      <<: *base
-      project_name: web`;
-  t.match(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    auth_url: 'https://keystone',
-    project_name: 'web',
-  });
-});
-
-t.test('without a name the only cloud is it', async (t) => {
+t.test('without a name the only cloud is it, and without a file there is none', async (t) => {
   t.same(await read(t, { work: { 'clouds.yaml': cloud('alice') } }), { username: 'alice' });
-});
-
-t.test('without a name and with two clouds the error asks for one', async (t) => {
-  const text = 'clouds: { acme: {}, globex: {} }';
-  await t.rejects(read(t, { work: { 'clouds.yaml': text } }), {
-    message: /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/,
-  });
-});
-
-t.test('without a name and a file there is none', async (t) => {
   t.equal(await read(t, {}), undefined);
 });
 
-t.test('a cloud that is not there: the error says which are, and where', async (t) => {
-  await t.rejects(read(t, { work: { 'clouds.yaml': cloud('alice') } }, 'globex'), {
-    message: /no cloud "globex" in .*work\/clouds\.yaml; there is acme/,
-  });
-  await t.rejects(read(t, { work: { 'clouds.yaml': cloud('alice') } }, 'constructor'), {
-    message: /no cloud/,
-  });
-});
-
-t.test('no file at all: the error says where was looked', async (t) => {
-  await t.rejects(read(t, {}, 'acme'), { message: /looked in .*work, .*home\/\.config\/openstack, .*etc/ });
+t.test('a cloud that is not there, or not named: the error says which there are, and where', async (t) => {
+  const two = { work: { 'clouds.yaml': 'clouds: { acme: {}, globex: {} }' } };
+  for (const [tree, name, message] of [
+    [two, undefined, /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/],
+    [two, 'initech', /no cloud "initech" in .*work\/clouds\.yaml; there is acme, globex/],
+    [two, 'constructor', /no cloud/],
+    [{}, 'acme', /looked in .*work, .*home\/\.config\/openstack, .*etc/],
+  ] as const)
+    await t.rejects(read(t, tree, name), { message });
 });
 
 t.test('a mistake in the file is said by its line alone: it may stand beside a password', async (t) => {

@@ -25,7 +25,7 @@ async function setUp(t: Test, { interactive = false, obtain }: Given = {}) {
       return { token: `token-${seen.length}`, expiresAt: terminal.clock.now() + HOUR };
     },
   };
-  const ask = async (options: { force?: boolean; terminal?: FakeTerminal } = {}) => {
+  const ask = async (options: { force?: boolean; terminal?: FakeTerminal; caller?: string } = {}) => {
     const { token } = await obtainCredential({ source, cache, terminal, force: false, ...options });
     return token;
   };
@@ -45,71 +45,40 @@ const refused = async (): Promise<ObtainedCredential> => {
   throw new LoginError('wrong password');
 };
 
-t.test('a good token is used until shortly before its end', async (t) => {
-  const { ask, terminal } = await setUp(t);
-  t.equal(await ask(), 'token-1');
-  terminal.clock.advance(HOUR - 5 * 60_000 - 1);
-  t.equal(await ask(), 'token-1');
-  terminal.clock.advance(1);
-  t.equal(await ask(), 'token-2');
-});
-
-t.test('a token that lives for minutes is renewed in its last tenth', async (t) => {
-  const life = 100_000;
-  const { ask, seen, terminal } = await setUp(t, {
-    obtain: async (count) => ({ token: `token-${count}`, expiresAt: terminal.clock.now() + life }),
+for (const [life, early] of [
+  [HOUR, 5 * 60_000],
+  [100_000, 10_000],
+] as const)
+  t.test(`a token of ${life} ms is used until ${early} ms before its end`, async (t) => {
+    const { ask, seen, terminal } = await setUp(t, {
+      obtain: async (count) => ({ token: `token-${count}`, expiresAt: terminal.clock.now() + life }),
+    });
+    t.equal(await ask(), 'token-1');
+    terminal.clock.advance(life - early - 1);
+    t.equal(await ask(), 'token-1');
+    terminal.clock.advance(1);
+    t.equal(await ask(), 'token-2');
+    terminal.clock.advance(2 * life);
+    await ask();
+    t.same(seen, [undefined, 'token-1', 'token-2'], 'the source gets the old token, even an expired one');
   });
-  await ask();
-  terminal.clock.advance(89_999);
-  await ask();
-  t.equal(seen.length, 1);
-  terminal.clock.advance(1);
-  t.equal(await ask(), 'token-2');
-});
 
-t.test(
-  'the source is shown the token before, though it has expired: it may hold a refresh token',
-  async (t) => {
-    const { ask, seen, terminal } = await setUp(t);
-    await ask();
-    terminal.clock.advance(2 * HOUR);
-    await ask();
-    t.same(seen, [undefined, 'token-1']);
-  },
-);
-
-t.test('ten at once log in once', async (t) => {
-  const { until, answer } = held();
-  const { ask, seen, terminal } = await setUp(t, {
-    async obtain() {
-      await until;
-      return { token: 'one', expiresAt: terminal.clock.now() + HOUR };
+for (const [outcome, obtain] of [
+  ['one', async () => ({ token: 'one', expiresAt: Number.MAX_SAFE_INTEGER })],
+  ['wrong password', refused],
+] as const)
+  t.test(
+    `ten at once log in once, and all get "${outcome}": ten refusals would lock the account`,
+    async (t) => {
+      const { until, answer } = held();
+      const { ask, seen } = await setUp(t, { obtain: () => until.then(obtain) });
+      const ten = Array.from({ length: 10 }, () => ask().catch((error: Error) => error.message));
+      await eventually(() => seen.length > 0);
+      answer();
+      t.same(new Set(await Promise.all(ten)), new Set([outcome]));
+      t.equal(seen.length, 1);
     },
-  });
-  const ten = Array.from({ length: 10 }, () => ask());
-  await eventually(() => seen.length > 0);
-  answer();
-  t.same(new Set(await Promise.all(ten)), new Set(['one']));
-  t.equal(seen.length, 1);
-});
-
-t.test('ten at once with a wrong password are refused once: ten would lock the account', async (t) => {
-  const { until, answer } = held();
-  const { ask, seen } = await setUp(t, { obtain: () => until.then(refused) });
-  const ten = Array.from({ length: 10 }, () => ask().catch((error: Error) => error.message));
-  await eventually(() => seen.length > 0);
-  answer();
-  t.same(new Set(await Promise.all(ten)), new Set(['wrong password']));
-  t.equal(seen.length, 1);
-});
-
-t.test('who asks after a refusal tries again', async (t) => {
-  const { ask, seen, terminal } = await setUp(t, { obtain: refused });
-  await t.rejects(ask(), { message: 'wrong password' });
-  terminal.clock.advance(1);
-  await t.rejects(ask(), { message: 'wrong password' });
-  t.equal(seen.length, 2);
-});
+  );
 
 t.test('who can be asked does not fail with those who could not', async (t) => {
   const { until, answer } = held();
@@ -149,24 +118,19 @@ t.test('a token that cannot be renewed yet serves to its end', async (t) => {
   await t.rejects(ask(), { message: 'Keystone is down' });
 });
 
-t.test('--force logs in though the token is good', async (t) => {
-  const { ask, terminal } = await setUp(t);
-  await ask();
-  terminal.clock.advance(1);
-  t.equal(await ask({ force: true }), 'token-2');
-});
-
-t.test('--force does not hide a refusal behind the good token', async (t) => {
+t.test('--force logs in though the token is good, and does not hide a refusal', async (t) => {
   const { ask, terminal } = await setUp(t, {
     async obtain(count) {
-      if (count > 1) throw new LoginError('wrong password');
-      return { token: 'old', expiresAt: terminal.clock.now() + HOUR };
+      if (count > 2) throw new LoginError('wrong password');
+      return { token: `token-${count}`, expiresAt: terminal.clock.now() + HOUR };
     },
   });
   await ask();
   terminal.clock.advance(1);
+  t.equal(await ask({ force: true }), 'token-2');
+  terminal.clock.advance(1);
   await t.rejects(ask({ force: true }), { message: 'wrong password' });
-  t.equal(await ask(), 'old', 'and it stays good');
+  t.equal(await ask(), 'token-2', 'which stays good');
 });
 
 t.test('a mistake of ours gives the lock back too', async (t) => {
@@ -198,60 +162,29 @@ t.test('Ctrl-C while another logs in ends the wait', async (t) => {
   t.equal(await first, 'one');
 });
 
-/** A source that refuses every login. */
-async function setUpFailing(t: Test) {
-  const terminal = createFakeTerminal();
-  const cache = await openTokenCache(t.testdir(), ['alice']);
-  let logins = 0;
-  const source = {
-    identity: ['alice'],
-    async obtain(): Promise<never> {
-      logins += 1;
-      throw new LoginError(`wrong password\nnumber ${logins}`);
-    },
-  };
-  const ask = (caller?: string) => obtainCredential({ source, cache, terminal, force: false, caller });
-  return { terminal, ask, logins: () => logins };
-}
-
-t.test('kubectl that asks again after a failed login gets the same error', async (t) => {
-  const { terminal, ask, logins } = await setUpFailing(t);
-  for (let call = 0; call < 5; call += 1) {
-    await t.rejects(ask('kubectl 1'), { message: 'wrong password\nnumber 1' });
-    terminal.clock.advance(10);
-  }
-  t.equal(logins(), 1);
-});
-
-t.test('the next kubectl logs in again', async (t) => {
-  const { terminal, ask, logins } = await setUpFailing(t);
-  await t.rejects(ask('kubectl 1'));
-  terminal.clock.advance(10);
-  await t.rejects(ask('kubectl 2'));
-  t.equal(logins(), 2);
-});
-
-t.test('a program that stays may try again after a while', async (t) => {
-  const { terminal, ask, logins } = await setUpFailing(t);
-  await t.rejects(ask('dashboard'));
-  terminal.clock.advance(30_000);
-  await t.rejects(ask('dashboard'));
-  t.equal(logins(), 2);
-});
-
-t.test('a user who runs the command by hand may try again at once', async (t) => {
-  const { terminal, ask, logins } = await setUpFailing(t);
-  await t.rejects(ask());
-  terminal.clock.advance(10);
-  await t.rejects(ask());
-  t.equal(logins(), 2);
-});
-
-t.test('a failure with a future time stamp, from a wrong clock, is ignored', async (t) => {
-  const { terminal, ask, logins } = await setUpFailing(t);
-  terminal.clock.advance(86_400_000);
-  await t.rejects(ask('kubectl 1'));
-  terminal.clock.advance(-86_400_000);
-  await t.rejects(ask('kubectl 2'), { message: 'wrong password\nnumber 2' });
-  t.equal(logins(), 2);
-});
+const AFTER_A_REFUSAL: readonly (readonly [
+  what: string,
+  first: string | undefined,
+  then: string | undefined,
+  pause: number,
+  logins: number,
+])[] = [
+  ['kubectl, which asks five times, gets the same error', 'kubectl 1', 'kubectl 1', 10, 1],
+  ['the next kubectl logs in', 'kubectl 1', 'kubectl 2', 10, 2],
+  ['a program that stays may try again after a while', 'dashboard', 'dashboard', 30_000, 2],
+  ['a user at a terminal may try again at once', undefined, undefined, 1, 2],
+  ['one with a future time stamp, from a wrong clock, is ignored', 'kubectl 1', 'kubectl 2', -86_400_000, 2],
+];
+for (const [what, first, then, pause, logins] of AFTER_A_REFUSAL)
+  t.test(`after a refused login: ${what}`, async (t) => {
+    const { ask, seen, terminal } = await setUp(t, {
+      obtain: async (count) => {
+        throw new LoginError(`wrong password\nnumber ${count}`);
+      },
+    });
+    await t.rejects(ask({ ...(first && { caller: first }) }));
+    terminal.clock.advance(pause);
+    const message = `wrong password\nnumber ${logins}`;
+    await t.rejects(ask({ ...(then && { caller: then }) }), { message });
+    t.equal(seen.length, logins);
+  });

@@ -28,25 +28,18 @@ t.test('each identity has its own file, and no name in it', async (t) => {
   t.ok(files.every((file) => /^[0-9a-f]{32}\.json$/.test(file)));
 });
 
-t.test('a file of another identity is ignored', async (t) => {
-  const folder = t.testdir();
-  const cache = await openTokenCache(folder, IDENTITY);
-  writeFileSync(cache.file, JSON.stringify({ identity: ['other'], ...CREDENTIAL }), { mode: 0o600 });
-  t.equal(await cache.read(), undefined);
-});
-
 for (const [what, text] of Object.entries({
+  'a file of another identity': JSON.stringify({ identity: ['other'], ...CREDENTIAL }),
   'half a file': '{"identity":',
   'no object': '"token"',
   'no token': JSON.stringify({ identity: IDENTITY, expiresAt: 1, obtainedAt: 1 }),
   'a time that is no number': JSON.stringify({ identity: IDENTITY, ...CREDENTIAL, expiresAt: 'soon' }),
-})) {
+}))
   t.test(`${what} is no token`, async (t) => {
     const cache = await openTokenCache(t.testdir(), IDENTITY);
     writeFileSync(cache.file, text, { mode: 0o600 });
     t.equal(await cache.read(), undefined);
   });
-}
 
 t.test('a file that others may read is refused, and not deleted', async (t) => {
   const cache = await openTokenCache(t.testdir(), IDENTITY);
@@ -87,10 +80,11 @@ t.test('a folder that others may write to is refused', async (t) => {
   await t.rejects(openTokenCache(folder, IDENTITY), { message: /is open to others \(mode 777\)/ });
 });
 
-t.test('a folder that cannot be made is said', async (t) => {
+t.test('a folder that cannot be made is an error that names it', async (t) => {
   const folder = t.testdir({ file: '' });
   await t.rejects(openTokenCache(join(folder, 'file', 'stonegate'), IDENTITY), {
-    message: /cannot make the folder .*: something on its way is no folder$/,
+    constructor: LoginError,
+    message: /cannot make the folder .*stonegate: ENOTDIR/,
   });
 });
 

@@ -57,14 +57,6 @@ t.test('a removed session is gone for all replicas, and the caller is told that 
   t.equal(await one.sessions.find(ID), undefined);
 });
 
-t.test('a session ends in time, though Redis has not forgotten it', async (t) => {
-  const { clock, join, session } = setUp();
-  const { sessions } = join();
-  await sessions.save(ID, session, KNOWN);
-  clock.advance(HOUR);
-  t.equal(await sessions.find(ID), undefined);
-});
-
 t.test('dropping the user, by id or by name, or the tenant ends the session', async (t) => {
   for (const target of [{ user: 'u1' }, { user: 'acme:alice' }, { tenant: 'acme' }]) {
     const { clock, join, session } = setUp();
@@ -74,12 +66,6 @@ t.test('dropping the user, by id or by name, or the tenant ends the session', as
     await drop(shared, target);
     t.equal(await sessions.find(ID), undefined, JSON.stringify(target));
   }
-});
-
-t.test('under another configuration of identities there is no session', async (t) => {
-  const { join, session } = setUp();
-  await join('one').sessions.save(ID, session, KNOWN);
-  t.equal(await join('other').sessions.find(ID), undefined);
 });
 
 t.test('where Redis takes or removes nothing, that is said', async (t) => {

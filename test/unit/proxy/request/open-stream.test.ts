@@ -41,7 +41,7 @@ async function openWatch(t: Test, withheld: ReadonlySet<string>) {
   if (opener === undefined) throw new Error('no stream is open');
   const recheck = async () => {
     await recheckStreams(opener, pipeline);
-    return opener.streams.map(({ reason }) => reason);
+    return [...opener.streams].map(({ reason }) => reason);
   };
   return { now, recheck };
 }

@@ -138,7 +138,7 @@ t.test('whatever opens, ends and closes: counts are exact, never negative, and n
             model = model.filter((each) => each !== chosen);
           }
         }
-        const found = [...registry.credentials].flatMap(({ streams }) => streams);
+        const found = [...registry.credentials].flatMap(({ streams }) => [...streams]);
         if (found.length !== model.length || registry.size !== model.length) return false;
         if (model.some(({ stream }) => !found.includes(stream))) return false;
       }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { forEachInTurns } from '../../../src/lib/in-turns.ts';
+import { forEachInTurns } from '../../../src/lib/concurrency.ts';
 
 t.test('other events are handled between the parts of long work', async (t) => {
   const order: string[] = [];

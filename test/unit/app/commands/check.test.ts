@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { check } from '../../../src/cli/check.ts';
-import { systemSources } from '../../../src/config/load.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
-import { printedIO } from '../../support/printed-io.ts';
-import { createAuthority } from '../../support/tls/authority.ts';
+import { check } from '../../../../src/app/commands/check.ts';
+import { systemSources } from '../../../../src/config/load.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { printedIO } from '../../../support/printed-io.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
 
@@ -18,7 +18,7 @@ authentication: { keystone: { url: "https://keystone:5000/v3" } }
 
 async function run(argv: readonly string[], clock = createFakeClock()) {
   const { io, printed } = printedIO();
-  const code = await check(argv, io, systemSources, clock);
+  const code = await check(['--offline', ...argv], io, systemSources, clock);
   return { code, ...printed };
 }
 
@@ -151,53 +151,3 @@ for (const { what, text, other, problems } of [
     for (const problem of problems) t.match(stderr, problem);
     t.equal(stderr.trim().split('\n').length, problems.length + 1, 'and nothing else');
   });
-
-t.test('one problem is one problem', async (t) => {
-  const { code, stderr } = await run(['--config', '/none/such.yaml']);
-  t.equal(code, 1);
-  t.match(stderr, /: 1 problem\n$/);
-});
-
-t.test('--help says how it is used', async (t) => {
-  const { code, stdout } = await run(['--help']);
-  t.equal(code, 0);
-  t.match(stdout, /^Usage: stonegate check --config FILE/);
-});
-
-for (const [name, argv, message] of [
-  ['without a file', [], '--config FILE is required'],
-  ['with an unknown option', ['--confg', 'x'], "unknown option '--confg'\n"],
-  ['with an argument too many', ['--config', 'x', 'y'], 'unexpected argument "y"'],
-] as const) {
-  t.test(`${name} it is wrong usage, a 2`, async (t) => {
-    const { code, stderr } = await run(argv);
-    t.equal(code, 2);
-    t.match(stderr, message);
-    t.match(stderr, 'Usage: stonegate check');
-  });
-}
-
-t.test(
-  'a right that Stonegate lacks at the API server is a warning, unless --offline is given',
-  async (t) => {
-    const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
-    const file = join(folder, 'c.yaml');
-    const { io, printed } = printedIO();
-    const asked = async () => ['upstream.credential: may not impersonate the extra key k'];
-    const clock = createFakeClock();
-    t.equal(await check(['--config', file], io, systemSources, clock, asked), 0);
-    t.equal(printed.stderr, 'warning: upstream.credential: may not impersonate the extra key k\n');
-    t.match(printed.stdout, /is good, with 1 warning/);
-    const offline = printedIO();
-    t.equal(await check(['--config', file, '--offline'], offline.io, systemSources, clock, asked), 0);
-    t.equal(offline.printed.stderr, '');
-  },
-);
-
-t.test('a warning repeats names of the API server without their control characters', async (t) => {
-  const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
-  const { io, printed } = printedIO();
-  const asked = async () => ['the RoleBinding web/a\u001b[2J\u009b\nb counts'];
-  await check(['--config', join(folder, 'c.yaml')], io, systemSources, createFakeClock(), asked);
-  t.equal(printed.stderr, 'warning: the RoleBinding web/a\ufffd[2J\ufffd\ufffdb counts\n');
-});

@@ -1,69 +1,28 @@
 /**
- * Shared by the commands that bring desired objects about: one run, or its plan, and how both are printed.
- * Names of objects are untrusted text; `columns` replaces their control characters.
+ * One run of a reconciler that a command has built, or its plan, and how both are printed. Names of objects
+ * are untrusted text; `columns` replaces their control characters.
  */
-import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
-import { formatProblem } from '../config/problem.ts';
-import { reasonOf } from '../errors/status-error.ts';
-import type { CommandReconciler, Progress } from '../kubernetes/reconcile/apply.ts';
-import { heldBack, type Loss, lossesOf } from '../kubernetes/reconcile/deletion-guard.ts';
-import { type Place, placeName } from '../kubernetes/reconcile/objects.ts';
-import type { ChangedObject, Plan } from '../kubernetes/reconcile/plan.ts';
-import { type CommandIO, columns, EXIT, UsageError } from './command.ts';
-
-export interface ReconcileOptions {
-  /** `sync`. */
-  readonly command: string;
-  readonly config: string | undefined;
-  readonly dryRun: boolean;
-  readonly force: boolean;
-  /**
-   * Builds the components of the configuration and closes them after `run`.
-   *
-   * @throws Error if the configuration lacks what the command needs
-   */
-  readonly withReconciler: WithReconciler;
-}
-
-export type WithReconciler = (
-  loaded: LoadedConfiguration,
-  run: (reconciler: CommandReconciler) => Promise<number>,
-) => Promise<number>;
+import { type CommandIO, columns, EXIT } from '../../cli/command.ts';
+import type { CommandReconciler, Progress } from '../../kubernetes/reconcile/apply.ts';
+import { heldBack, type Loss, lossesOf } from '../../kubernetes/reconcile/deletion-guard.ts';
+import { type Place, placeName } from '../../kubernetes/reconcile/objects.ts';
+import type { ChangedObject, Plan } from '../../kubernetes/reconcile/plan.ts';
 
 /** @returns the exit code */
-export async function runReconciler(options: ReconcileOptions, io: CommandIO): Promise<number> {
-  const { command, config, withReconciler } = options;
-  if (config === undefined) throw new UsageError('--config FILE is required');
-  const result = await loadConfiguration(config);
-  if (!result.ok) {
-    for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-    return EXIT.failed;
-  }
-  try {
-    return await withReconciler(result.loaded, (reconciler) => runOnce(reconciler, options, io));
-  } catch (error) {
-    if (!(error instanceof Error) || error instanceof UsageError) throw error;
-    io.stderr(columns([[`stonegate ${command}: ${reasonOf(error)}`]]));
-    return EXIT.failed;
-  }
-}
-
-async function runOnce(
-  { warnings, plan: makePlan, maxDeletedShare, apply }: CommandReconciler,
-  { dryRun, force }: ReconcileOptions,
+export async function runReconciler(
+  { plan: makePlan, maxDeletedShare, apply }: CommandReconciler,
+  { dryRun, force }: { readonly dryRun: boolean; readonly force: boolean },
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   // Never aborted: an interrupted process just ends, because each change is independent.
   const { signal } = new AbortController();
-  for (const warning of (await warnings?.(signal)) ?? []) stderr(columns([[`warning: ${warning}`]]));
   const plan = await makePlan(signal);
   for (const { subject, reason } of plan.unread) stderr(columns([[`not read: ${subject}: ${reason}`]]));
   const held = heldBack(plan, force ? undefined : maxDeletedShare);
-  if (dryRun) stdout(planTables(plan));
   const failed = dryRun ? 0 : await applyAndPrint();
+  if (dryRun) stdout(planTables(plan));
   if (held.length > 0) stderr(heldBackLine(lossesOf(held, plan)));
-  if (plan.unread.length > 0 || failed > 0) return EXIT.failed;
-  return held.length > 0 && !dryRun ? EXIT.failed : EXIT.fine;
+  return plan.unread.length > 0 || failed > 0 || (held.length > 0 && !dryRun) ? EXIT.failed : EXIT.fine;
 
   /** @returns how many changes failed */
   async function applyAndPrint(): Promise<number> {

@@ -1,0 +1,67 @@
+/**
+ * `stonegate cache drop`: invalidates the cached identities of a user or a tenant in all replicas, so that a
+ * revoked right ends at once and not when the entries expire.
+ */
+import { type DropTarget, drop } from '../../cache/drops.ts';
+import { createRedisStore } from '../../cache/redis.ts';
+import { type CommandIO, runCommand, UsageError } from '../../cli/command.ts';
+import { readConfiguration } from '../../cli/configuration-file.ts';
+import { commandRuntime } from '../../config/build.ts';
+import { createRedisCache, redisConnection } from '../cache.ts';
+
+const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
+
+Drops the cached identities of a user or a tenant, and ends their watches, followed logs and connections into pods.
+All replicas that share the Redis of the configuration follow.
+
+  --user USER       a user, by the whole name that kubectl auth whoami shows (acme:alice), or by
+                    Keystone's id
+  --tenant TENANT   a tenant, by name
+  --config FILE     the configuration of the replicas
+  --help            this text
+
+Exit codes: 0 dropped, 1 not dropped, 2 wrong usage.
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  user: { type: 'string' },
+  tenant: { type: 'string' },
+} as const;
+
+/** Milliseconds. An operator waits longer for Redis than a request does. */
+const TIMEOUT = 5_000;
+
+/** @param argv what follows `cache` */
+export function cacheDrop(argv: readonly string[], io: CommandIO): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+    const { config, user, tenant } = values;
+    if (positionals.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
+    const target = targetOf(user, tenant);
+    const loaded = await readConfiguration(config);
+    const { redis } = loaded.configuration.cache;
+    if (redis === undefined)
+      throw new Error(
+        'the configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop. Send SIGHUP to the processes instead: it empties what they keep',
+      );
+    const runtime = commandRuntime();
+    const store = createRedisStore({ ...runtime, ...redisConnection(loaded, redis), timeout: TIMEOUT });
+    try {
+      if (!(await store.whenReady(TIMEOUT)))
+        throw new Error(`Redis does not answer: ${store.problem() ?? 'no connection'}`);
+      await drop(createRedisCache(loaded, redis, store, runtime), target);
+    } finally {
+      store.close();
+    }
+    const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
+    io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
+  });
+}
+
+function targetOf(user: string | undefined, tenant: string | undefined): DropTarget {
+  if (user !== undefined && tenant !== undefined)
+    throw new UsageError('--user and --tenant exclude each other');
+  if (user !== undefined && user !== '') return { user };
+  if (tenant !== undefined && tenant !== '') return { tenant };
+  throw new UsageError('--user USER or --tenant TENANT is required');
+}

@@ -1,0 +1,36 @@
+/** What `stonegate cache drop` refuses; test/e2e/cache-redis.test.ts has what it does. */
+import { join } from 'node:path';
+import t from 'tap';
+import { cacheDrop } from '../../../../src/app/commands/cache-drop.ts';
+import { printedIO } from '../../../support/printed-io.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
+
+const { cert, key } = await (await createAuthority()).server('localhost');
+
+const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: arktos }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+`;
+
+t.test('without Redis it says what to do instead', async (t) => {
+  const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
+  const { io, printed } = printedIO();
+  t.equal(await cacheDrop(['drop', '--user', 'alice', '--config', join(folder, 'c.yaml')], io), 1);
+  t.match(printed, { stdout: '', stderr: /has no cache\.redis.* Send SIGHUP/ });
+});
+
+for (const [line, message] of [
+  ['empty', 'the command is: stonegate cache drop'],
+  ['drop --config c', '--user USER or --tenant TENANT is required'],
+  ['drop --user= --config c', '--user USER or --tenant TENANT is required'],
+  ['drop --user a --tenant b', 'exclude each other'],
+  ['drop --user a', '--config FILE is required'],
+] as const)
+  t.test(`cache ${line} is wrong usage`, async (t) => {
+    const { io, printed } = printedIO();
+    t.equal(await cacheDrop(line.split(' '), io), 2);
+    t.match(printed.stderr, message);
+  });
