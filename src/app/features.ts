@@ -1,48 +1,77 @@
 /**
- * The features of a configuration, one line for each: what they give to the pipeline is in `feature.ts`.
+ * The features of a configuration, one line for each. What a feature gives to the proxy is in its folder's
+ * `feature.ts`.
  */
 
-import type { Build } from '../config/build.ts';
+import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/feature.ts';
 import { createAccessReviewsRule } from '../features/admission/access-reviews.ts';
 import { createDefinitionScopeRule } from '../features/admission/definition-scope.ts';
 import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
 import { watchListAdmission } from '../features/admission/watch-list.ts';
-import type { Parts } from '../features/build.ts';
+import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
+import type { FeatureBuild, Parts } from '../features/build.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
-import type { Explain } from '../features/explain/explain-request.ts';
+import { createExplain, type Explain } from '../features/explain/explain-request.ts';
 import { createExplainFeature } from '../features/explain/feature.ts';
+import { createWarnings } from '../features/explain/warnings.ts';
+import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenantHandler } from '../features/own-tenant/handle-own-tenant.ts';
-import { createFilteredReview } from '../features/self-reviews/filtered-self-review.ts';
-import { createGuestReviewHandler } from '../features/self-reviews/handle-guest-review.ts';
-import { createSelfReviewHandler } from '../features/self-reviews/handle-self-review.ts';
+import type { AccessSource } from '../features/portal/ports.ts';
+import { createIndexParts } from '../features/rbac-index/feature.ts';
+import { createSelfReviews } from '../features/self-reviews/feature.ts';
 import { createConnectCreate } from '../features/tenant-boundary/connect-create.ts';
 import { createSharedResources } from '../features/tenant-boundary/shared-resources.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../features/tenant-boundary/upgrade-places.ts';
+import { createWhoCan } from '../features/who-can/feature.ts';
 import { type AccessReviewer, reviewOf } from '../kubernetes/access-reviewer.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
+import { createFilteredReason } from '../proxy/filtered-reason.ts';
 import { createOwnAPI, type OwnAPI } from '../proxy/own-api.ts';
-import type { Policies } from '../proxy/tenant-entry.ts';
+import type { Stages } from '../proxy/stages.ts';
+import type { AccessIndex } from '../rbac/access-index.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { type AccessFeatures, WITHOUT_INDEX } from './access-features.ts';
+import { ownUserName } from '../upstream/credential.ts';
+import { ownCredential } from './upstream.ts';
 
-/** @param access undefined without the RBAC index */
+/** The features, and what the composition root asks of some of them. */
+export interface ConfiguredFeatures {
+  readonly features: readonly Feature[];
+  readonly ownAPI: OwnAPI;
+  readonly explain: Explain;
+  /** What users may do, for the portal; undefined without the RBAC index. */
+  readonly accessSource: AccessSource | undefined;
+}
+
+/**
+ * @param access undefined if the configuration has no RBAC index
+ * @param stages with these features; called when a request is explained
+ */
 export function createFeatures(
-  { loaded }: Build,
+  build: FeatureBuild,
   parts: Parts,
-  access: AccessFeatures | undefined,
-  explain: Explain,
-): { readonly features: readonly Feature[]; readonly ownAPI: OwnAPI } {
-  const { tenancy, server } = loaded.configuration;
+  access: AccessIndex | undefined,
+  stages: () => Stages,
+): ConfiguredFeatures {
+  const { tenancy, server, authorization } = build.loaded.configuration;
   const { mode, upstream, reviewer, discovery, reasonOf, policies } = parts;
   const allowedGroups = new Set(tenancy.sharedAPIGroups);
   const discovered = discovery.documents;
-  const features: Feature[] = [
+  const index = access && createIndexParts(build, parts, access);
+  const namespaces = index && createNamespaces(build, parts, index);
+  const allNamespaces = index && createAllNamespaces(build, parts, index);
+  const filteredReason =
+    index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
+  const accessRules = access && createAccessRules(build, parts, access);
+  const warningsOn = createWarnings({ mode, discovered, access });
+  const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
+  const given: readonly (Feature | undefined)[] = [
     { authenticators: parts.authenticators },
     { provisioner: parts.provisioning },
     { authorizers: [createUpgradePlaces(mode), createTenantBoundary(mode)] },
@@ -53,15 +82,25 @@ export function createFeatures(
     { authorizers: [createSharedResources({ discovered, mayBeShared: mode.mayBeShared, allowedGroups })] },
     { handlers: { 'own-tenant': createOwnTenantHandler({ ...parts, ...discovery, fetcher: upstream }) } },
     createExplainFeature(explain, parts.ownBodies),
-    { handlers: { 'self-review': createSelfReviews(loaded.configuration, parts, access) } },
-    ...(policies ? [createCrossTenant(parts, policies)] : []),
+    createSelfReviews(build, parts, access, filteredReason),
+    { tenantEntry: policies },
     { bodyRules: createBodyRules(mode, reviewer) },
-    ...(access?.features ?? [WITHOUT_INDEX]),
+    namespaces,
+    allNamespaces,
+    accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
+    createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
+    index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
+  const features = given.filter((feature) => feature !== undefined);
   const served = features.flatMap(({ ownResources = [] }) => ownResources);
   const ownAPI = createOwnAPI(served);
   const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
-  return { features: [...features, own], ownAPI };
+  return {
+    features: [...features, own],
+    ownAPI,
+    explain,
+    accessSource: accessRules,
+  };
 }
 
 /** Sees the requests that change a tenant's discovery. */
@@ -76,29 +115,6 @@ function changesOf({ mode, discovery }: Parts): NonNullable<Feature['responseHoo
       },
     };
   };
-}
-
-function createSelfReviews(
-  { access: { selfReviews } }: Build['loaded']['configuration'],
-  parts: Parts,
-  access: AccessFeatures | undefined,
-): ReturnType<typeof createSelfReviewHandler> {
-  const { upstream, subjects, ownBodies } = parts;
-  return createSelfReviewHandler({
-    ...parts,
-    ...ownBodies,
-    fetcher: upstream,
-    requestAs: subjects.requestAs,
-    ...(access && {
-      filteredReview: createFilteredReview({ extent: selfReviews, ...access }),
-      indexed: access.rulesTrust,
-    }),
-  });
-}
-
-function createCrossTenant(parts: Parts, policies: Policies): Feature {
-  const handler = createGuestReviewHandler({ ...parts, ...parts.ownBodies, policies });
-  return { tenantEntry: policies, handlers: { 'guest-review': handler } };
 }
 
 function createBodyRules(mode: TenancyMode, reviewer: AccessReviewer): Feature['bodyRules'] & {} {

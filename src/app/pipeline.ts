@@ -5,8 +5,7 @@
 
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
-import { createExplain, type Explain } from '../features/explain/explain-request.ts';
-import { createWarnings } from '../features/explain/warnings.ts';
+import type { Explain } from '../features/explain/explain-request.ts';
 import type { AccessSource } from '../features/portal/ports.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
@@ -37,7 +36,6 @@ import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { memoizedMode } from '../tenancy/tenancy-mode.ts';
-import { createAccessFeatures } from './access-features.ts';
 import { createAuthentication } from './authenticators.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
@@ -105,15 +103,7 @@ export function createPipeline(build: FeatureBuild, options: PipelineOptions): C
     subjects: createAccessSubjects(asUser),
     ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
   };
-  const access = index && createAccessFeatures(build, parts, index);
-  const explain = createExplain({
-    stages: () => pipeline,
-    reviewer,
-    reasonOf,
-    filteredReason: access?.filteredReason,
-    warningsOn: createWarnings({ mode, discovered: discovery.documents, access: index }),
-  });
-  const { features, ownAPI } = createFeatures(build, parts, access, explain);
+  const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => pipeline);
   const extensions = combineFeatures(features);
   const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
   const pipeline: Pipeline = {
@@ -161,7 +151,7 @@ export function createPipeline(build: FeatureBuild, options: PipelineOptions): C
     authentication: credentials.readiness,
     stages: pipeline,
     explain,
-    accessSource: access?.source,
+    accessSource,
     clear() {
       credentials.clear();
       roles?.clear();

@@ -18,9 +18,9 @@ export type WouldMerge = (
 
 export interface FilteredReasonOptions {
   readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
-  /** Absent if no lists are filtered. */
-  readonly namespaces?: { wouldFilter(outgoing: Outgoing): Promise<boolean> };
-  readonly wouldMerge?: WouldMerge;
+  /** Undefined, as is `wouldMerge`, if no lists are filtered. */
+  readonly namespaces: { wouldFilter(outgoing: Outgoing): Promise<boolean> } | undefined;
+  readonly wouldMerge: WouldMerge | undefined;
 }
 
 /**

@@ -65,7 +65,7 @@ export async function readOwnSpec<S>(
 }
 
 /** The first problem. The names of unknown fields, and what is below the known ones, are the client's. */
-export function problemOf({ issues: [issue] }: Pick<z.ZodError, 'issues'>): string {
+function problemOf({ issues: [issue] }: Pick<z.ZodError, 'issues'>): string {
   const field = issue?.path.slice(0, 2).join('.');
   return issue?.code === 'unrecognized_keys'
     ? `${field} has an unknown field`

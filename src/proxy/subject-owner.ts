@@ -8,7 +8,6 @@ import {
   SERVICE_ACCOUNTS_PREFIX,
   TENANT_GROUP_PREFIX,
 } from '../kubernetes/reserved-names.ts';
-import type { NamedScope } from '../rbac/access-index.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
@@ -30,6 +29,13 @@ export interface Viewer {
   readonly namePrefix: string | undefined;
   /** Whether an operator asks, with Stonegate's own credential, which reads every role and binding. */
   readonly isOperator?: boolean;
+}
+
+/** A Keystone project or domain with its names. */
+interface NamedScope {
+  readonly name: string;
+  /** The id of the project's domain; a domain has its own id here. */
+  readonly domainID: string;
 }
 
 /** Keystone's projects and domains by id. */

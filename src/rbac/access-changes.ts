@@ -6,8 +6,13 @@ import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AccessChange, Change } from './change.ts';
 import type { RBACIndex } from './rbac-index.ts';
-import { ByConcern, type Concerns } from './subject-changes.ts';
 import type { SubjectKey } from './subject-key.ts';
+
+/** What concerns a follower: changes of the access of these subjects. */
+export interface Concerns {
+  readonly tenant: string;
+  readonly keys: ReadonlySet<SubjectKey>;
+}
 
 export interface AccessFollower {
   readonly concerns: Concerns;
@@ -30,8 +35,10 @@ export class AccessChanges {
   readonly #index: RBACIndex;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #nextTurn: (action: () => void) => void;
-  readonly #byAccess = new ByConcern<AccessFollower>();
-  readonly #byTenant = new Map<string, Set<AccessFollower>>();
+  readonly #followers = new Set<AccessFollower>();
+  readonly #byAccess = new FollowersByText();
+  /** By the tenant whose namespaces come and go. */
+  readonly #byTenant = new FollowersByText();
   readonly #undecided = new Set<AccessFollower>();
   #unsubscribe: (() => void) | undefined;
   #isPlanned = false;
@@ -48,21 +55,20 @@ export class AccessChanges {
 
   /** @returns ends it */
   follow(follower: AccessFollower): () => void {
-    const { namespacesOf } = follower;
-    this.#byAccess.add(follower);
-    const ofTenant = this.#byTenant.get(namespacesOf) ?? new Set();
-    this.#byTenant.set(namespacesOf, ofTenant.add(follower));
+    this.#followers.add(follower);
+    this.#byAccess.add(placesOf(follower.concerns), follower);
+    this.#byTenant.add([follower.namespacesOf], follower);
     this.#unsubscribe ??= this.#index.subscribe({
       changed: (change) => this.#changed(change),
       restored: () => this.#reset(() => true),
       reset: (tenant) => this.#reset(({ concerns }) => concerns.tenant === tenant),
     });
     return () => {
-      this.#byAccess.delete(follower);
+      this.#followers.delete(follower);
+      this.#byAccess.delete(placesOf(follower.concerns), follower);
+      this.#byTenant.delete([follower.namespacesOf], follower);
       this.#undecided.delete(follower);
-      ofTenant.delete(follower);
-      if (ofTenant.size === 0) this.#byTenant.delete(namespacesOf);
-      if (this.#byTenant.size > 0) return;
+      if (this.#followers.size > 0) return;
       // Nothing refers to the index of an earlier configuration then.
       this.#unsubscribe?.();
       this.#unsubscribe = undefined;
@@ -73,15 +79,14 @@ export class AccessChanges {
     const { tenant } = change;
     const concerned =
       change.kind === 'namespace'
-        ? (this.#byTenant.get(tenant) ?? [])
-        : this.#byAccess.concernedBy({ tenant, keys: keysOf(change) });
+        ? this.#byTenant.find([tenant])
+        : this.#byAccess.find(placesOf({ tenant, keys: keysOf(change) }));
     for (const follower of concerned) if (follower.changed(change)) this.#undecided.add(follower);
     if (this.#undecided.size > 0) this.#plan();
   }
 
   #reset(isConcerned: (follower: AccessFollower) => boolean): void {
-    const followers = [...this.#byTenant.values()].flatMap((ofTenant) => [...ofTenant]);
-    for (const follower of followers) if (isConcerned(follower)) follower.reset();
+    for (const follower of [...this.#followers]) if (isConcerned(follower)) follower.reset();
   }
 
   #plan(): void {
@@ -106,4 +111,36 @@ export class AccessChanges {
 function keysOf({ tenant, namespaces, subjects }: AccessChange): ReadonlySet<SubjectKey> {
   if (tenant !== '' || namespaces.has('')) return subjects;
   return new Set([...subjects].filter((key) => !GROUPS_OF_EVERYONE.has(key)));
+}
+
+/** A subject's key with its tenant, if the API server has tenants. */
+function* placesOf({ tenant, keys }: Concerns): Generator<string> {
+  for (const key of keys) yield tenant === '' ? key : `${tenant} ${key}`;
+}
+
+class FollowersByText {
+  readonly #followers = new Map<string, Set<AccessFollower>>();
+
+  add(texts: Iterable<string>, follower: AccessFollower): void {
+    for (const text of texts) {
+      const known = this.#followers.get(text);
+      if (known === undefined) this.#followers.set(text, new Set([follower]));
+      else known.add(follower);
+    }
+  }
+
+  delete(texts: Iterable<string>, follower: AccessFollower): void {
+    for (const text of texts) {
+      const known = this.#followers.get(text);
+      known?.delete(follower);
+      if (known?.size === 0) this.#followers.delete(text);
+    }
+  }
+
+  /** A copy, so that each may be deleted meanwhile. */
+  find(texts: Iterable<string>): ReadonlySet<AccessFollower> {
+    const found = new Set<AccessFollower>();
+    for (const text of texts) for (const follower of this.#followers.get(text) ?? []) found.add(follower);
+    return found;
+  }
 }

@@ -1,9 +1,29 @@
 /**
- * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
+ * The RBAC index of this process, and how far it can be trusted: each resource must prove from time to time
+ * that its watch is alive. A watch that is silently dead looks like a cluster in which nothing changes.
  */
-import type { Question, RBACUser, Scope, SubjectByNamespace } from './attributes.ts';
-import type { NamespacesQuestion } from './enumerate.ts';
+
+import { type AuthorizationMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
+import { INDEXED_RESOURCES, type IndexedResource } from '../kubernetes/rbac-v1.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Scope } from './attributes.ts';
 import type { RBACIndex } from './rbac-index.ts';
+
+/**
+ * Milliseconds without a proof of life after which a resource is stale. An API server sends a bookmark every
+ * minute, and without bookmarks the resource is listed every minute: several of them are missing then.
+ */
+export const STALE_AFTER = 5 * 60_000;
+
+const OFF = 'the RBAC index is off: the roles and bindings are more than it holds (access.maxIndexBytes)';
+const TOO_LARGE = 'the RBAC index leaves out roles and bindings of over 64 kB';
+
+export interface AccessIndexOptions {
+  readonly index: RBACIndex;
+  /** When the resource was last known to be complete, in milliseconds since the epoch; undefined before. */
+  readonly provenAt: (resource: IndexedResource) => number | undefined;
+  readonly clock: Clock;
+}
 
 /**
  * `notSynced`: some resource has never been listed; requests are forwarded as if there were no index.
@@ -13,11 +33,31 @@ import type { RBACIndex } from './rbac-index.ts';
  */
 export type IndexState = 'notSynced' | 'current' | 'stale' | 'off';
 
-/** The RBAC index of this process, and how far it can be trusted. */
-export interface AccessIndex {
+export class AccessIndex {
   readonly index: RBACIndex;
+  readonly #options: AccessIndexOptions;
+  readonly #stopping = new AbortController();
+
+  constructor(options: AccessIndexOptions) {
+    this.index = options.index;
+    this.#options = options;
+  }
+
+  /**
+   * Aborted when a reload has replaced the index, and at the end of the process: watches that are answered
+   * from it end then.
+   */
+  get stopped(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
   /** @param tenant whose bindings count; empty if the API server has no tenants */
-  state(tenant: string): IndexState;
+  state(tenant: string): IndexState {
+    if (!this.index.isSynced) return 'notSynced';
+    if (this.#stale() !== undefined) return 'stale';
+    return this.index.isOff(tenant) ? 'off' : 'current';
+  }
+
   /**
    * Why an enumeration from the index may lack something now: one sentence for users, without a full stop.
    *
@@ -25,71 +65,53 @@ export interface AccessIndex {
    * @param scope what is enumerated
    * @returns undefined if it lacks nothing
    */
-  incompleteReason(tenant: string, scope: Scope): string | undefined;
-  /**
-   * Aborted when a reload has replaced the index, and at the end of the process: watches that are answered
-   * from it end then.
-   */
-  readonly stopped: AbortSignal;
+  incompleteReason(tenant: string, scope: Scope): string | undefined {
+    if (!this.index.isSynced) {
+      const missing = INDEXED_RESOURCES.filter((resource) => this.index.revisionOf(resource) === undefined);
+      return `the API server's ${missing.join(', ')} have not been listed yet`;
+    }
+    const stale = this.#stale();
+    if (stale !== undefined)
+      return `the API server has sent no news of its ${stale} for over ${STALE_AFTER / 60_000} minutes`;
+    if (this.index.isOff(tenant)) return OFF;
+    return this.index.hasTooLarge(tenant, scope) ? TOO_LARGE : undefined;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  #stale(): IndexedResource | undefined {
+    const { provenAt, clock } = this.#options;
+    const oldest = clock.now() - STALE_AFTER;
+    return INDEXED_RESOURCES.find((resource) => (provenAt(resource) ?? oldest) < oldest);
+  }
+}
+
+export interface RulesTrust {
+  readonly access: AccessIndex;
+  /** As the operator states them. */
+  readonly authorizers: readonly AuthorizationMode[];
 }
 
 /**
- * `denied`: an authorizer has denied it, which RBAC never does; `unknown`: the API server has answered
- * something that this release does not know, and did not allow.
+ * Why the rules of one user may lack something: one sentence for users, without a full stop.
+ *
+ * @param tenant whose bindings count; empty if the API server has no tenants
+ * @returns undefined if the rules are all that the user may do
  */
-export type ReviewedAccess = 'allowed' | 'notAllowed' | 'denied' | 'unknown';
-
-/** What the API server says, to compare the index with it. Charged to Stonegate's own account. */
-export interface VerificationSource {
-  /**
-   * A SubjectAccessReview.
-   *
-   * @throws StatusError if the API server does not answer it
-   */
-  review(user: RBACUser, question: Question, signal: AbortSignal): Promise<ReviewedAccess>;
+export function doubtAbout(
+  tenant: string,
+  scope: Scope,
+  { access, authorizers }: RulesTrust,
+): string | undefined {
+  return access.incompleteReason(tenant, scope) ?? rightsOutsideRBAC(authorizers);
 }
 
-/** A Keystone project or domain with its names. */
-export interface NamedScope {
-  readonly name: string;
-  /** The id of the project's domain; a domain has its own id here. */
-  readonly domainID: string;
-}
-
-/** Keystone's names for the ids in groups, and who holds a role. Needs the service credential. */
-export interface KeystoneNames {
-  /**
-   * The projects and domains by id; perhaps as they were a minute ago.
-   *
-   * @throws StatusError KeystoneUnavailable
-   */
-  scopes(): Promise<{
-    readonly projects: ReadonlyMap<string, NamedScope>;
-    readonly domains: ReadonlyMap<string, NamedScope>;
-  }>;
-  /**
-   * The enabled users who hold a role on a project or domain now, as `name@domain`, by the role's name.
-   *
-   * @throws StatusError KeystoneUnavailable
-   */
-  holders(
-    kind: 'project' | 'domain',
-    id: string,
-  ): Promise<readonly { readonly user: string; readonly role: string }[]>;
-}
-
-/** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
-export interface Verifier {
-  /** Compares the decision with the API server's, if it is drawn. Returns at once and never throws. */
-  sample(user: RBACUser, question: Question, allowed: boolean): void;
-  /**
-   * The same for an enumeration, which counts as one decision.
-   *
-   * @param allowed as `namespacesAllowed` returned them
-   */
-  sampleNamespaces(
-    subject: SubjectByNamespace,
-    question: NamespacesQuestion,
-    allowed: readonly string[],
-  ): void;
+/** @returns why a user may have rights that no RBAC object grants; undefined if that cannot be */
+function rightsOutsideRBAC(authorizers: readonly AuthorizationMode[]): string | undefined {
+  if (isRBACAlone(authorizers)) return undefined;
+  if (authorizers.length === 0)
+    return "Stonegate's operator has not stated in access.authorizers that RBAC alone decides; another authorizer may allow more";
+  return `access.authorizers names ${authorizers.join(', ')}; others than RBAC may decide otherwise`;
 }

@@ -120,22 +120,12 @@ export function* grantsOf(
   namespace: string,
   errors: Set<string>,
 ): Generator<BoundRole> {
-  yield* grantsIn(objects, user, '', errors);
-  if (namespace !== '') yield* grantsIn(objects, user, namespace, errors);
-}
-
-/** The same of the bindings in one place only. @param namespace empty for the ClusterRoleBindings */
-function* grantsIn(
-  objects: TenantObjects,
-  user: RBACUser,
-  namespace: string,
-  errors: Set<string>,
-): Generator<BoundRole> {
-  for (const binding of bindingsOf(objects, user, namespace)) {
-    const role = objects.roleOf(binding);
-    if (role === undefined) errors.add(missingRole(binding));
-    else yield { binding, role };
-  }
+  for (const place of new Set(['', namespace]))
+    for (const binding of bindingsOf(objects, user, place)) {
+      const role = objects.roleOf(binding);
+      if (role === undefined) errors.add(missingRole(binding));
+      else yield { binding, role };
+    }
 }
 
 /** The cost is that of the user's groups and bindings, however many subjects the bindings have. */

@@ -2,15 +2,15 @@
  * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
  * bindings, not on the number of namespaces.
  */
-import type { StoredBinding, StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
+import type { StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
 import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
-import { type Covered, coveredByRole } from './rules.ts';
+import { coveredByRole } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
 import { keysOfUser } from './subject-key.ts';
-import type { TenantObjects } from './tenant-objects.ts';
 
 /** A question about many namespaces. */
 export interface NamespacesQuestion
@@ -91,63 +91,26 @@ function candidates(
   if (user.groups.includes(SYSTEM_MASTERS)) return new Map(existing);
   if (isConfinedElsewhere(index, user, { ...question, namespace: '', name: '' })) return new Map();
   const objects = index.objectsOf(user.tenant);
-  const reach = new Reach(objects, question, existing);
+  const namesNamespace = question.name === 'namespace';
+  const coveredBy = memoizeByReference((role: StoredRole) => coveredByRole(role, question));
+  const found = new Map<string, StoredNamespace>();
+  const add = (name: string) => {
+    const namespace = existing.get(name);
+    if (namespace !== undefined) found.set(name, namespace);
+  };
   for (const key of keysOfUser(user)) {
     const bindings = objects.bindingsOfSubject(key);
     const isOfEveryone = isLimited(user, counted) && GROUPS_OF_EVERYONE.has(key);
     for (const binding of isOfEveryone ? inNamespace(bindings, '') : bindings) {
-      reach.add(binding);
-      if (reach.everywhere) return new Map(existing);
+      const { namespace } = binding;
+      const role = namespace !== '' && found.has(namespace) ? undefined : objects.roleOf(binding);
+      if (role === undefined) continue;
+      const covered = coveredBy(role);
+      if (namespace !== '') {
+        if (covered === 'all' || covered.has(namesNamespace ? namespace : '')) add(namespace);
+      } else if (covered === 'all' || (!namesNamespace && covered.has(''))) return new Map(existing);
+      else if (namesNamespace) for (const name of covered) add(name);
     }
   }
-  return reach.namespaces;
-}
-
-const NOTHING: Covered = new Set();
-
-/** Collects namespaces. What a role covers is computed once for each role. */
-class Reach {
-  readonly #objects: TenantObjects;
-  readonly #question: NamespacesQuestion;
-  readonly #existing: ReadonlyMap<string, StoredNamespace>;
-  readonly #covered = new Map<StoredRole, Covered>();
-  readonly namespaces = new Map<string, StoredNamespace>();
-  everywhere = false;
-
-  constructor(
-    objects: TenantObjects,
-    question: NamespacesQuestion,
-    existing: ReadonlyMap<string, StoredNamespace>,
-  ) {
-    this.#objects = objects;
-    this.#question = question;
-    this.#existing = existing;
-  }
-
-  add(binding: StoredBinding): void {
-    const { namespace } = binding;
-    if (namespace !== '' && this.namespaces.has(namespace)) return;
-    const covered = this.#coveredBy(binding);
-    const namesNamespace = this.#question.name === 'namespace';
-    const isCovered = covered === 'all' || covered.has(namesNamespace ? namespace : '');
-    if (namespace !== '') {
-      if (isCovered) this.#addIfExisting(namespace);
-    } else if (covered === 'all' || (isCovered && !namesNamespace)) this.everywhere = true;
-    else if (namesNamespace) for (const name of covered) this.#addIfExisting(name);
-  }
-
-  #addIfExisting(name: string): void {
-    const namespace = this.#existing.get(name);
-    if (namespace !== undefined) this.namespaces.set(name, namespace);
-  }
-
-  #coveredBy(binding: StoredBinding): Covered {
-    const role = this.#objects.roleOf(binding);
-    if (role === undefined) return NOTHING;
-    const known = this.#covered.get(role);
-    if (known !== undefined) return known;
-    const covered = coveredByRole(role, this.#question);
-    this.#covered.set(role, covered);
-    return covered;
-  }
+  return found;
 }

@@ -1,13 +1,12 @@
 /**
- * The RBAC index: all namespaces, roles and bindings, updated by `clients/`, and the revision through
+ * The RBAC index: all namespaces, roles and bindings, updated by informers, and the revision through
  * which they are complete. It explains, enumerates and selects names; the API server authorizes. See
  * docs/access.md.
  */
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../kubernetes/rbac-v1.ts';
 import type { Scope } from './attributes.ts';
 import { type Change, changeBetween } from './change.ts';
-import { IndexBound } from './index-bound.ts';
-import { sizeOf } from './object-size.ts';
+import { IndexBound, sizeOf } from './index-bound.ts';
 import { TenantObjects } from './tenant-objects.ts';
 
 export interface IndexListener {
@@ -101,10 +100,6 @@ export class RBACIndex {
     return this.#revisions.get(resource);
   }
 
-  get tenants(): IterableIterator<string> {
-    return this.#tenants.keys();
-  }
-
   /**
    * Of an unknown tenant, and while its index is off: no objects. To be read again for each use: a tenant
    * without objects is forgotten.
@@ -133,7 +128,6 @@ export class RBACIndex {
    * means that the storage was restored from a backup.
    */
   beginList(resource: IndexedResource, revision: number): ResourceList {
-    const isFirst = !this.#revisions.has(resource);
     if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
     // After a restore the same revision may be that of another change.
     const isRestored = this.#restored.has(resource);
@@ -145,7 +139,7 @@ export class RBACIndex {
           const known = this.#find(object);
           if (known !== undefined) gone.delete(known);
           if (isRestored || known?.uid !== object.uid || known.revision !== object.revision)
-            this.#put(known, object, isFirst);
+            this.#put(known, object);
         }
       },
       end: () => {
@@ -164,7 +158,7 @@ export class RBACIndex {
 
   /** A watch event ADDED or MODIFIED, in order: an earlier one could bring back a deleted object. */
   put(object: StoredObject): void {
-    this.#put(this.#find(object), object, false);
+    this.#put(this.#find(object), object);
     this.progress(object.resource, object.revision);
   }
 
@@ -206,7 +200,7 @@ export class RBACIndex {
     return this.#tenants.get(object.tenant)?.find(object);
   }
 
-  #put(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
+  #put(known: StoredObject | undefined, object: StoredObject): void {
     if (!this.#bound.takes(object)) return;
     const more = sizeOf(object) - (known === undefined ? 0 : sizeOf(known));
     for (;;) {
@@ -215,11 +209,11 @@ export class RBACIndex {
       this.#turnOff(tooLarge);
       if (tooLarge === object.tenant) return;
     }
-    this.#store(known, object, isFirst);
+    this.#store(known, object);
   }
 
   /** An object for which there is room. */
-  #store(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
+  #store(known: StoredObject | undefined, object: StoredObject): void {
     const objects = this.#tenants.get(object.tenant) ?? new TenantObjects();
     // One of the same name was deleted in between: a binding of it is not the same binding.
     if (known !== undefined && known.uid !== object.uid) this.#delete(known, object.revision);
@@ -229,9 +223,7 @@ export class RBACIndex {
     this.#bound.add(object.tenant, sizeOf(object) - (before === undefined ? 0 : sizeOf(before)));
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
-    // Nothing is told of a first list that has no listener.
-    if (isFirst && this.#listeners.size === 0) return;
-    this.#tell(changeBetween(before, object, object.revision, objects));
+    this.#tell(before, object, object.revision, objects);
   }
 
   #delete(known: StoredObject, revision: number): void {
@@ -241,7 +233,7 @@ export class RBACIndex {
     this.#bound.add(known.tenant, -sizeOf(known));
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
-    this.#tell(changeBetween(known, undefined, revision, objects));
+    this.#tell(known, undefined, revision, objects);
   }
 
   /** Without objects the index knows of fewer rights, never of more. */
@@ -259,7 +251,15 @@ export class RBACIndex {
     this.#counts.set(resource, this.countOf(resource) + change);
   }
 
-  #tell(change: Change | undefined): void {
+  #tell(
+    before: StoredObject | undefined,
+    after: StoredObject | undefined,
+    revision: number,
+    objects: TenantObjects,
+  ): void {
+    // What a change means need not be found out for the first list, which has no listener.
+    if (this.#listeners.size === 0) return;
+    const change = changeBetween(before, after, revision, objects);
     if (change === undefined || this.isOff(change.tenant)) return;
     for (const listener of this.#listeners) listener.changed?.(change);
   }

@@ -26,14 +26,9 @@ const MAX_CHARACTERS = 64 * 1024;
 const NO_LABELS: Labels = {};
 const NO_SUBJECTS: readonly StoredSubject[] = [];
 
-export interface RBACReader {
-  /** @throws MalformedObject */
-  read(resource: IndexedResource, object: ReceivedObject): StoredObject;
-}
-
 /** @param hasTenants whether each object belongs to a tenant of Arktos */
-export function createRBACReader(options: { readonly hasTenants: boolean }): RBACReader {
-  return new SharingReader(options);
+export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }): RBACReader {
+  return new RBACReader(hasTenants);
 }
 
 /** What all resources have. */
@@ -44,19 +39,18 @@ interface Head {
 }
 
 /** Equal values of different objects are stored once: there are far more bindings than roles and groups. */
-class SharingReader implements RBACReader {
+class RBACReader {
   readonly #hasTenants: boolean;
   readonly #names = new SharedValues<string>((name) => name);
   readonly #rules = new SharedValues<PolicyRule>(JSON.stringify);
-  readonly #users = new SharedValues<StoredSubject>(({ name }) => name);
-  readonly #groups = new SharedValues<StoredSubject>(({ name }) => name);
-  readonly #otherSubjects = new SharedValues<StoredSubject>(keyOfSubject);
+  readonly #subjects = new SharedValues<StoredSubject>(keyOfSubject);
   readonly #roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
 
-  constructor({ hasTenants }: { readonly hasTenants: boolean }) {
+  constructor(hasTenants: boolean) {
     this.#hasTenants = hasTenants;
   }
 
+  /** @throws MalformedObject */
   read(resource: IndexedResource, object: ReceivedObject): StoredObject {
     switch (resource) {
       case 'namespaces':
@@ -116,7 +110,7 @@ class SharingReader implements RBACReader {
       subjects:
         subjects.length === 0
           ? NO_SUBJECTS
-          : subjects.map((subject) => this.#shareSubject(subjectOf(subject))),
+          : subjects.map((subject) => this.#subjects.share(subjectOf(subject))),
       ...(isTooLarge && { isTooLarge }),
     };
   }
@@ -154,13 +148,6 @@ class SharingReader implements RBACReader {
     const namespace = textOf(metadata.namespace);
     if (namespace === '') throw new MalformedObject('an object has no namespace');
     return this.#names.share(namespace);
-  }
-
-  /** A user or a group is found by its name alone: no key has to be made for it. */
-  #shareSubject(subject: StoredSubject): StoredSubject {
-    if (subject.namespace !== '') return this.#otherSubjects.share(subject);
-    if (subject.kind === 'Group') return this.#groups.share(subject);
-    return subject.kind === 'User' ? this.#users.share(subject) : this.#otherSubjects.share(subject);
   }
 }
 

@@ -10,50 +10,39 @@ export type SortedBindings = readonly StoredBinding[];
 export function insertBinding(bindings: StoredBinding[], binding: StoredBinding): void {
   const last = bindings.at(-1);
   // A list has them in this order.
-  if (last === undefined || isBefore(last, binding.namespace, binding.name)) bindings.push(binding);
-  else bindings.splice(position(bindings, binding.namespace, binding.name), 0, binding);
+  if (last === undefined || compareBindings(last, binding) < 0) bindings.push(binding);
+  else bindings.splice(position(bindings, binding), 0, binding);
 }
 
 export function removeBinding(bindings: StoredBinding[], binding: StoredBinding): void {
-  const at = position(bindings, binding.namespace, binding.name);
+  const at = position(bindings, binding);
   if (bindings[at] === binding) bindings.splice(at, 1);
 }
 
 /** @param namespace empty for the ClusterRoleBindings */
 export function inNamespace(bindings: SortedBindings, namespace: string): SortedBindings {
-  const from = position(bindings, namespace, '');
+  const from = lowerBound(bindings, (binding) => binding.namespace < namespace);
   if (bindings[from]?.namespace !== namespace) return [];
-  const to = firstBehind(bindings, namespace, from);
+  const to = lowerBound(bindings, (binding) => binding.namespace <= namespace);
   return from === 0 && to === bindings.length ? bindings : bindings.slice(from, to);
 }
 
-/** The position of the first binding of a later namespace. */
-function firstBehind(bindings: SortedBindings, namespace: string, start: number): number {
-  let from = start;
-  let to = bindings.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((bindings[middle]?.namespace ?? '') <= namespace) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-/** The index at which a binding of that namespace and name is, or belongs. */
-function position(bindings: SortedBindings, namespace: string, name: string): number {
+/** The index of the first value that is not before what is looked for. */
+export function lowerBound<T>(sorted: readonly T[], isBefore: (value: T) => boolean): number {
   let from = 0;
-  let to = bindings.length;
+  let to = sorted.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    const binding = bindings[middle];
-    if (binding !== undefined && isBefore(binding, namespace, name)) from = middle + 1;
+    const value = sorted[middle];
+    if (value !== undefined && isBefore(value)) from = middle + 1;
     else to = middle;
   }
   return from;
 }
 
-function isBefore(binding: StoredBinding, namespace: string, name: string): boolean {
-  return binding.namespace === namespace ? binding.name < name : binding.namespace < namespace;
+/** The index at which the binding is, or belongs. */
+function position(bindings: SortedBindings, binding: StoredBinding): number {
+  return lowerBound(bindings, (other) => compareBindings(other, binding) < 0);
 }
 
 export function compareBindings(one: StoredBinding, other: StoredBinding): number {

@@ -6,7 +6,7 @@
 import type { StoredBinding, StoredSubject } from '../kubernetes/rbac-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { RBACUser } from './attributes.ts';
+import type { RBACUser, SubjectByNamespace } from './attributes.ts';
 
 /**
  * `user:` and the name of a user; a group is its own key, since users have hundreds. A group whose name looks
@@ -52,17 +52,6 @@ export function keyOfSubject(subject: StoredSubject, bindingNamespace: string): 
   }
 }
 
-/** Each key of a binding once; without a set for the many bindings that have one subject. */
-export function forEachKey(binding: StoredBinding, action: (key: SubjectKey) => void): void {
-  const [only] = binding.subjects;
-  if (only === undefined || binding.subjects.length > 1) {
-    for (const key of keysOfBinding(binding)) action(key);
-    return;
-  }
-  const key = keyOfSubject(only, binding.namespace);
-  if (key !== undefined) action(key);
-}
-
 /** The keys of a binding's subjects, without duplicates. */
 export function keysOfBinding({ subjects, namespace }: StoredBinding): ReadonlySet<SubjectKey> {
   const keys = new Set<SubjectKey>();
@@ -81,6 +70,24 @@ export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeBy
     return keys;
   },
 );
+
+/** Under which bindings of the user are found, in any namespace. */
+export function keysOfSubject({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
+  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
+  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
+}
+
+/** Equal for equal subjects, however their groups are ordered. */
+export function fingerprintOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
+  const places = [...namespaces]
+    .sort(([one], [another]) => (one < another ? -1 : 1))
+    .map(([name, user]) => [name, factsOf(user)]);
+  return JSON.stringify([factsOf(cluster), cluster === other ? null : factsOf(other), places]);
+}
+
+function factsOf({ tenant, username, groups }: RBACUser): readonly unknown[] {
+  return [tenant, username, [...groups].sort()];
+}
 
 /** The first subject of the binding that is the user. */
 export function firstSubjectOf(binding: StoredBinding, user: RBACUser): StoredSubject | undefined {

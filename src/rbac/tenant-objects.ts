@@ -10,7 +10,7 @@ import type {
   StoredRole,
 } from '../kubernetes/rbac-v1.ts';
 import { insertBinding, removeBinding, type SortedBindings } from './sorted-bindings.ts';
-import { forEachKey, type SubjectKey } from './subject-key.ts';
+import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 
 const NO_BINDINGS: SortedBindings = [];
 const NO_NAMED_BINDINGS: ReadonlyMap<string, StoredBinding> = new Map();
@@ -42,10 +42,6 @@ export class TenantObjects {
     return this.#namespaces;
   }
 
-  namespace(name: string): StoredNamespace | undefined {
-    return this.#namespaces.get(name);
-  }
-
   /** Those whose rules or subjects are not known. */
   get tooLarge(): ReadonlySet<StoredRole | StoredBinding> {
     return this.#tooLarge;
@@ -65,11 +61,6 @@ export class TenantObjects {
   roleOf(binding: StoredBinding): StoredRole | undefined {
     const namespace = roleNamespaceOf(binding);
     return namespace === undefined ? undefined : this.role(namespace, binding.roleRef.name);
-  }
-
-  /** @param namespace empty for a ClusterRoleBinding */
-  binding(namespace: string, name: string): StoredBinding | undefined {
-    return this.#bindings.get(namespace, name);
   }
 
   /** The bindings by name, in no order. @param namespace empty for the ClusterRoleBindings */
@@ -136,12 +127,12 @@ export class TenantObjects {
   #putBinding(binding: StoredBinding): StoredBinding | undefined {
     const known = this.#bindings.put(binding.namespace, binding.name, binding);
     if (known !== undefined) this.#unlink(known);
-    forEachKey(binding, (key) => {
+    for (const key of keysOfBinding(binding)) {
       const bindings = this.#bySubject.get(key);
       if (bindings === undefined) this.#bySubject.set(key, binding);
       else if (isOne(bindings)) this.#bySubject.set(key, inOrder(bindings, binding));
       else insertBinding(bindings, binding);
-    });
+    }
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return known;
     const bound = this.#byRole.get(namespace, binding.roleRef.name);
@@ -158,12 +149,12 @@ export class TenantObjects {
   }
 
   #unlink(binding: StoredBinding): void {
-    forEachKey(binding, (key) => {
+    for (const key of keysOfBinding(binding)) {
       const bindings = this.#bySubject.get(key);
-      if (bindings === undefined) return;
+      if (bindings === undefined) continue;
       if (!isOne(bindings)) removeBinding(bindings, binding);
       if (isOne(bindings) || bindings.length === 0) this.#bySubject.delete(key);
-    });
+    }
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return;
     const { name } = binding.roleRef;

@@ -3,9 +3,10 @@
  * subject. The cost is that of the roles, and of the bindings that count.
  */
 import type { StoredBinding, StoredRole, StoredSubject } from '../kubernetes/rbac-v1.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
 import { missingRole } from './decide.ts';
-import { ruleAllows } from './rules.ts';
+import { type Covered, coveredByRole, roleAllows } from './rules.ts';
 import { compareBindings } from './sorted-bindings.ts';
 import { keyOfSubject, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
@@ -19,8 +20,6 @@ export interface SubjectGrant {
   /** Its namespace is where the access is granted; of a ClusterRoleBinding, everywhere. */
   readonly binding: StoredBinding;
   readonly role: StoredRole;
-  /** Counted from 0. */
-  readonly rule: number;
 }
 
 export interface Granted {
@@ -74,19 +73,38 @@ export function whoCan(
 
 /** The grants come in no order. */
 function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Generator<SubjectGrant> {
-  const rules = new RuleOfRole(question);
-  for (const binding of boundBindings(objects, rules, scope)) {
+  const coveredBy = memoizeByReference((role: StoredRole) => coveredIn(role, question));
+  // Then the namespace is the object that the request names, so rules with names may be about it.
+  const namesNamespace = 'name' in question && question.name === '' && isNamespaceObject(question);
+  const nameIn = ({ namespace }: StoredBinding) => {
+    if ('path' in question) return '';
+    if (!namesNamespace) return question.name;
+    return namespace !== '' || scope === 'all' ? namespace : scope.namespace;
+  };
+  for (const binding of boundBindings(objects, coveredBy, scope)) {
     const role = objects.roleOf(binding);
-    const rule = role === undefined ? -1 : rules.in(role, binding.namespace, scope);
-    if (role !== undefined && rule >= 0) yield* grantsOf(binding, role, rule);
+    if (role === undefined || ('path' in question && binding.namespace !== '')) continue;
+    const covered = coveredBy(role);
+    if (covered === 'all' || covered.has(nameIn(binding))) yield* grantsOf(binding, role);
   }
 }
 
-function* boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope): Generator<StoredBinding> {
+function coveredIn(role: StoredRole, question: WhoCanQuestion): Covered {
+  if (!('path' in question)) return coveredByRole(role, question);
+  return roleAllows(role, question) ? 'all' : new Set();
+}
+
+function* boundBindings(
+  objects: TenantObjects,
+  coveredBy: (role: StoredRole) => Covered,
+  scope: Scope,
+): Generator<StoredBinding> {
   if (scope === 'all') {
     for (const role of objects.roles) {
       const bindings = objects.bindingsOfRole(role);
-      if (bindings.length > 0 && rules.mayAllow(role)) yield* bindings;
+      if (bindings.length === 0) continue;
+      const covered = coveredBy(role);
+      if (covered === 'all' || covered.size > 0) yield* bindings;
     }
     return;
   }
@@ -95,60 +113,14 @@ function* boundBindings(objects: TenantObjects, rules: RuleOfRole, scope: Scope)
 }
 
 /** Each user and group of the binding once. */
-function* grantsOf(binding: StoredBinding, role: StoredRole, rule: number): Generator<SubjectGrant> {
-  const { subjects, namespace } = binding;
-  const seen = subjects.length > 1 ? new Set<SubjectKey>() : undefined;
-  for (const subject of subjects) {
-    const key = keyOfSubject(subject, namespace);
-    if (key === undefined || seen?.has(key)) continue;
-    seen?.add(key);
-    yield { key, subject, binding, role, rule };
+function* grantsOf(binding: StoredBinding, role: StoredRole): Generator<SubjectGrant> {
+  const seen = new Set<SubjectKey>();
+  for (const subject of binding.subjects) {
+    const key = keyOfSubject(subject, binding.namespace);
+    if (key === undefined || seen.has(key)) continue;
+    seen.add(key);
+    yield { key, subject, binding, role };
   }
-}
-
-/** Finds the rule of a role that allows the question, once for each role. */
-class RuleOfRole {
-  readonly #question: WhoCanQuestion;
-  readonly #namesNamespace: boolean;
-  /** Role → the name for which it was found last: bindings come by namespace. */
-  readonly #known = new Map<StoredRole, { readonly name: string | undefined; readonly rule: number }>();
-
-  constructor(question: WhoCanQuestion) {
-    this.#question = question;
-    this.#namesNamespace = isNamespaceObject(question) && 'name' in question && question.name === '';
-  }
-
-  mayAllow(role: StoredRole): boolean {
-    return this.#namesNamespace || this.#find(role) >= 0;
-  }
-
-  /** @param bound the binding's namespace; empty for a ClusterRoleBinding */
-  in(role: StoredRole, bound: string, scope: Scope): number {
-    const question = this.#question;
-    if ('path' in question) return bound === '' ? this.#find(role) : -1;
-    if (!this.#namesNamespace) return this.#find(role);
-    // The namespace is the object that the request names, so rules with names may be about it.
-    const name = bound !== '' || scope === 'all' ? bound : scope.namespace;
-    return this.#find(role, name);
-  }
-
-  /** @param name of the question, if it is not that of the review */
-  #find(role: StoredRole, name?: string): number {
-    const known = this.#known.get(role);
-    if (known !== undefined && known.name === name) return known.rule;
-    const question = this.#question;
-    const rule = indexOfRule(
-      role,
-      'path' in question || name === undefined ? question : { ...question, name },
-    );
-    this.#known.set(role, { name, rule });
-    return rule;
-  }
-}
-
-function indexOfRule({ rules }: StoredRole, question: WhoCanQuestion): number {
-  const asked = 'path' in question ? question : { ...question, namespace: '', tenant: '' };
-  return rules.findIndex((rule) => ruleAllows(rule, asked));
 }
 
 /** Sorted. */

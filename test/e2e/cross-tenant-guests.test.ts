@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { explain } from '../../src/cli/explain.ts';
+import { explainCommand } from '../../src/app/commands/explain.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { type CrossTenantOptions, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { explain } from '../../src/cli/explain.ts';
+import { explainCommand } from '../../src/app/commands/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { startStonegate } from '../support/stonegate.ts';

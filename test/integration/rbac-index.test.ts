@@ -151,7 +151,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Pr
     ...{ verb: 'mark', apiGroup: '', resource: 'markers', subresource: '', name: '', tenant: '' },
     namespace,
   });
-  await eventually(() => index.objectsOf('').namespace(name) !== undefined);
+  await eventually(() => index.objectsOf('').namespaces.get(name) !== undefined);
   // The ClusterRoleBinding counts in both places: that of the namespace is named by the index alone.
   await eventually(() => [...grantsOf(index.objectsOf(''), marker, 'n1', new Set())].length === 2);
   await eventually(async () => (await review(kubernetes, marker, mayMark(''))).allowed);

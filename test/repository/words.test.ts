@@ -68,7 +68,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'test/unit/cli/who-can.test.ts': ['people'],
   'src/features/who-can/who-can-v1alpha1.ts': ['people'],
   'src/features/who-can/who-can.ts': ['people'],
-  'src/features/who-can/role-holders.ts': ['people'],
+  'src/features/who-can/keystone-names.ts': ['people'],
   'src/proxy/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
   'src/features/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };

@@ -1,13 +1,13 @@
 /** An RBAC index as the features see it, made from objects; its state is set by the test. */
 
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
-import { STALE_AFTER, TrackedIndex } from '../../src/rbac/index-state.ts';
+import { AccessIndex, STALE_AFTER } from '../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { indexOf, listInto, nextRevision } from './rbac-objects.ts';
 
 export interface AccessIndexSite {
-  readonly access: TrackedIndex;
+  readonly access: AccessIndex;
   readonly index: RBACIndex;
   readonly clock: FakeClock;
   /** Adds or changes an object, as a watch event with a new revision. All resources progress to it. */
@@ -39,7 +39,7 @@ export function unsyncedAccessIndex(): AccessIndexSite {
 function siteOf(index: RBACIndex): AccessIndexSite {
   const clock = createFakeClock();
   const provenAt = new Map<IndexedResource, number>();
-  const access = new TrackedIndex({ index, provenAt: (resource) => provenAt.get(resource), clock });
+  const access = new AccessIndex({ index, provenAt: (resource) => provenAt.get(resource), clock });
   const prove = (resources: readonly IndexedResource[] = INDEXED_RESOURCES) => {
     for (const resource of resources) provenAt.set(resource, clock.now());
   };

@@ -7,8 +7,11 @@ import {
   createFilteredNamespaces,
   type FilteredNamespaces,
 } from '../../src/features/namespaces/handle-namespaces.ts';
-import type { FilteredNamespacesOptions, NamespacesMemory } from '../../src/features/namespaces/request.ts';
-import { VisibleNamespacesCache } from '../../src/features/namespaces/visible-namespaces-cache.ts';
+import type {
+  FilteredNamespacesOptions,
+  NamespacesMemory,
+} from '../../src/features/namespaces/namespaces-request.ts';
+import { VisibleNamespacesCache } from '../../src/features/namespaces/visible-namespaces.ts';
 import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -82,7 +85,7 @@ export function namespacesMemory(
   nextTurn?: (action: () => void) => void,
 ): NamespacesMemory {
   const changes = new AccessChanges(index, clock, nextTurn);
-  return { changes, views: new VisibleNamespacesCache(index, changes), created: new CreatedNamespaces() };
+  return { views: new VisibleNamespacesCache(index, changes), created: new CreatedNamespaces() };
 }
 
 export function namespacesSite(

@@ -8,7 +8,7 @@ import { Informer } from '../../src/kubernetes/informer.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import { TrackedIndex } from '../../src/rbac/index-state.ts';
+import { AccessIndex } from '../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';
 import { eventually } from './eventually.ts';
@@ -20,7 +20,7 @@ export { DOWN, type ListResponse as Response, type OpenWatch } from './scripted-
 export interface ScriptedAPI {
   readonly clock: FakeClock;
   readonly index: RBACIndex;
-  readonly tracked: TrackedIndex;
+  readonly tracked: AccessIndex;
   /** Milliseconds since the namespaces were known to be complete. */
   readonly age: number;
   readonly watches: OpenWatch[];
@@ -88,7 +88,7 @@ export function scriptedAPI(): ScriptedAPI {
       informerFailed: (_informer, _resource, failure) => counted.push(failure),
     },
   });
-  const tracked = new TrackedIndex({
+  const tracked = new AccessIndex({
     index,
     provenAt: (one) => (one === resource ? informer.provenAt : clock.now()),
     clock,

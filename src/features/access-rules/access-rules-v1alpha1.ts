@@ -31,7 +31,7 @@ const rules = z.strictObject({
   otherNamespaces: z.array(rule).describe('Rules for every namespace that no entry of `namespaces` names.'),
 });
 
-export const accessRulesStatusSchema = rules
+const accessRulesStatusSchema = rules
   .extend({
     verb: text('The verb. With *, each rule has its verbs.'),
     tenant: text('The tenant whose objects the rules are about.').exactOptional(),
@@ -45,7 +45,7 @@ export const accessRulesStatusSchema = rules
   })
   .describe('Everything that the user may do.');
 
-export const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
+const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
   user: z
     .strictObject({ username: text("The user's name."), uid: text("The user's id.").exactOptional() })
     .describe('Whom a review is about.'),

@@ -15,7 +15,7 @@ import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './
 import { RuleSet, type RulesBudget } from './rule-set.ts';
 
 /** Bytes of a document in JSON. */
-export const MAX_DOCUMENT = 1024 * 1024;
+const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
 /** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
@@ -48,16 +48,15 @@ export function compileAccessRules(
   const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];
   const ofOthers = rulesOf(clusterRoles(index, subject.other));
   const otherNamespaces = room.rules(ofOthers);
-  const alike = new Map<string, { readonly names: string[]; readonly rules: AccessRule[] }>();
-  for (const { roles, names } of placesOf(index, subject, selection.namespace)) {
-    const rules = rulesOf(roles);
-    const text = JSON.stringify(rules);
-    const known = alike.get(text);
-    if (known === undefined) alike.set(text, { names, rules });
-    else for (const name of names) known.names.push(name);
-  }
+  const places = placesOf(index, subject, selection.namespace).map(({ roles, names }) => ({
+    names,
+    rules: rulesOf(roles),
+  }));
+  const alike = Map.groupBy(places, ({ rules }) => JSON.stringify(rules));
   alike.delete(JSON.stringify(ofOthers));
-  const namespaces = Array.from(alike.values(), ({ names, rules }) => room.entry(names.sort(), rules));
+  const namespaces = Array.from(alike.values(), (same) =>
+    room.entry(same.flatMap(({ names }) => names).sort(), same[0]?.rules ?? []),
+  );
   const isCut = room.isExceeded || budget.isExceeded;
   return {
     rules: {
@@ -117,7 +116,7 @@ const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
 });
 
 /** How long their JSON is. */
-export function bytesOfRules(rules: readonly PolicyRule[]): number {
+function bytesOfRules(rules: readonly PolicyRule[]): number {
   return contentOf(rules).bytes;
 }
 

@@ -1,4 +1,57 @@
 /**
- * Access rules: everything that a user may do, for services that show data of the cluster.
+ * Access rules: everything that a user may do, for services that show data of the cluster, and for the page
+ * of the portal.
  */
-export { bytesOfRules, MAX_DOCUMENT } from './access-rules.ts';
+
+import type { Feature } from '../../proxy/feature.ts';
+import { readRequestInfo } from '../../proxy/request/request-info.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { heldRoles } from '../../rbac/held-roles.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { FeatureBuild, Parts } from '../build.ts';
+import { withoutIndex } from '../rbac-index/feature.ts';
+import { accessMatrix } from './access-matrix.ts';
+import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
+import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
+import { createRulesDocuments } from './rules-document.ts';
+
+/** The page of a browser that has left is evaluated too. */
+const NEVER = new AbortController().signal;
+
+/** Bounds of what the portal's page shows. */
+const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
+
+export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
+
+export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Parts, access: AccessIndex) {
+  const { namedSets, authorizers } = loaded.configuration.access;
+  const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
+  const { mode, subjects } = parts;
+  const feature: Feature = {
+    ownResources: [
+      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
+      {
+        ...ACCESS_RULES_REVIEWS,
+        handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
+      },
+    ],
+  };
+  return {
+    ...feature,
+    /** What the portal shows of a user's access: computed as if the user had requested it. */
+    async accessOf(identity: Identity) {
+      const tenant = mode.tenantOf(identity);
+      const user = mode.userOf(identity, tenant);
+      const info = readRequestInfo('GET', SELF_ACCESS_RULES_PATH, mode);
+      const subject = await subjects.subjectOf({ proven: identity, info, tenant, user });
+      const { expiresAt } = identity;
+      const asked = { subject, selection: { verb: '*' }, expiresAt, signal: NEVER };
+      const { status } = await documents.documentOf(asked);
+      return {
+        matrix: accessMatrix(status, PAGE),
+        ...heldRoles(access.index, subject),
+        incompleteReason: status.incompleteReason,
+      };
+    },
+  };
+}

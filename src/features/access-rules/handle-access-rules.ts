@@ -1,6 +1,7 @@
 /**
- * Responds to `GET …/selfaccessrules`: everything that the user of the request may do, for a service that
- * holds the user's credential. An ETag tells whether it is what the client has.
+ * Responds with access rules, for services: to `GET …/selfaccessrules` with those of the user whose
+ * credential the service has, and to `POST …/accessrulesreviews` with those of another user. An authorizer
+ * has reviewed the right to such a review.
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
@@ -9,10 +10,13 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
+import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import { requireJSON } from '../../proxy/request/accepted-types.ts';
-import { knowsTag } from '../../proxy/response/own-responses.ts';
+import { jsonResponse, knowsTag } from '../../proxy/response/own-responses.ts';
+import type { AccessRulesReview } from './access-rules-v1alpha1.ts';
+import { findReviewedSubject, type ReviewedSubjectOptions } from './reviewed-subject.ts';
 import { type RulesDocument, type RulesDocuments, selfAccessRules } from './rules-document.ts';
-import { readRulesRequest } from './rules-request.ts';
+import { readRulesRequest, readRulesReview } from './rules-request.ts';
 
 export interface AccessRulesOptions {
   readonly documents: RulesDocuments;
@@ -58,4 +62,27 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
 function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
   if (incompleteReason === undefined) return [];
   return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
+}
+
+export interface RulesReviewOptions extends OwnBodyOptions, ReviewedSubjectOptions {
+  readonly documents: RulesDocuments;
+  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
+}
+
+export function createRulesReviewHandler(options: RulesReviewOptions): RouteHandler<UpstreamResponse> {
+  const { documents, responseMemory } = options;
+  return async (outgoing) => {
+    const { selection, subject: asked } = await readRulesReview(outgoing.exchange, options);
+    const { username, uid, subject, expiresAt } = await findReviewedSubject(asked, outgoing, options);
+    const { signal } = outgoing.exchange;
+    const { status } = await documents.documentOf({ subject, selection, expiresAt, signal });
+    const review: AccessRulesReview = {
+      kind: 'AccessRulesReview',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      metadata: { creationTimestamp: null },
+      spec: selection,
+      status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
+    };
+    return responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
+  };
 }

@@ -14,7 +14,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import type { NamedSubject, ReviewedSubject } from './rules-request.ts';
 
-export interface FoundSubject {
+interface FoundSubject {
   readonly username: string;
   readonly uid: string;
   readonly subject: SubjectByNamespace;
@@ -22,27 +22,27 @@ export interface FoundSubject {
   readonly expiresAt: number;
 }
 
-/** @throws StatusError AccessDenied; and what a backend that is down, or a limit, throws */
-export type FindReviewedSubject = (asked: ReviewedSubject, caller: Outgoing) => Promise<FoundSubject>;
-
 export interface ReviewedSubjectOptions {
   readonly authenticators: readonly Authenticator[];
   readonly mode: TenancyMode;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
 }
 
-export function createReviewedSubjects(options: ReviewedSubjectOptions): FindReviewedSubject {
-  const { mode } = options;
-  return async (asked, caller) => {
-    try {
-      return 'token' in asked ? await ofToken(asked.token, caller, options) : ofName(asked, caller, mode);
-    } catch (error) {
-      // What remains is a limit, or a backend that is down.
-      if (error instanceof StatusError && error.http !== 401 && error.http !== 403) throw error;
-      if (error instanceof StatusError) throw refusal();
-      throw error;
-    }
-  };
+/** @throws StatusError AccessDenied; and what a backend that is down, or a limit, throws */
+export async function findReviewedSubject(
+  asked: ReviewedSubject,
+  caller: Outgoing,
+  options: ReviewedSubjectOptions,
+): Promise<FoundSubject> {
+  try {
+    return 'token' in asked
+      ? await ofToken(asked.token, caller, options)
+      : ofName(asked, caller, options.mode);
+  } catch (error) {
+    // What remains is a limit, or a backend that is down.
+    if (error instanceof StatusError && (error.http === 401 || error.http === 403)) throw refusal();
+    throw error;
+  }
 }
 
 async function ofToken(

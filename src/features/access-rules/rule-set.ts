@@ -76,22 +76,20 @@ export class RuleSet {
 
   /** @param withVerbs false if all have the same verb */
   rules(withVerbs: boolean): AccessRule[] {
-    const joined = new Map<
-      string,
-      Granted & { readonly apiGroups: string[]; readonly resources: string[] }
-    >();
-    for (const [apiGroup, resources] of this.#kinds)
-      for (const { key, ...granted } of byGrants(resources)) {
-        const text = `${key} ${JSON.stringify(granted.resources.sort())}`;
-        const known = joined.get(text);
-        if (known === undefined) joined.set(text, { ...granted, apiGroups: [apiGroup] });
-        else known.apiGroups.push(apiGroup);
-      }
-    return Array.from(joined.values(), ({ verbs, apiGroups, resources, names }) => ({
-      ...(withVerbs && { verbs }),
-      apiGroups: apiGroups.sort(),
-      resources,
-      ...(names && { resourceNames: names }),
+    const granted = [...this.#entries()].flatMap(([apiGroup, resource, verbs]) =>
+      byNames(verbs).map((grant) => ({ ...grant, apiGroup, resource })),
+    );
+    const byGroup = Map.groupBy(granted, ({ key, apiGroup }) => JSON.stringify([key, apiGroup]));
+    const ofGroups = Array.from(byGroup.values(), ([first, ...others]) => ({
+      ...first,
+      resources: [first, ...others].map((grant) => grant?.resource ?? '').sort(),
+    }));
+    const alike = Map.groupBy(ofGroups, ({ key, resources }) => JSON.stringify([key, resources]));
+    return Array.from(alike.values(), ([first, ...others]) => ({
+      ...(withVerbs && { verbs: first?.verbs ?? [] }),
+      apiGroups: [first, ...others].map((grant) => grant?.apiGroup ?? '').sort(),
+      resources: first?.resources ?? [],
+      ...(first?.names && { resourceNames: first.names }),
     }))
       .map((rule) => ({ rule, text: JSON.stringify(rule) }))
       .sort((one, other) => (one.text < other.text ? -1 : 1))
@@ -170,39 +168,12 @@ function includes(all: Names, some: Names): boolean {
   return some !== undefined && some.size <= all.size && [...some].every((name) => all.has(name));
 }
 
-interface Granted {
-  readonly verbs: readonly string[];
-  readonly names: readonly string[] | undefined;
-}
-
-/** The resources of one API group for which the same is granted, together. */
-function byGrants(resources: ReadonlyMap<string, Verbs>) {
-  const alike = new Map<string, Granted & { readonly key: string; readonly resources: string[] }>();
-  for (const [resource, verbs] of resources)
-    for (const granted of byNames(verbs)) {
-      const key = JSON.stringify(granted);
-      const known = alike.get(key);
-      if (known === undefined) alike.set(key, { ...granted, key, resources: [resource] });
-      else known.resources.push(resource);
-    }
-  return alike.values();
-}
-
 /** The verbs of one kind that are for the same objects, together. */
-function byNames(verbs: Verbs): readonly Granted[] {
-  const forAll: string[] = [];
-  const named = new Map<string, { readonly verbs: string[]; readonly names: readonly string[] }>();
-  for (const [verb, set] of verbs) {
-    if (set === undefined) {
-      forAll.push(verb);
-      continue;
-    }
-    const names = [...set].sort();
-    const key = JSON.stringify(names);
-    const known = named.get(key);
-    if (known === undefined) named.set(key, { verbs: [verb], names });
-    else known.verbs.push(verb);
-  }
-  const ofNames = Array.from(named.values(), (one) => ({ ...one, verbs: one.verbs.sort() }));
-  return forAll.length === 0 ? ofNames : [{ verbs: forAll.sort(), names: undefined }, ...ofNames];
+function byNames(verbs: Verbs) {
+  const sorted = Array.from(verbs, ([verb, names]) => ({ verb, names: names && [...names].sort() }));
+  const alike = Map.groupBy(sorted, ({ names }) => JSON.stringify(names));
+  return Array.from(alike.values(), (same) => {
+    const granted = { verbs: same.map(({ verb }) => verb).sort(), names: same[0]?.names };
+    return { ...granted, key: JSON.stringify(granted) };
+  });
 }

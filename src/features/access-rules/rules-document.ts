@@ -4,17 +4,22 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { NamedSetConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import { ACCESS_RULES_BYTES } from '../../limits/memory-bounds.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
+import { doubtAbout, type RulesTrust } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
-import { doubtAbout, type RulesTrust } from '../../rbac/incomplete-rules.ts';
+import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
+import type { TenantObjects } from '../../rbac/tenant-objects.ts';
+import { type CompiledAccessRules, compileAccessRules } from './access-rules.ts';
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from './access-rules-v1alpha1.ts';
-import { type CachedRules, RulesCache } from './rules-cache.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
@@ -58,7 +63,7 @@ export interface RulesDocumentsOptions extends RulesTrust {
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
   const { access, namedSets, clock } = options;
-  const rulesOf = createEvaluation(new RulesCache(access.index), clock);
+  const rulesOf = createEvaluation(access.index, clock);
   return {
     access,
     async documentOf({ subject, selection, expiresAt, signal }) {
@@ -103,8 +108,53 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
   };
 }
 
-/** Evaluations take tens of milliseconds at most: one in each turn of the event loop, by tenants in turn. */
-function createEvaluation(cache: RulesCache, clock: Clock) {
+/** Memory of a document for each character of its JSON: objects and strings. */
+const BYTES_PER_CHARACTER = 4;
+const ENTRY_BYTES = 500;
+
+interface CachedRules extends CompiledAccessRules {
+  /** Equal if and only if the rules are. */
+  readonly digest: string;
+  readonly objects: TenantObjects;
+  /** The version of the objects from which the rules were compiled. */
+  readonly version: number;
+  readonly bytes: number;
+}
+
+function compiledRules(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  selection: RulesSelection,
+): CachedRules {
+  const objects = index.objectsOf(subject.cluster.tenant);
+  const compiled = compileAccessRules(index, subject, selection);
+  const text = JSON.stringify([compiled.rules, compiled.isCut]);
+  return {
+    ...compiled,
+    digest: createHash('sha256').update(text).digest('base64url'),
+    objects,
+    version: objects.version,
+    bytes: text.length * BYTES_PER_CHARACTER + ENTRY_BYTES,
+  };
+}
+
+/** A digest, since a user may have hundreds of groups. */
+function keyOf(subject: SubjectByNamespace, selection: RulesSelection): string {
+  const { verb, apiGroup = null, resource = null, namespace = null } = selection;
+  const facts = [fingerprintOfSubject(subject), verb, apiGroup, resource, namespace];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+}
+
+/**
+ * The compiled access rules of users, cached within one bound of memory until any role or binding of the
+ * tenant changes. Evaluations take tens of milliseconds at most: one in each turn of the event loop, by
+ * tenants in turn.
+ */
+function createEvaluation(index: RBACIndex, clock: Clock) {
+  const entries = new LRUCache<string, CachedRules>({
+    maxSize: ACCESS_RULES_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
   const turns = new KeyedSemaphore({
     clock,
     permits: 1,
@@ -119,16 +169,24 @@ function createEvaluation(cache: RulesCache, clock: Clock) {
     selection: RulesSelection,
     signal: AbortSignal,
   ): Promise<CachedRules> => {
-    const known = cache.known(subject, selection);
-    if (known !== undefined) return known;
     const { home, tenant } = subject.cluster;
+    const key = keyOf(subject, selection);
+    const known = () => {
+      const entry = entries.get(key);
+      const objects = index.objectsOf(tenant);
+      return entry?.objects === objects && entry.version === objects.version ? entry : undefined;
+    };
+    const cached = known();
+    if (cached !== undefined) return cached;
     const turn = turns.of(home ?? tenant);
     // A client that has left gets no response.
     if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
     try {
       await nextTurn();
       // Another request of the user may have waited for the same.
-      return cache.known(subject, selection) ?? cache.compile(subject, selection);
+      const rules = known() ?? compiledRules(index, subject, selection);
+      entries.set(key, rules);
+      return rules;
     } finally {
       turn.release();
     }

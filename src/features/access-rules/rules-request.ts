@@ -1,34 +1,23 @@
 /**
  * Reads what a client asks for with a request for access rules: which rules, and of whom.
  */
-import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { allParameters, parameterName } from '../../lib/query.ts';
-import { type OwnBodyOptions, ownKind, problemOf, readOwnSpec } from '../../proxy/own-body.ts';
-import type { RulesSelection } from './access-rules-v1alpha1.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import { accessRulesReviewSpecSchema, type RulesSelection } from './access-rules-v1alpha1.ts';
 
-const LONGEST = 253;
-const text = z.string().max(LONGEST);
-const name = text.min(1, 'it is empty');
-const SELECTION = {
-  verb: name.default('*'),
-  // The core group's name is empty.
-  apiGroup: text.exactOptional(),
-  resource: name.exactOptional(),
-  namespace: name.exactOptional(),
-};
-const QUERY = z.object(SELECTION);
 const NARROWING = ['verb', 'apiGroup', 'resource', 'namespace'] as const;
 const KNOWN: ReadonlySet<string | undefined> = new Set([
   ...NARROWING,
   // Clients send these with any request.
   ...['limit', 'resourceVersion', 'resourceVersionMatch', 'timeout', 'pretty', 'includeObject'],
 ]);
+const MAX_NAMED = 253;
 
 /**
  * @throws StatusError RequestMalformed for a parameter that is unknown, since a misspelt one would widen the
- *   response, or that is given twice, too long or empty
+ *   response, or that is given twice or empty
  */
 export function readRulesRequest(query: string): RulesSelection {
   const names = query
@@ -36,16 +25,20 @@ export function readRulesRequest(query: string): RulesSelection {
     .filter((pair) => pair !== '')
     .map(parameterName);
   const unknown = names.find((name) => !KNOWN.has(name));
-  if (unknown !== undefined) throw malformed(`"${unknown.slice(0, LONGEST)}" is unknown`);
-  const given = NARROWING.map((name) => [name, allParameters(query, name)] as const);
-  const twice = given.find(([, values]) => values.length > 1);
-  if (twice !== undefined) throw malformed(`"${twice[0]}" is given twice`);
-  const values = Object.fromEntries(
-    given.flatMap(([name, [value]]) => (value === undefined ? [] : [[name, value]])),
-  );
-  const { data, error } = QUERY.safeParse(values);
-  if (data === undefined) throw malformed(problemOf(error));
-  return data;
+  if (unknown !== undefined) throw malformed(`"${unknown.slice(0, MAX_NAMED)}" is unknown`);
+  const [verb = '*', apiGroup, resource, namespace] = NARROWING.map((name) => {
+    const values = allParameters(query, name);
+    if (values.length > 1) throw malformed(`"${name}" is given twice`);
+    // The core group's name is empty.
+    if (values[0] === '' && name !== 'apiGroup') throw malformed(`"${name}" is empty`);
+    return values[0];
+  });
+  return {
+    verb,
+    ...(apiGroup !== undefined && { apiGroup }),
+    ...(resource !== undefined && { resource }),
+    ...(namespace !== undefined && { namespace }),
+  };
 }
 
 function malformed(why: string): StatusError {
@@ -65,32 +58,35 @@ export interface RulesReviewBody {
   readonly subject: ReviewedSubject;
 }
 
-const texts = z.array(z.string());
 const REVIEW = ownKind(
   'AccessRulesReview',
   'a review of access rules',
-  z.union(
-    [
-      z
-        .strictObject({ ...SELECTION, token: z.string().min(1, 'it is empty') })
-        .transform(({ token, ...selection }): RulesReviewBody => ({ selection, subject: { token } })),
-      z
-        .strictObject({
-          ...SELECTION,
-          user: z.string().min(1, 'it is empty'),
-          groups: texts.default([]),
-          uid: z.string().optional(),
-          extra: z.record(z.string(), texts).optional(),
-        })
-        .transform(
-          ({ user: username, groups, uid: _uid, extra: _extra, ...selection }): RulesReviewBody => ({
-            selection,
-            subject: { username, groups },
-          }),
-        ),
-    ],
-    'it is no selection of rules with either a token or a user',
-  ),
+  accessRulesReviewSpecSchema
+    .refine(
+      ({ verb, resource, namespace, token, user }) => ![verb, resource, namespace, token, user].includes(''),
+      'it has an empty field',
+    )
+    .refine(
+      ({ token, user, groups, uid, extra }) =>
+        token === undefined
+          ? user !== undefined
+          : [user, groups, uid, extra].every((field) => field === undefined),
+      'it is no selection of rules with either a token or a user',
+    )
+    .transform(
+      ({
+        token,
+        user = '',
+        groups = [],
+        uid: _uid,
+        extra: _extra,
+        verb = '*',
+        ...selection
+      }): RulesReviewBody => ({
+        selection: { verb, ...selection },
+        subject: token === undefined ? { username: user, groups } : { token },
+      }),
+    ),
 );
 
 /** @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed */

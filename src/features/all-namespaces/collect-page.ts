@@ -55,104 +55,54 @@ export interface PageOptions {
 
 /** @returns `expired` if the API server no longer knows the revision */
 export async function collectPage(
-  options: PageOptions,
+  { namespaces: all, limit, from, listsAtRevision }: PageOptions,
   request: RequestPart,
 ): Promise<MergedPage | 'expired'> {
-  const page = new PageCollection(options, request);
-  while (page.continues) if (!(await page.requestNext())) return 'expired';
-  return page.collected();
-}
-
-class PageCollection {
-  readonly #options: PageOptions;
-  readonly #request: RequestPart;
-  readonly #namespaces: readonly string[];
-  readonly #parts: ListPart[] = [];
-  readonly #forbidden: string[] = [];
-  #at = 0;
-  #more: string | undefined;
-  #revision: string | undefined;
-  #left: number;
-  /** Requests of the next step. */
-  #step = 1;
-
-  constructor(options: PageOptions, request: RequestPart) {
-    const { namespaces, limit, from } = options;
-    this.#options = options;
-    this.#request = request;
-    this.#namespaces = from ? namespaces.filter((name) => name >= from.namespace) : namespaces;
-    this.#more = from?.namespace === this.#namespaces[0] ? from?.more : undefined;
-    this.#revision = from?.revision;
-    this.#left = limit ?? Number.POSITIVE_INFINITY;
-  }
-
-  get continues(): boolean {
-    return (
-      this.#at < this.#namespaces.length && this.#left > 0 && (this.#more === undefined || this.#isStart)
+  const namespaces = from ? all.filter((name) => name >= from.namespace) : all;
+  const parts: ListPart[] = [];
+  const forbidden: string[] = [];
+  let resumed = from?.namespace === namespaces[0] ? from?.more : undefined;
+  let revision = from?.revision;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  let at = 0;
+  let more: string | undefined;
+  let step = 1;
+  while (at < namespaces.length && left > 0 && more === undefined) {
+    const names = namespaces.slice(at, at + step);
+    const part = {
+      limit: limit === undefined ? undefined : left,
+      revision: listsAtRevision && resumed === undefined ? revision : undefined,
+      more: resumed,
+    };
+    resumed = undefined;
+    const results = await mapWithConcurrency(names, CONCURRENT_PARTS, (namespace) =>
+      request({ ...part, namespace }),
     );
-  }
-
-  get #isStart(): boolean {
-    return this.#at === 0 && this.#parts.length === 0;
-  }
-
-  /** @returns false if the revision is not known any more */
-  async requestNext(): Promise<boolean> {
-    const names = this.#namespaces.slice(this.#at, this.#at + this.#step);
-    const results = await mapWithConcurrency(names, CONCURRENT_PARTS, async (name) => ({
-      name,
-      result: await this.#part(name, name === names[0] ? this.#more : undefined),
-    }));
-    for (const { name, result } of results) {
-      if (result === 'expired') return false;
+    let overflows = false;
+    for (const [nth, result] of results.entries()) {
+      if (result === 'expired') return 'expired';
       // A smaller part of it is requested in the next step, which begins with it. The first of a step fits,
       // unless the API server takes no limit: with `resourceVersion=0`.
-      if (name !== names[0] && typeof result === 'object' && result.count > this.#left) {
-        this.#step = 1;
-        return true;
+      overflows = nth > 0 && typeof result === 'object' && result.count > left;
+      if (overflows) break;
+      if (result === 'forbidden') forbidden.push(names[nth] ?? '');
+      if (typeof result === 'object') {
+        parts.push(result);
+        revision = lowest(revision, result.revision);
+        left -= result.count;
+        more = result.more;
       }
-      this.#take(name, result);
-      if (this.#left <= 0 || this.#more !== undefined) return true;
+      if (more === undefined) at += 1;
+      if (left <= 0 || more !== undefined) break;
     }
-    this.#widen();
-    return true;
+    // One request at a time until the revision is known. A page is likely to be full after few namespaces.
+    if (overflows || revision === undefined) step = 1;
+    else step = limit === undefined ? namespaces.length : Math.min(step * 2, CONCURRENT_PARTS);
   }
-
-  #part(namespace: string, more: string | undefined): Promise<PartResult> {
-    const { limit, listsAtRevision } = this.#options;
-    return this.#request({
-      namespace,
-      limit: limit === undefined ? undefined : this.#left,
-      revision: listsAtRevision && more === undefined ? this.#revision : undefined,
-      more,
-    });
-  }
-
-  #take(name: string, result: Exclude<PartResult, 'expired'>): void {
-    this.#more = undefined;
-    if (result === 'forbidden') this.#forbidden.push(name);
-    if (typeof result === 'object') {
-      this.#parts.push(result);
-      this.#revision = lowest(this.#revision, result.revision);
-      this.#left -= result.count;
-      this.#more = result.more;
-    }
-    if (this.#more === undefined) this.#at += 1;
-  }
-
-  /** One request at a time until the revision is known. A page is likely to be full after few namespaces. */
-  #widen(): void {
-    if (this.#revision === undefined) return;
-    const isWhole = this.#options.limit === undefined;
-    this.#step = isWhole ? this.#namespaces.length : Math.min(this.#step * 2, CONCURRENT_PARTS);
-  }
-
-  collected(): MergedPage {
-    const namespace = this.#namespaces[this.#at];
-    const next =
-      namespace === undefined || this.#revision === undefined
-        ? undefined
-        : { namespace, revision: this.#revision, ...(this.#more !== undefined && { more: this.#more }) };
-    return { parts: this.#parts, forbidden: this.#forbidden, revision: this.#revision, next };
-  }
+  const namespace = namespaces[at];
+  const next =
+    namespace === undefined || revision === undefined
+      ? undefined
+      : { namespace, revision, ...(more !== undefined && { more }) };
+  return { parts, forbidden, revision, next };
 }

@@ -16,25 +16,24 @@ import type { WouldMerge } from '../../proxy/filtered-reason.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
 import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts';
 import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
-import type { AccessIndex, Verifier } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
 import { preferredVersion } from '../discovery/feature.ts';
-import { type MergedListOptions, mergedList } from './list.ts';
+import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
+import { type MergedListOptions, mergedList } from './merged-list.ts';
+import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
 import { mayWatchIn, type PermittedNamespaces, permittedNamespaces } from './permitted-namespaces.ts';
-import { type MergedWatchOptions, mergedWatch } from './watch.ts';
 
 export interface AllNamespacesOptions
   extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'subject' | 'question'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
-  readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
   /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
   readonly othersMayAllow: boolean;
-  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
+  readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
 }
 
@@ -78,14 +77,11 @@ async function handle(
   // A watch that goes on from a filtered list, by a user whose list would not be filtered now.
   if (selected === 'unfiltered') return isFromFiltered ? EXPIRED_WATCH : undefined;
   if (selected === undefined) return undefined;
-  const merged = () => merge(outgoing, info, selected, options);
   const { subject, question } = selected;
   const everywhere = { ...question, verb: info.verb, subresource: '', namespace: '', name: '' };
-  if (!othersMayAllow || isFromFiltered) return merged();
-  // Its list was not filtered.
-  if (isWatch && revision !== '' && revision !== '0') return undefined;
-  if (allows(access.index, subject.cluster, everywhere)) return merged();
-  return { insteadOfForbidden: merged };
+  const isAllowed = () => allows(access.index, subject.cluster, everywhere);
+  const filtered = () => merge(outgoing, info, selected, options);
+  return answerFiltered({ verb: info.verb, revision, isFromFiltered, isAllowed, filtered }, othersMayAllow);
 }
 
 /**

@@ -1,8 +1,11 @@
 /**
- * Namespaces that users have created through this process: the user's next list waits until the index has
- * the new namespace.
+ * Namespaces that users have created through this process, read from the API server's responses: the user's
+ * next list waits until the index has the new namespace.
  */
 import { LRUCache } from 'lru-cache';
+import { decodeObject, isKubernetesProtobuf } from '../../kubernetes/kubernetes-protobuf.ts';
+import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
 
 /** Those who created one last. */
 const MAX_USERS = 1_000;
@@ -31,4 +34,36 @@ export class CreatedNamespaces {
 
 function keyOf(tenant: string, username: string): string {
   return JSON.stringify([tenant, username]);
+}
+
+/** Whether the request may create a namespace; an apply does so with PATCH. */
+export function mayCreateNamespace({ verb, apiGroup, resource, subresource }: ResourceRequest): boolean {
+  return (
+    (verb === 'create' || verb === 'patch') &&
+    apiGroup === '' &&
+    resource === 'namespaces' &&
+    subresource === ''
+  );
+}
+
+/**
+ * @param body of a response with status 201
+ * @returns undefined if it shows none: that of a dry run, or one in another format than JSON and protobuf
+ */
+export function createdRevision(body: Buffer): number | undefined {
+  const metadata = metadataOf(body);
+  const version = isJSONObject(metadata) ? metadata.resourceVersion : undefined;
+  const revision = typeof version === 'string' && /^[0-9]+$/.test(version) ? Number(version) : 0;
+  return revision > 0 && Number.isSafeInteger(revision) ? revision : undefined;
+}
+
+function metadataOf(body: Buffer): unknown {
+  try {
+    const object: unknown = isKubernetesProtobuf(body)
+      ? decodeObject(body)
+      : JSON.parse(body.toString('utf8'));
+    return isJSONObject(object) ? object.metadata : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -14,11 +14,16 @@ import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
-import { listVisible } from './list.ts';
-import { createdRevision, mayCreateNamespace } from './namespace-creation.ts';
-import { NamespaceSelection } from './namespace-page.ts';
-import { type FilteredNamespacesOptions, viewOf, waitUntil } from './request.ts';
-import { watchVisible } from './watch.ts';
+import { answerFiltered } from '../rbac-index/feature.ts';
+import { createdRevision, mayCreateNamespace } from './created-namespaces.ts';
+import { listVisible } from './namespace-list.ts';
+import { watchVisible } from './namespace-watch.ts';
+import {
+  type FilteredNamespacesOptions,
+  NamespaceSelection,
+  viewOf,
+  waitUntil,
+} from './namespaces-request.ts';
 
 export interface FilteredNamespaces {
   readonly handle: RouteHandler;
@@ -73,11 +78,9 @@ async function handle(
   const may = mayHaveAll(access, subject, { ...info, tenant });
   if (may.both) return info.verb === 'watch' && isFromFiltered ? EXPIRED_WATCH : undefined;
   const filtered = () => filteredResponse({ outgoing, info, subject, tenant }, options);
-  if (!othersMayAllow || isFromFiltered) return filtered();
-  // Its list was not filtered.
-  if (info.verb === 'watch' && revision !== '' && revision !== '0') return undefined;
-  if (may[info.verb]) return filtered();
-  return { insteadOfForbidden: filtered };
+  const { verb } = info;
+  const answer = { verb, revision, isFromFiltered, isAllowed: () => may[verb], filtered };
+  return answerFiltered(answer, othersMayAllow);
 }
 
 async function filteredResponse(

@@ -10,6 +10,7 @@ import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { goEscaped } from '../../lib/go-json.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { memoizeByReference } from '../../lib/memoize.ts';
 
 /** The texts of one object, each made when it is first needed. */
 class Texts {
@@ -31,15 +32,7 @@ class Texts {
 }
 
 const TYPE_META = '{"kind":"Namespace","apiVersion":"v1",';
-const texts = new WeakMap<StoredNamespace, Texts>();
-
-function textsOf(namespace: StoredNamespace): Texts {
-  const known = texts.get(namespace);
-  if (known !== undefined) return known;
-  const made = new Texts(namespace);
-  texts.set(namespace, made);
-  return made;
-}
+const textsOf = memoizeByReference((namespace: StoredNamespace) => new Texts(namespace));
 
 function untyped(json: string): string {
   const { kind: _kind, apiVersion: _version, ...rest } = parsed(json);
@@ -129,20 +122,11 @@ function tableText(version: string, meta: string, columns: string, rows: string)
  * @param isFirst the columns of a table are described in the first event only
  */
 export function eventText(
-  type: 'ADDED' | 'MODIFIED' | 'DELETED',
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK',
   namespace: StoredNamespace,
   isFirst: boolean,
   context: FormContext,
-): string {
-  return eventLine(type, namespace, String(namespace.revision), isFirst, context);
-}
-
-function eventLine(
-  type: string,
-  namespace: StoredNamespace,
-  resourceVersion: string,
-  isFirst: boolean,
-  context: FormContext,
+  resourceVersion = String(namespace.revision),
 ): string {
   return `{"type":"${type}","object":${eventObject(namespace, resourceVersion, isFirst, context)}}\n`;
 }
@@ -190,5 +174,5 @@ export function bookmarkText(
     creationTimestamp: '',
     json: JSON.stringify(object),
   };
-  return eventLine('BOOKMARK', bare, resourceVersion, isFirst, context);
+  return eventText('BOOKMARK', bare, isFirst, context, resourceVersion);
 }

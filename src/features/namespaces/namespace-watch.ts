@@ -4,23 +4,88 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 
-import { withDigits } from '../../kubernetes/lists/shown-revision.ts';
+import { responseForm } from '../../kubernetes/lists/response-form.ts';
+import { digitsIn, withDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
+import { EXPIRED_EVENT, JSON_HEADERS } from '../../proxy/response/own-responses.ts';
+import { recheckPeriodically } from '../../proxy/response/recheck.ts';
+import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
 import { bookmarkText, eventText, type FormContext } from './namespace-form.ts';
-import type { NamespaceSelection } from './namespace-page.ts';
+import {
+  type FilteredNamespacesOptions,
+  type NamespaceSelection,
+  type NamespacesRequest,
+  viewOf,
+} from './namespaces-request.ts';
 import type { VisibleChange, VisibleNamespaces } from './visible-namespaces.ts';
 
-/** The client's end. */
-export interface EventStream {
-  readonly closed: boolean;
-  /** False while the client has not taken what was written. */
-  readonly isWritable: boolean;
-  write(text: string): void;
-  /** Calls back once, when the client has taken everything. */
-  onDrain(callback: () => void): void;
+/** @throws StatusError RequestMalformed, NotAcceptable */
+export function watchVisible(
+  request: NamespacesRequest,
+  options: FilteredNamespacesOptions,
+): StreamedResponse {
+  const { outgoing, info, tenant, selection } = request;
+  const { sendInitialEvents = false, allowWatchBookmarks, timeoutSeconds } = request.options;
+  const { access, memory, lifetimes, clock } = options;
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
+  return {
+    status: 200,
+    headers: JSON_HEADERS,
+    start(stream) {
+      const view = viewOf(request, options);
+      const start = startOf(request, view);
+      const expire = () => {
+        stream.write(EXPIRED_EVENT);
+        stream.end();
+      };
+      if (start === undefined || access.stopped.aborted) {
+        expire();
+        return () => {};
+      }
+      const watch = new NamespaceWatch(stream, {
+        view,
+        selection,
+        context: () => ({ form, hasTenants: tenant !== '', now: clock.now() }),
+        revision: () => access.index.highestRevision,
+        start,
+        marksInitialEvents: sendInitialEvents,
+        allowsBookmarks: allowWatchBookmarks,
+        expire,
+      });
+      const end = () => finish(stream, view, watch);
+      access.stopped.addEventListener('abort', end);
+      const ends = [
+        memory.views.watch(view, () => watch.advance()),
+        lifetimes.begin(timeoutSeconds, end),
+        recheckPeriodically(outgoing, view.subject, { ...options, end, expire }),
+        () => access.stopped.removeEventListener('abort', end),
+      ];
+      watch.advance();
+      return () => {
+        for (const stop of ends) stop();
+      };
+    },
+  };
 }
 
-export interface NamespaceWatchOptions {
+/** So that the client can go on from what it has. */
+function finish(stream: ResponseStream, view: VisibleNamespaces, watch: NamespaceWatch): void {
+  view.decide();
+  stream.write(watch.lastBookmark());
+  stream.end();
+}
+
+/** @returns undefined if it is not known what the client has */
+function startOf(
+  { options: { resourceVersion, sendInitialEvents } }: NamespacesRequest,
+  view: VisibleNamespaces,
+): 'all' | number | undefined {
+  if (sendInitialEvents === true) return 'all';
+  if (resourceVersion === '0') return sendInitialEvents === false ? view.position : 'all';
+  return view.positionOf(digitsIn(resourceVersion));
+}
+
+interface NamespaceWatchOptions {
   readonly view: VisibleNamespaces;
   readonly selection: NamespaceSelection;
   readonly context: () => FormContext;
@@ -38,8 +103,8 @@ export interface NamespaceWatchOptions {
 /** Characters that are written together: the client takes them before more events are made. */
 const PIECE = 64 * 1_024;
 
-export class NamespaceWatch {
-  readonly #stream: EventStream;
+class NamespaceWatch {
+  readonly #stream: ResponseStream;
   readonly #options: NamespaceWatchOptions;
   #initial: readonly StoredNamespace[];
   #initialAt = 0;
@@ -50,7 +115,7 @@ export class NamespaceWatch {
   #needsBookmark: boolean;
   #awaitsDrain = false;
 
-  constructor(stream: EventStream, options: NamespaceWatchOptions) {
+  constructor(stream: ResponseStream, options: NamespaceWatchOptions) {
     const { view, start, marksInitialEvents } = options;
     this.#stream = stream;
     this.#options = options;

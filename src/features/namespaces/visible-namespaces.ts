@@ -3,9 +3,11 @@
  * changed. Requests and watches of the identity share it: a watch is a position in the history.
  */
 
+import { LRUCache } from 'lru-cache';
 import { ContentHash } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
-import type { AccessFollower } from '../../rbac/access-changes.ts';
+import { VISIBLE_NAMES_BYTES } from '../../limits/memory-bounds.ts';
+import type { AccessChanges, AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import {
@@ -15,7 +17,8 @@ import {
   visibleNamespaces,
 } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { type Concerns, keysOfSubject } from '../../rbac/subject-changes.ts';
+import { lowerBound } from '../../rbac/sorted-bindings.ts';
+import { fingerprintOfSubject, keysOfSubject } from '../../rbac/subject-key.ts';
 
 export interface VisibleChange {
   /** Undefined if the user did not see it. */
@@ -206,14 +209,7 @@ export class VisibleNamespaces implements AccessFollower {
 
 /** The position of the first one whose name is not before it. */
 export function positionIn(sorted: readonly StoredNamespace[], name: string): number {
-  let from = 0;
-  let to = sorted.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return lowerBound(sorted, (namespace) => namespace.name < name);
 }
 
 function contentOf({ name, revision }: StoredNamespace): string {
@@ -230,4 +226,67 @@ function sizeOf(namespace: StoredNamespace | undefined): number {
 
 function byName(one: StoredNamespace, other: StoredNamespace): number {
   return one.name < other.name ? -1 : 1;
+}
+
+interface Cached {
+  readonly view: VisibleNamespaces;
+  readonly unfollow: () => void;
+}
+
+/**
+ * The visible namespaces of the identities that asked lately: each is computed once, and follows the changes
+ * of the index. Those that a watch shows go on following while it is open.
+ */
+export class VisibleNamespacesCache {
+  readonly #index: RBACIndex;
+  readonly #changes: AccessChanges;
+  readonly #views = new LRUCache<string, Cached>({
+    maxSize: VISIBLE_NAMES_BYTES,
+    sizeCalculation: ({ view }) => view.bytes,
+    dispose: ({ view, unfollow }, _key, reason) => {
+      if (reason !== 'set' && !view.isWatched) unfollow();
+    },
+  });
+
+  constructor(index: RBACIndex, changes: AccessChanges) {
+    this.#index = index;
+    this.#changes = changes;
+  }
+
+  /**
+   * As it is now.
+   *
+   * @param tenant whose namespaces; empty if the API server has no tenants
+   */
+  viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
+    const key = keyOf(subject, tenant);
+    const cached = this.#views.get(key) ?? this.#follow(new VisibleNamespaces(this.#index, subject, tenant));
+    cached.view.decide();
+    // Its size may be another.
+    this.#views.set(key, cached);
+    return cached.view;
+  }
+
+  /** @param changed called after each change of the view @returns ends it */
+  watch(view: VisibleNamespaces, changed: () => void): () => void {
+    const key = keyOf(view.subject, view.namespacesOf);
+    const known = this.#views.get(key);
+    const cached = known?.view === view ? known : this.#follow(view);
+    const unwatch = view.watch(changed);
+    return () => {
+      unwatch();
+      // The client is likely to come back, unless another view of the identity has taken its place.
+      const current = this.#views.get(key);
+      if (current === undefined) this.#views.set(key, cached);
+      if (this.#views.get(key)?.view !== view && !view.isWatched) cached.unfollow();
+    };
+  }
+
+  #follow(view: VisibleNamespaces): Cached {
+    return { view, unfollow: this.#changes.follow(view) };
+  }
+}
+
+function keyOf(subject: SubjectByNamespace, tenant: string): string {
+  return JSON.stringify([tenant, fingerprintOfSubject(subject)]);
 }

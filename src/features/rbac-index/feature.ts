@@ -5,19 +5,25 @@
 
 import type { Build, RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
+import { isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
-import { TrackedIndex } from '../../rbac/index-state.ts';
+import type { Feature, Handled, OwnResponse } from '../../proxy/feature.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
+import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
+import { AccessChanges } from '../../rbac/access-changes.ts';
+import { AccessIndex } from '../../rbac/access-index.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
-import type { FeatureBuild } from '../build.ts';
+import type { FeatureBuild, Parts } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
+import { watchLifetimesOf } from '../watch-lifetimes.ts';
 import { createRBACInformers } from './rbac-informers.ts';
+import { Verifier } from './verifier.ts';
 
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
 const READY_TIMEOUT = 60_000;
@@ -69,6 +75,81 @@ function createIndexComponent(build: FeatureBuild): IndexComponent | undefined {
   return index;
 }
 
+/** What the features that answer from the index share. */
+export interface IndexParts {
+  readonly access: AccessIndex;
+  /** Tells open watches of changes; lives as long as the index. */
+  readonly changes: AccessChanges;
+  readonly verifier: Pick<Verifier, 'sample' | 'sampleNamespaces'>;
+  readonly lifetimes: WatchLifetimes;
+}
+
+const CHANGES = new ComponentType<AccessChanges>('changes of access');
+const VERIFIER = new ComponentType<Verifier>('verification of the RBAC index', {
+  dispose: (verifier) => verifier.stop(),
+});
+
+/** One for each generation: call it once. */
+export function createIndexParts(
+  build: FeatureBuild,
+  { mode, reviewer }: Parts,
+  access: AccessIndex,
+): IndexParts {
+  const { generation, loaded, runtime } = build;
+  const { verifyOneIn: oneIn, authorizers } = loaded.configuration.access;
+  const { index } = access;
+  return {
+    access,
+    changes: generation.component(CHANGES, {
+      fingerprint: fingerprintOfIndex(build),
+      create: () => new AccessChanges(index, runtime.clock),
+    }),
+    verifier: generation.component(VERIFIER, {
+      create: () =>
+        new Verifier({
+          ...runtime,
+          index,
+          reviewer,
+          hasTenants: mode.readsTenantFromPath,
+          oneIn,
+          isRBACAlone: isRBACAlone(authorizers),
+        }),
+    }),
+    lifetimes: watchLifetimesOf(generation, runtime),
+  };
+}
+
+/** The feature in place of one that needs the index: requests for its resources get the reason. */
+export function withoutIndex(resources: readonly OwnResource[]): Feature {
+  const unavailable = "need the RBAC index, which Stonegate's operator turns on with access.index";
+  return { ownResources: resources.map((resource) => ({ ...resource, unavailable })) };
+}
+
+interface FilteredAnswer {
+  readonly verb: string;
+  /** The client's; empty if it sent none. */
+  readonly revision: string;
+  /** Whether the revision is that of a filtered response. */
+  readonly isFromFiltered: boolean;
+  /** Whether RBAC allows the request itself. */
+  readonly isAllowed: () => boolean;
+  readonly filtered: () => Promise<OwnResponse | undefined>;
+}
+
+/**
+ * Answers with the filtered response; or, if other authorizers may allow what RBAC does not, lets the API
+ * server answer first.
+ */
+export function answerFiltered(
+  { verb, revision, isFromFiltered, isAllowed, filtered }: FilteredAnswer,
+  othersMayAllow: boolean,
+): Promise<Handled> | Handled {
+  if (!othersMayAllow || isFromFiltered) return filtered();
+  // The list of such a watch was not filtered.
+  if (verb === 'watch' && revision !== '' && revision !== '0') return undefined;
+  return isAllowed() ? filtered() : { insteadOfForbidden: filtered };
+}
+
 /** What the index is built from: what refers to it is built anew with it. */
 export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
   const { upstream, tenancy, access } = loaded.configuration;
@@ -83,7 +164,7 @@ interface IndexOptions extends RuntimeDependencies {
 }
 
 class IndexComponent {
-  readonly tracked: TrackedIndex;
+  readonly tracked: AccessIndex;
   readonly informers: Informers;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -98,7 +179,7 @@ class IndexComponent {
     const informers = createRBACInformers({ ...runtime, index, hasTenants, upstream });
     this.informers = informers;
     const provenAt = (resource: string) => informers.provenAt(resource);
-    this.tracked = new TrackedIndex({ index, provenAt, clock: runtime.clock });
+    this.tracked = new AccessIndex({ index, provenAt, clock: runtime.clock });
   }
 
   start(): void {

@@ -15,13 +15,17 @@ import type { RouteHandler } from '../../proxy/feature.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Policies, PolicyAttributes } from '../../proxy/tenant-entry.ts';
 import { isGranted } from '../../tenancy/self-review.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { type AccessQuestion, accessQuestion, readReviewSpec } from './review-body.ts';
-import { answerSubject, apiVersionOf } from './review-response.ts';
+import {
+  type AccessQuestion,
+  accessQuestion,
+  accessReview,
+  answerSubject,
+  readReviewSpec,
+} from './review-body.ts';
 
 export interface GuestReviewOptions {
   readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources'>;
@@ -50,14 +54,7 @@ async function answerAccess(
   const { tenant } = crossing;
   const spec =
     'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;
-  const { unknownFields: _, ...status } = await statusOf(asked, outgoing, crossing, options);
-  return jsonResponse(201, {
-    kind: 'SelfSubjectAccessReview',
-    apiVersion: apiVersionOf(outgoing),
-    metadata: {},
-    spec,
-    status,
-  });
+  return accessReview(outgoing, spec, await statusOf(asked, outgoing, crossing, options));
 }
 
 async function statusOf(

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
-import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../../kubernetes/authorization-v1.ts';
+import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
@@ -15,24 +15,35 @@ import { parseJSON } from '../../lib/parse-json.ts';
 import type { RequestAs } from '../../proxy/access-subject.ts';
 import { accountOf } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
+import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { RulesTrust } from '../../rbac/incomplete-rules.ts';
+import type { RulesTrust } from '../../rbac/access-index.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { FilteredReview } from './filtered-self-review.ts';
 import { indexedRules } from './indexed-rules.ts';
-import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import { answerSubject, apiVersionOf } from './review-response.ts';
+import {
+  type AccessQuestion,
+  accessQuestion,
+  accessReview,
+  answerSubject,
+  apiVersionOf,
+  readReviewSpec,
+  rulesNamespace,
+} from './review-body.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
-  /** Absent if no response is filtered. */
-  readonly filteredReview?: FilteredReview;
+  /** Absent if there is no RBAC index. */
+  readonly filtered?: {
+    /** The requests whose review may be answered here: `access.selfReviews`. */
+    readonly extent: 'none' | 'namespaces' | 'all';
+    readonly reason: FilteredReason;
+  };
   /** What the RBAC index says; absent if there is none. */
   readonly indexed?: RulesTrust;
   readonly fetcher: UpstreamFetcher;
@@ -89,38 +100,41 @@ async function answerAccess(
     metadata: {},
     spec,
   };
-  const answerWith = (status: SubjectAccessReviewStatus) => jsonResponse(201, { ...review, status });
   if (namesAnother(asked, outgoing, mode))
-    return jsonResponse(201, { ...review, spec: asked, status: { allowed: false, denied: true } });
+    return accessReview(outgoing, asked, { allowed: false, denied: true });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
-    return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
+    return accessReview(outgoing, spec, { allowed: true, reason: 'Stonegate does this for everybody' });
   const response = await askAsUser(outgoing, route, review, fetcher);
   if (response.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(response);
   const { signal } = outgoing.exchange;
   const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
-  const { unknownFields: _, ...status } = reviewed;
-  return answerWith(status);
+  return accessReview(outgoing, spec, reviewed);
 }
 
-/** @returns undefined if the API server's response is what a request would get */
+/** What of the core group is answered without a request to each namespace. */
+const ALWAYS: ReadonlySet<string> = new Set(['namespaces', 'tenants']);
+
+/**
+ * "Allowed" for what is answered with a filtered response, since many clients ask before they list, and would
+ * not list after a "no". The reason says that the response is filtered.
+ *
+ * @returns undefined if the API server's response is what a request would get
+ */
 async function answerFiltered(
   outgoing: Outgoing,
   asked: AccessQuestion,
-  { filteredReview, mode }: SelfReviewOptions,
+  { filtered, mode }: SelfReviewOptions,
 ): Promise<UpstreamResponse | undefined> {
-  if (filteredReview === undefined || !('resourceAttributes' in asked)) return undefined;
+  if (filtered === undefined || !('resourceAttributes' in asked)) return undefined;
   if (namesAnother(asked, outgoing, mode)) return undefined;
-  const reason = await filteredReview(outgoing, asked.resourceAttributes);
-  if (reason === undefined) return undefined;
-  return asFiltered(
-    jsonResponse(201, {
-      kind: 'SelfSubjectAccessReview',
-      apiVersion: apiVersionOf(outgoing),
-      metadata: {},
-      spec: inTenant(asked, outgoing, mode),
-      status: { allowed: true, reason },
-    }),
-  );
+  const { group = '', resource = '' } = asked.resourceAttributes;
+  const isAlways = group === '' && ALWAYS.has(resource);
+  const { extent } = filtered;
+  if (extent === 'none' || (extent === 'namespaces' && !isAlways) || resource === 'secrets') return undefined;
+  const reason = await filtered.reason(outgoing, asked.resourceAttributes);
+  if (typeof reason !== 'string') return undefined;
+  const status = { allowed: true, reason: `Stonegate: ${reason}` };
+  return asFiltered(accessReview(outgoing, inTenant(asked, outgoing, mode), status));
 }
 
 /** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */

@@ -7,10 +7,9 @@ import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.t
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
+import { doubtAbout, type RulesTrust } from '../../rbac/access-index.ts';
 import { grantsOf } from '../../rbac/decide.ts';
-import { doubtAbout, type RulesTrust } from '../../rbac/incomplete-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { bytesOfRules, MAX_DOCUMENT } from '../access-rules/feature.ts';
 
 type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 type ResourceRule = RulesStatus['resourceRules'][number];
@@ -39,9 +38,9 @@ export function indexedRules(
   const roles = new Set<StoredRole>();
   for (const { role } of grantsOf(trust.access.index.objectsOf(home), subject, namespace, missing))
     roles.add(role);
-  let left = MAX_DOCUMENT;
+  let left = MAX_CHARACTERS;
   const known = [...roles].filter(({ rules }) => {
-    left -= bytesOfRules(rules);
+    left -= JSON.stringify(rules).length;
     return left >= 0;
   });
   const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
@@ -54,6 +53,8 @@ export function indexedRules(
   };
 }
 
+/** Characters of JSON. */
+const MAX_CHARACTERS = 1024 * 1024;
 const TOO_MANY = "the user's rules in the namespace are more than one review holds";
 /** Missing roles that are named at most. */
 const MAX_MISSING = 100;

@@ -1,17 +1,22 @@
 /**
- * Reads the body of a self review, JSON or protobuf, and builds a new one of the allowed fields only: the
- * review is made in the user's name, so nothing is forwarded that Stonegate has not read.
+ * The bodies of self reviews. Of a request, JSON or protobuf, only the allowed fields are read: the review is
+ * made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
 
+import type { ReviewedStatus } from '../../kubernetes/access-reviewer.ts';
+import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
 import { malformed, objectOf } from '../../kubernetes/body-fields.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { bodyType } from '../../proxy/request/body-type.ts';
 import { parseBody } from '../../proxy/request/inspected-format.ts';
 import { type BodyLimits, readBody } from '../../proxy/request/read-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 
 /** What an access review asks: one of the two. */
@@ -97,4 +102,45 @@ function strings<K extends string>(source: unknown, keys: readonly K[]): Partial
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
+}
+
+/**
+ * The user that Stonegate would send. As in kube-apiserver, this kind alone says when it was made, to the
+ * second.
+ */
+export function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
+  return jsonResponse(201, {
+    kind: 'SelfSubjectReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: { creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
+    status: { userInfo: withoutEmpty(outgoing.user) },
+  });
+}
+
+function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserInfo> {
+  return {
+    username,
+    ...(uid === '' ? {} : { uid }),
+    groups,
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+export function accessReview(
+  outgoing: Outgoing,
+  spec: AccessQuestion,
+  { unknownFields: _, ...status }: ReviewedStatus,
+): UpstreamResponse {
+  return jsonResponse(201, {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: {},
+    spec,
+    status,
+  });
+}
+
+/** The API version of a review, as the client sent it. */
+export function apiVersionOf({ info }: Pick<Outgoing, 'info'>): string {
+  return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
 }

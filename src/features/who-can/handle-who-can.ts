@@ -2,7 +2,6 @@
  * Responds to ResourceAccessReviews and LocalResourceAccessReviews: who can do something. That the user may
  * create one has been reviewed (`features/own-api/own-api-rights.ts`).
  */
-import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
@@ -16,7 +15,13 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { escapeNamePart } from '../../tenancy/user-name.ts';
 import { type AskedReview, reviewWhoCan, type WhoCanOptions } from './who-can.ts';
-import type { WhoCanKind, WhoCanReview, WhoCanSpec } from './who-can-v1alpha1.ts';
+import {
+  localWhoCanSpecSchema,
+  type WhoCanKind,
+  type WhoCanReview,
+  type WhoCanSpec,
+  whoCanSpecSchema,
+} from './who-can-v1alpha1.ts';
 
 export interface WhoCanHandlerOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
@@ -44,28 +49,23 @@ export function createWhoCanHandler(
   };
 }
 
-/** Kubernetes' names are shorter; a path may be longer. */
-const text = z.string().max(1_024);
-const FIELDS = {
-  verb: text.min(1, 'it is empty'),
-  apiGroup: text.exactOptional(),
-  subresource: text.exactOptional(),
-  name: text.exactOptional(),
-  namespace: text.exactOptional(),
-  people: z.boolean().exactOptional(),
-};
-const RESOURCE_OR_PATH = z
-  .strictObject({ ...FIELDS, resource: text.exactOptional(), path: text.startsWith('/').exactOptional() })
-  .refine(
-    ({ resource = '', path }) => (resource === '') !== (path === undefined),
-    'it names either a resource or a path',
-  );
 const KINDS: Readonly<Record<WhoCanKind, OwnKind<WhoCanSpec>>> = {
-  ResourceAccessReview: ownKind('ResourceAccessReview', 'a review', RESOURCE_OR_PATH),
+  ResourceAccessReview: ownKind(
+    'ResourceAccessReview',
+    'a review',
+    whoCanSpecSchema
+      .refine(({ verb }) => verb !== '', 'its verb is empty')
+      .refine(
+        ({ resource = '', path }) => (resource === '' ? path?.startsWith('/') : path === undefined),
+        'it names either a resource or a path',
+      ),
+  ),
   LocalResourceAccessReview: ownKind(
     'LocalResourceAccessReview',
     'a review',
-    z.strictObject({ ...FIELDS, resource: text.min(1, 'it is empty') }),
+    localWhoCanSpecSchema
+      .extend({ namespace: whoCanSpecSchema.shape.namespace })
+      .refine(({ verb, resource }) => verb !== '' && resource !== '', 'its verb or resource is empty'),
   ),
 };
 

@@ -62,7 +62,7 @@ const grant = z
   })
   .describe('One grant.');
 
-export const whoCanStatusSchema = z
+const whoCanStatusSchema = z
   .strictObject({
     namespace: text('The namespace that was asked about. Empty for all.'),
     users: texts('The names of users.'),

@@ -6,14 +6,14 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { type Scopes, SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
-import type { AccessIndex, KeystoneNames } from '../../rbac/access-index.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Scope } from '../../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
-import { addHolders, holdersNow, MAX_HOLDERS } from './role-holders.ts';
+import { addHolders, holdersNow, type KeystoneNames, MAX_HOLDERS } from './keystone-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
 
 export interface WhoCanOptions {

@@ -8,7 +8,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
-import { fingerprintOfSubject } from '../../rbac/subject-changes.ts';
+import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
 import type { AccessSubjects } from '../access-subject.ts';
 import type { Outgoing } from '../request-context.ts';
 

@@ -3,7 +3,8 @@
  * the work that no implementation can avoid. Started by `access.ts`.
  */
 import { listText } from '../../../src/features/namespaces/namespace-form.ts';
-import { NamespaceSelection, selectPage } from '../../../src/features/namespaces/namespace-page.ts';
+import { selectPage } from '../../../src/features/namespaces/namespace-list.ts';
+import { NamespaceSelection } from '../../../src/features/namespaces/namespaces-request.ts';
 import { VisibleNamespaces } from '../../../src/features/namespaces/visible-namespaces.ts';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
@@ -145,10 +146,10 @@ function whoCanDelete(index: RBACIndex) {
   const question = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
   const objects = index.objectsOf('');
   const written = ({ grants }: ReturnType<typeof whoCan>) =>
-    grants.map(({ subject, binding, role, rule }) => ({
+    grants.map(({ subject, binding, role }) => ({
       subject,
       binding: { kind: binding.resource, namespace: binding.namespace, name: binding.name },
-      role: { kind: role.resource, name: role.name, rule },
+      role: { kind: role.resource, name: role.name },
     }));
   const result = written(whoCan(objects, question, 'all'));
   const measured = compare(
@@ -181,7 +182,7 @@ async function replay(index: RBACIndex) {
   for (let at = 0; at < total; ) {
     for (; at < total && performance.now() - began >= (at * 1_000) / PER_SECOND; at += 1) {
       const place = (at * 7) % SIZE.namespaces;
-      const uid = index.objectsOf('').binding(namespaceName(place), MEMBERS)?.uid ?? '';
+      const uid = index.objectsOf('').bindingsIn(namespaceName(place)).get(MEMBERS)?.uid ?? '';
       const line = JSON.stringify(bindingEvent(place, uid, revision + 1 + at));
       const value: unknown = JSON.parse(line);
       const object = reader.read('rolebindings', { value, text: () => line });

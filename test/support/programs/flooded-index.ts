@@ -8,7 +8,7 @@ import { createRBACInformers } from '../../../src/features/rbac-index/rbac-infor
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
-import { TrackedIndex } from '../../../src/rbac/index-state.ts';
+import { AccessIndex } from '../../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { eventually } from '../eventually.ts';
 
@@ -64,7 +64,7 @@ const informers = createRBACInformers({
     },
   },
 });
-const tracked = new TrackedIndex({
+const tracked = new AccessIndex({
   index,
   provenAt: (resource) => informers.provenAt(resource),
   clock: systemClock,

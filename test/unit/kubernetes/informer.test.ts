@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { LIST_INTERVAL, SILENCE } from '../../../src/kubernetes/informer.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
-import { STALE_AFTER } from '../../../src/rbac/index-state.ts';
+import { STALE_AFTER } from '../../../src/rbac/access-index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-informer.ts';
 
@@ -50,7 +50,7 @@ t.test('a resource is listed page by page and then watched from the revision of 
   watch.send(deleted('b', 13));
   await eventually(() => api.index.revisionOf('namespaces') === 13);
   t.same(names(api), ['a', 'c']);
-  t.same(api.index.objectsOf('').namespace('a')?.labels, { team: 'x' });
+  t.same(api.index.objectsOf('').namespaces.get('a')?.labels, { team: 'x' });
   watch.send(bookmark(20));
   await eventually(() => api.index.revisionOf('namespaces') === 20);
   t.same(api.counted, ['start']);
@@ -341,7 +341,7 @@ t.test('a line of several megabytes and a line in pieces are read', async (t) =>
   for (let from = 0; from < bytes.length; from += 999_999)
     watch.body.write(bytes.subarray(from, from + 999_999));
   await eventually(() => names(api).length === 1);
-  t.match(api.index.objectsOf('').namespace('a')?.json, /"ä":"üü/);
+  t.match(api.index.objectsOf('').namespaces.get('a')?.json, /"ä":"üü/);
 });
 
 t.test('event types that are not known are ignored, and so are empty lines', async (t) => {

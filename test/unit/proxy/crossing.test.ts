@@ -4,10 +4,11 @@
  */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
-import { createForbiddenHook } from '../../../src/features/hide-forbidden/hide-forbidden.ts';
+import { createHideForbidden } from '../../../src/features/hide-forbidden/feature.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import type { ResponseHook } from '../../../src/proxy/feature.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
 import { guestPipeline, readPods } from '../../support/guests.ts';
 
 const PODS = '/tenants/globex/api/v1/namespaces/web/pods';
@@ -303,10 +304,14 @@ t.test('Location in the response gets the prefix that the client sent', async (t
 
 t.test('filtered responses and hidden refusals are not for guests', async (t) => {
   const { ask, pipeline } = guestPipeline();
-  const hookFor = createForbiddenHook({ isHidden: () => true }, pipeline.mode);
+  const { access } = accessIndexOf();
+  const { responseHooks: [hookFor] = [] } = createHideForbidden(pipeline.mode, {
+    access,
+    verifier: { sample() {} },
+  });
   const seen: unknown[] = [];
   const hook: ResponseHook = (outgoing) => {
-    seen.push([outgoing.kind, hookFor(outgoing) !== undefined]);
+    seen.push([outgoing.kind, hookFor?.(outgoing) !== undefined]);
     return undefined;
   };
   Object.assign(pipeline, { responseHooks: [hook] });

@@ -1,7 +1,6 @@
 /** The decisions of Kubernetes' RBAC authorizer, from the index. */
 import t from 'tap';
 import { allows, decide } from '../../../src/rbac/decide.ts';
-import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -82,11 +81,6 @@ t.test('D109: names do not cover a create, which has no name', async (t) => {
   t.equal(decide(index, alice, question('get', 'configmaps', 'ns1', { name: 'b' })).decision, 'noOpinion');
 });
 
-t.test('D111: delete is not deletecollection', async (t) => {
-  const index = withRules(rule('delete', 'pods'));
-  t.equal(decide(index, alice, question('deletecollection', 'pods', 'ns1')).decision, 'noOpinion');
-});
-
 t.test('D114: a service account without namespace is one of the binding', async (t) => {
   const index = indexOf(
     clusterRole('all', EVERYTHING),
@@ -128,27 +122,6 @@ t.test('D117: the ClusterRoleBinding is named first, and the first subject that 
   });
 });
 
-t.test('system:masters may do everything, without a binding', async (t) => {
-  t.strictSame(decide(indexOf(), rbacUser('root', ['system:masters']), question('get', 'pods')), {
-    decision: 'allow',
-    reason: '',
-    grant: undefined,
-  });
-});
-
-t.test('a missing role is told, and other bindings count', async (t) => {
-  const index = indexOf(
-    role('ns1', 'r', [rule('get', 'pods')]),
-    roleBinding('ns1', 'a', 'Role/missing', [user('alice')]),
-    roleBinding('ns1', 'b', 'Role/r', [user('alice')]),
-  );
-  t.equal(decide(index, alice, question('get', 'pods', 'ns1')).decision, 'allow');
-  t.match(decide(index, alice, question('get', 'secrets', 'ns1')), {
-    decision: 'noOpinion',
-    reason: 'RBAC: role.rbac.authorization.k8s.io "missing" not found',
-  });
-});
-
 t.test('D121: in Arktos only bindings of the own tenant count, and only for the own tenant', async (t) => {
   const everywhere = [user('acme:alice')];
   const index = indexOf(
@@ -166,18 +139,6 @@ t.test('D121: in Arktos only bindings of the own tenant count, and only for the 
   t.equal(decide(index, alice, { verb: 'get', path: '/version' }).decision, 'noOpinion');
 });
 
-t.test("Arktos' system tenant has the name that is configured", async (t) => {
-  const index = new RBACIndex({ systemTenant: 'operators' });
-  for (const tenant of ['operators', 'system']) {
-    index.put(clusterRole('read', [rule('get', 'pods')], { tenant }));
-    index.put(clusterRoleBinding('b', 'ClusterRole/read', [user('dora')], tenant));
-  }
-  const may = (tenant: string) =>
-    decide(index, rbacUser('dora', [], tenant), question('get', 'pods', '', { tenant: 'acme' })).decision;
-  t.equal(may('operators'), 'allow');
-  t.equal(may('system'), 'noOpinion');
-});
-
 t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of every tenant", async (t) => {
   const index = indexOf(
     clusterRole('read', [rule('get', 'pods')], { tenant: 'system' }),
@@ -189,47 +150,6 @@ t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of e
   t.equal(ask('default', 'acme'), 'allow');
   t.equal(ask('default', 'globex'), 'allow');
   t.equal(ask('kube-system', 'acme'), 'noOpinion');
-});
-
-t.test('D118: an aggregated role grants what the controller has filled in, and nothing else', async (t) => {
-  const label = { 'rbac.example.com/part': 'yes' };
-  const bound = clusterRoleBinding('b', 'ClusterRole/sum', [user('alice')]);
-  const sum = (rules: ReturnType<typeof rule>[]) =>
-    indexOf(
-      clusterRole('part', [rule('get', 'pods')], { labels: label }),
-      clusterRole('sum', rules, { aggregates: [{ matchLabels: label }] }),
-      bound,
-    );
-  t.equal(decide(sum([]), alice, question('get', 'pods')).decision, 'noOpinion');
-  t.equal(decide(sum([rule('get', 'pods')]), alice, question('get', 'pods')).decision, 'allow');
-});
-
-t.test('a decision does not look at the subjects of bindings, however many they are', async (t) => {
-  let reads = 0;
-  const counted = (name: string) => ({
-    get kind() {
-      reads += 1;
-      return 'Group';
-    },
-    name,
-    namespace: '',
-  });
-  const subjects = Array.from({ length: 5_000 }, (_, at) => counted(`team-${at}`));
-  const reader = clusterRole('reader', [rule('get', 'pods')]);
-  const bindings = ['b1', 'b2', 'b3'].map((name) => ({
-    ...roleBinding('ns1', name, 'ClusterRole/reader', []),
-    subjects,
-  }));
-  const index = indexOf(reader, ...bindings);
-  const member = rbacUser('alice', ['team-4999', 'system:authenticated']);
-  reads = 0;
-  t.ok(allows(index, member, question('get', 'pods', 'ns1')));
-  t.notOk(allows(index, member, question('delete', 'pods', 'ns1')));
-  t.notOk(allows(index, rbacUser('bob', []), question('get', 'pods', 'ns1')));
-  t.equal(reads, 0);
-  t.match(decide(index, member, question('get', 'pods', 'ns1')), {
-    ...{ reason: /to Group "team-4999"/, grant: { subject: { name: 'team-4999' } } },
-  });
 });
 
 t.test('a user and a group are never taken for each other, whatever their names are', async (t) => {

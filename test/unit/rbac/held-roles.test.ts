@@ -59,32 +59,3 @@ t.test('if groups depend on the namespace, a role counts where its group does', 
     { name: 'reader', everywhere: true },
   ]);
 });
-
-t.test('if groups depend on the namespace, a cluster role counts where a group has it', async (t) => {
-  const index = indexOf(
-    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
-    clusterRole('extra', []),
-    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
-    clusterRoleBinding('extra', 'ClusterRole/extra', [group('member')]),
-  );
-  const subject = uniformSubject(rbacUser('alice'));
-  const namespaces = new Map([['p1', rbacUser('alice', ['member'])]]);
-  t.match(heldRoles(index, { ...subject, namespaces }).roles, [
-    { name: 'extra', everywhere: false, namespaces: ['p1'] },
-    { name: 'reader', everywhere: true, namespaces: [] },
-  ]);
-});
-
-t.test('of very many roles the first hundred are named, and the others counted', async (t) => {
-  const places = Array.from({ length: 1_000 }, (_, at) => `ns${at}`);
-  const index = indexOf(
-    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
-    clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
-    ...places.flatMap((place) => [
-      role(place, 'own', []),
-      roleBinding(place, 'own', 'Role/own', [user('alice')]),
-    ]),
-  );
-  const { roles, hiddenRoles, moreRoles } = heldRoles(index, uniformSubject(rbacUser('alice')));
-  t.same([roles.length, hiddenRoles, moreRoles], [100, 0, 901]);
-});

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { decide } from '../../../src/rbac/decide.ts';
-import { sizeOf } from '../../../src/rbac/object-size.ts';
+import { sizeOf } from '../../../src/rbac/index-bound.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
@@ -48,15 +48,6 @@ t.test('a tenant beyond a quarter of the bound has no index; others keep theirs'
   t.strictSame(changed, [], 'no object is told to be gone');
 });
 
-t.test('all tenants together have the whole bound', async (t) => {
-  const tenants = ['a', 'b', 'c', 'd', 'e'];
-  const { index } = bounded(4, ...tenants.flatMap((tenant) => roles(tenant, 'x')));
-  t.strictSame(
-    tenants.filter((tenant) => index.isOff(tenant)),
-    ['e'],
-  );
-});
-
 t.test('if all tenants together are beyond the bound, the largest has no index', async (t) => {
   const large = ['a', 'b', 'c', 'd'].flatMap((tenant) => roles(tenant, 'x', 'y'));
   const { index, resets } = bounded(8, ...large);
@@ -95,38 +86,6 @@ t.test('the index is on again when all resources have been listed since and ever
   t.strictSame(changed, []);
   index.put({ ...role('n', 'b', [RULE], 'acme'), revision: nextRevision() });
   t.equal(index.countOf('roles'), 2, 'it is followed again');
-});
-
-t.test('if it still does not fit, it stays off until the next lists', async (t) => {
-  const much = roles('acme', 'a', 'b', 'c');
-  const { index, resets } = bounded(8, ...much);
-  listInto(index, much);
-  t.ok(index.isOff('acme'));
-  listInto(index, much.slice(1));
-  t.notOk(index.isOff('acme'));
-  t.strictSame(resets, ['acme'], 'only the last change of it is told');
-});
-
-t.test('a list is taken page by page, and what does not fit is not stored before its end', async (t) => {
-  const { index } = bounded(4);
-  const list = index.beginList('roles', nextRevision());
-  for (let at = 0; at < 100; at += 1) {
-    list.take(roles('', `${at}`));
-    t.ok(index.size <= 4 * SIZE);
-  }
-  list.end();
-  t.ok(index.isOff(''));
-});
-
-t.test('a list that was broken off is followed by another, which counts', async (t) => {
-  const [first, second] = [roles('', 'a'), roles('', 'b')];
-  const { index } = bounded(4, ...first);
-  index.beginList('roles', nextRevision()).take(second);
-  index.replace('roles', first, nextRevision());
-  t.strictSame(
-    [...index.objectsOf('').roles].map(({ name }) => name),
-    ['a'],
-  );
 });
 
 t.test('what is too large counts until it is smaller or gone, where it may grant something', async (t) => {
@@ -198,11 +157,4 @@ t.test('whatever comes and goes, the index holds what exists, or nothing', async
       return true;
     }),
   );
-});
-
-t.test('the names of objects and roles count, which the API server does not bound', async (t) => {
-  const name = 'x'.repeat(100_000);
-  t.ok(sizeOf(role('a', name, [])) > name.length);
-  t.ok(sizeOf(roleBinding('a', name, 'Role/x', [])) > name.length);
-  t.ok(sizeOf(roleBinding('a', 'x', `Role/${name}`, [])) > name.length);
 });

@@ -2,17 +2,13 @@
 import t from 'tap';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import type { Change } from '../../../src/rbac/change.ts';
-import { decide } from '../../../src/rbac/decide.ts';
 import { namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerate.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
-  clusterRoleBinding,
-  group,
   indexOf,
   namespace,
   nextRevision,
-  question,
   rbacUser,
   role,
   roleBinding,
@@ -31,38 +27,6 @@ function changesOf(index: RBACIndex): Change[] {
   index.subscribe({ changed: (change) => changes.push(change) });
   return changes;
 }
-
-t.test('D001, D005, D006: visible are the namespaces that exist and that the user may get', async (t) => {
-  const index = indexOf(
-    ...['a', 'b', 'c', 'd'].map((name) => namespace(name)),
-    clusterRole('view', [GET_NAMESPACES]),
-    clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['d', 'gone'] }]),
-    role('c', 'other', [{ ...GET_NAMESPACES, resourceNames: ['b'] }]),
-    roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]),
-    roleBinding('c', 'x', 'Role/other', [user('alice')]),
-    clusterRoleBinding('x', 'ClusterRole/named', [user('alice')]),
-  );
-  t.strictSame(visible(index), ['a', 'd']);
-  t.strictSame(visible(index, rbacUser('eve')), []);
-  t.strictSame(visible(index, rbacUser('root', ['system:masters'])), ['a', 'b', 'c', 'd']);
-});
-
-t.test('the user of each namespace decides there', async (t) => {
-  const index = indexOf(
-    ...['a', 'b', 'c'].map((name) => namespace(name)),
-    clusterRole('view', [GET_NAMESPACES]),
-    roleBinding('a', 'x', 'ClusterRole/view', [group('project-a')]),
-    roleBinding('b', 'x', 'ClusterRole/view', [group('project-a')]),
-    roleBinding('c', 'x', 'ClusterRole/view', [group('domain')]),
-  );
-  const other = rbacUser('alice', ['domain']);
-  const subject = {
-    cluster: other,
-    other,
-    namespaces: new Map([['a', rbacUser('alice', ['domain', 'project-a'])]]),
-  };
-  t.strictSame(namespacesAllowed(index, subject, visibleNamespaces('')), ['a', 'c']);
-});
 
 t.test('a binding, its role and its namespace may come in any order', async (t) => {
   const index = indexOf();
@@ -91,27 +55,6 @@ t.test('D122: only the subjects of a changed role are concerned', async (t) => {
   index.put({ ...role('a', 'r', []), uid: index.objectsOf('').role('a', 'r')?.uid ?? '' });
   t.match(changes, [{ subjects: new Set(['user:alice']), namespaces: new Set(['a']) }]);
   t.equal(changes.length, 1);
-});
-
-t.test('what changes no access is not told', async (t) => {
-  const index = indexOf(role('a', 'r', []), roleBinding('a', 'x', 'Role/r', [user('alice')]));
-  const changes = changesOf(index);
-  index.put({ ...role('a', 'r', []), uid: index.objectsOf('').role('a', 'r')?.uid ?? '' });
-  index.put({
-    ...roleBinding('a', 'x', 'Role/r', [user('alice')]),
-    uid: index.objectsOf('').binding('a', 'x')?.uid ?? '',
-  });
-  t.strictSame(changes, []);
-});
-
-t.test('D007: a namespace that is deleted and made again comes back without its bindings', async (t) => {
-  const first = roleBinding('d', 'x', 'ClusterRole/view', [user('alice')]);
-  const index = indexOf(namespace('d'), clusterRole('view', [GET_NAMESPACES]), first);
-  index.delete({ ...first, revision: nextRevision() });
-  const gone = index.objectsOf('').namespace('d');
-  if (gone !== undefined) index.delete({ ...gone, revision: nextRevision() });
-  index.put(namespace('d'));
-  t.strictSame(visible(index), []);
 });
 
 t.test('a list after a gap tells the differences, and what is gone', async (t) => {
@@ -149,16 +92,6 @@ t.test('the revision is the lowest through which all five resources are complete
   t.strictSame(progress, [10, 12]);
 });
 
-t.test('a group that is in many bindings counts in each', async (t) => {
-  const index = indexOf(
-    clusterRole('pods', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]),
-    ...['a', 'b'].map((place) => roleBinding(place, 'x', 'ClusterRole/pods', [group('g'), user('alice')])),
-  );
-  const member = rbacUser('alice', ['g']);
-  for (const place of ['a', 'b'])
-    t.equal(decide(index, member, question('get', 'pods', place)).decision, 'allow');
-});
-
 t.test('a changed binding concerns the subjects that come or go, and not the others', async (t) => {
   const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice'), user('bob')]);
   const index = indexOf(clusterRole('view', [GET_NAMESPACES]), binding);
@@ -169,17 +102,6 @@ t.test('a changed binding concerns the subjects that come or go, and not the oth
   change('carol', 'bob');
   t.match(changes, [{ subjects: new Set(['user:alice', 'user:carol']) }]);
   t.equal(changes.length, 1);
-});
-
-t.test('a rule that names the empty name hides no other binding', async (t) => {
-  const index = indexOf(
-    ...['a', 'b'].map((name) => namespace(name)),
-    clusterRole('empty', [{ ...GET_NAMESPACES, resourceNames: [''] }]),
-    clusterRole('view', [GET_NAMESPACES]),
-    clusterRoleBinding('x', 'ClusterRole/empty', [user('alice')]),
-    clusterRoleBinding('y', 'ClusterRole/view', [group('g')]),
-  );
-  t.strictSame(visible(index, rbacUser('alice', ['g'])), ['a', 'b']);
 });
 
 t.test('after the storage was restored from a backup, the list counts', async (t) => {

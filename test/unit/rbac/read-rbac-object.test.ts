@@ -64,18 +64,6 @@ t.test('roles and bindings are read', async (t) => {
   });
 });
 
-t.test('equal values of two bindings are one object in memory', async (t) => {
-  const binding = () =>
-    reader.read(
-      'rolebindings',
-      written({ metadata, roleRef: { kind: 'Role', name: 'r' }, subjects: [{ kind: 'User', name: 'u' }] }),
-    );
-  const [one, other] = [binding(), binding()];
-  if (one.resource !== 'rolebindings' || other.resource !== 'rolebindings') throw new Error('bindings');
-  t.equal(one.roleRef, other.roleRef);
-  t.equal(one.subjects[0], other.subjects[0]);
-});
-
 t.test('an object belongs to its tenant on Arktos, and one without a tenant is malformed', async (t) => {
   t.equal(arktos.read('clusterroles', written({ metadata: { ...metadata, tenant: 'acme' } })).tenant, 'acme');
   t.throws(() => arktos.read('clusterroles', written({ metadata })), /has no tenant/);

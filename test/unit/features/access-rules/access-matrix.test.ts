@@ -77,19 +77,6 @@ function texts(count: number, prefix: string): string[] {
   return Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 }
 
-t.test('what is beyond the limits is counted', async (t) => {
-  const rules = [{ verbs: ['get'], apiGroups: [''], resources: texts(12, 'kind') }];
-  const { groups, moreGroups } = matrixOf(
-    { ...none, everywhere: rules, namespaces: texts(9, 'ns').map((name) => ({ names: [name], rules })) },
-    LIMITS,
-  );
-  t.same([groups.length, moreGroups], [3, 7]);
-  t.same(
-    groups.map(({ rows, moreRows }) => [rows.length, moreRows]),
-    Array.from({ length: 3 }, () => [5, 7]),
-  );
-});
-
 t.test('the names and verbs of a wildcard are not repeated at length in each row', async (t) => {
   const long = (prefix: string) => texts(50, prefix).map((text) => text.padEnd(24_000, 'x'));
   const groups = accessMatrix({

@@ -50,57 +50,6 @@ t.test('a role of very long verbs makes no document of more than a megabyte', as
   t.equal(rules.namespaces[0]?.rules[0]?.resources.length, 4_900, 'what fits is there');
 });
 
-t.test('characters count with their bytes', async (t) => {
-  const named = texts(60, 'r').map((name) =>
-    role('a', name, [
-      { verbs: ['get'], apiGroups: [''], resources: [name], resourceNames: [name.padEnd(9_000, '写')] },
-    ]),
-  );
-  const bindings = texts(60, 'r').map((name) => roleBinding('a', name, `Role/${name}`, [user('alice')]));
-  const { rules, isCut } = compileAccessRules(indexOf(...named, ...bindings), alice, { verb: '*' });
-  t.ok(isCut);
-  t.ok(bytesOf(rules) < MEGABYTE);
-});
-
-t.test('a document with different rules in very many namespaces is cut, and says so', async (t) => {
-  const many = compileAccessRules(indexOf(...differentRoles(200, 500)), alice, { verb: 'get' });
-  t.ok(many.isCut);
-  t.ok(bytesOf(many.rules) < MEGABYTE);
-  t.ok(many.rules.namespaces.length > 20);
-  const few = compileAccessRules(indexOf(...differentRoles(20, 500)), alice, { verb: 'get' });
-  t.notOk(few.isCut);
-  t.equal(few.rules.namespaces.length, 20);
-});
-
-t.test('names of very many namespaces are cut too', async (t) => {
-  const view = clusterRole('view', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]);
-  const names = texts(20_000, 'a-namespace-with-a-name-that-is-as-long-as-names-can-be-');
-  const index = indexOf(
-    view,
-    ...names.map((name) => roleBinding(name, 'v', 'ClusterRole/view', [user('alice')])),
-  );
-  const { rules, isCut } = compileAccessRules(index, alice, { verb: 'get' });
-  t.ok(isCut);
-  t.ok(bytesOf(rules) < MEGABYTE);
-  t.ok((rules.namespaces[0]?.names.length ?? 0) > 15_000);
-});
-
-t.test('equal roles in very many namespaces are one entry', async (t) => {
-  const rules = texts(20, 'kind').map((kind) => ({ verbs: ['get'], apiGroups: ['apps'], resources: [kind] }));
-  const index = indexOf(
-    ...texts(5_000, 'ns').flatMap((name) => [
-      role(name, 'developer', rules),
-      roleBinding(name, 'b', 'Role/developer', [user('alice')]),
-    ]),
-  );
-  const compiled = compileAccessRules(index, alice, { verb: '*' });
-  t.notOk(compiled.isCut);
-  t.same(
-    compiled.rules.namespaces.map(({ names }) => names.length),
-    [5_000],
-  );
-});
-
 t.test('large roles in the namespaces of others displace no rules of a namespace', async (t) => {
   const own = ['home', 'work'].flatMap((name) => [
     namespace(name),
@@ -114,54 +63,6 @@ t.test('large roles in the namespaces of others displace no rules of a namespace
     const found = rules.namespaces.find(({ names }) => names.includes(name));
     t.equal(found?.rules.flatMap(({ resources }) => resources).length, 100, name);
   }
-});
-
-t.test('roles beyond the bound are not read again and again', async (t) => {
-  let reads = 0;
-  const kinds = texts(5_000, 'kind');
-  const rule = {
-    verbs: ['get'],
-    apiGroups: [''],
-    get resources() {
-      reads += 1;
-      return kinds;
-    },
-  };
-  const index = indexOf(
-    clusterRole('large', [rule]),
-    ...texts(1_000, 'ns').flatMap((name) => [
-      role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: ['x'] }]),
-      roleBinding(name, 'own', 'Role/own', [user('alice')]),
-      roleBinding(name, 'large', 'ClusterRole/large', [user('alice')]),
-    ]),
-  );
-  reads = 0;
-  t.ok(compileAccessRules(index, alice, { verb: 'get' }).isCut);
-  t.ok(reads < 500, `${reads} reads`);
-});
-
-t.test('the roles of many users of one subject are read once', async (t) => {
-  let reads = 0;
-  const shared = {
-    verbs: ['get'],
-    apiGroups: ['apps'],
-    get resources() {
-      reads += 1;
-      return texts(100, 'kind');
-    },
-  };
-  const index = indexOf(
-    clusterRole('shared', [shared]),
-    clusterRoleBinding('all', 'ClusterRole/shared', [group('all')]),
-    ...texts(50, 'ns').map((name) => namespace(name)),
-  );
-  const userIn = (name: string) => rbacUser('alice', ['all', name]);
-  const namespaces = new Map(texts(50, 'ns').map((name) => [name, userIn(name)]));
-  reads = 0;
-  const subject = { cluster: userIn('none'), other: userIn('none'), namespaces };
-  const { rules } = compileAccessRules(index, subject, { verb: 'get' });
-  t.equal(rules.everywhere[0]?.resources.length, 100);
-  t.ok(reads <= 3, `${reads} times`);
 });
 
 t.test('a namespace that is left out does not get the rules of other namespaces', async (t) => {
@@ -178,16 +79,4 @@ t.test('a namespace that is left out does not get the rules of other namespaces'
   const question = { verb: 'get', apiGroup: '', resource: 'pods', subresource: '', name: '' };
   t.notOk(rulesAllow(rules, { ...question, namespace: 'home' }));
   t.ok(rulesAllow(rules, { ...question, namespace: '' }));
-});
-
-t.test('names of objects count too', async (t) => {
-  const named = texts(3, 'r').map((name) =>
-    role('a', name, [
-      { verbs: ['get'], apiGroups: [''], resources: ['secrets'], resourceNames: texts(30_000, name) },
-    ]),
-  );
-  const bindings = texts(3, 'r').map((name) => roleBinding('a', name, `Role/${name}`, [user('alice')]));
-  const compiled = compileAccessRules(indexOf(namespace('a'), ...named, ...bindings), alice, { verb: 'get' });
-  t.ok(compiled.isCut);
-  t.ok(bytesOf(compiled.rules) < MEGABYTE);
 });

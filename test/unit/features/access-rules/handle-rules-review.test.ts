@@ -1,8 +1,6 @@
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
-import { compileAccessRules } from '../../../../src/features/access-rules/access-rules.ts';
-import { createRulesReviewHandler } from '../../../../src/features/access-rules/handle-rules-review.ts';
-import { createReviewedSubjects } from '../../../../src/features/access-rules/reviewed-subject.ts';
+import { createRulesReviewHandler } from '../../../../src/features/access-rules/handle-access-rules.ts';
 import { createRulesDocuments } from '../../../../src/features/access-rules/rules-document.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
@@ -75,10 +73,18 @@ async function review(
   const clock = createFakeClock(NOW);
   const { access } = accessIndexOf(...tenants.flatMap(objectsIn));
   const pipeline = fakePipeline({ mode });
-  const subjects = createAccessSubjects(pipeline);
-  const findSubject = createReviewedSubjects({
+  const documents = createRulesDocuments({
+    access,
+    namedSets: [],
+    authorizers: ['Node', 'RBAC'],
+    clock,
+  });
+  const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
+  const handler = createRulesReviewHandler({
+    responseMemory: new ResponseMemory(),
+    documents,
     mode,
-    subjects,
+    subjects: createAccessSubjects(pipeline),
     authenticators: [
       {
         name: 'fake',
@@ -90,18 +96,6 @@ async function review(
         },
       },
     ],
-  });
-  const documents = createRulesDocuments({
-    access,
-    namedSets: [],
-    authorizers: ['Node', 'RBAC'],
-    clock,
-  });
-  const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
-  const handler = createRulesReviewHandler({
-    responseMemory: new ResponseMemory(),
-    documents,
-    findSubject,
     limits,
     clock,
   });
@@ -216,34 +210,6 @@ t.test('a service of the system tenant asks about the users of every tenant', as
     namespaces: [{ names: ['ns-1'] }],
   });
   t.equal((await review(asSystem, { user: 'system:stonegate:dora' })).status, 201);
-});
-
-t.test('a user whose roles are looked up has the rules of each namespace', async (t) => {
-  const { access, index } = accessIndexOf(
-    clusterRole('view', RULES, { tenant: 'acme' }),
-    roleBinding('web', 'b', 'ClusterRole/view', [group('member-of-web')], 'acme'),
-    roleBinding('db', 'b', 'ClusterRole/view', [group('member-of-web')], 'acme'),
-  );
-  const subjects = createAccessSubjects({
-    ...fakePipeline({ mode: arktos }),
-    roles: {
-      inScope: async (identity, { namespace }) => ({
-        ...identity,
-        groups: namespace === 'web' ? ['member-of-web'] : [],
-      }),
-      projectNamespaces: async () => ['web'],
-    },
-  });
-  const unscoped = keystoneIdentity('alice', { assignmentsOf: 'u1', expiresAt: END });
-  const findSubject = createReviewedSubjects({
-    mode: arktos,
-    subjects,
-    authenticators: [{ name: 'fake', authenticate: () => unscoped }],
-  });
-  const caller = outgoingOf(arktos, service, { method: 'POST', target: PATH });
-  const { subject } = await findSubject({ token: 'x' }, caller);
-  t.match(compileAccessRules(index, subject, { verb: 'list' }).rules.namespaces, [{ names: ['web'] }]);
-  t.equal(access.state('acme'), 'current');
 });
 
 t.test('a body that is no review is refused, and nothing of it is repeated', async (t) => {

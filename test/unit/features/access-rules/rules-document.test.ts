@@ -1,5 +1,6 @@
 /** For how long a document of access rules counts, and whether it is complete. */
 import t from 'tap';
+import type { RulesSelection } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
 import {
   createRulesDocuments,
   type RulesDocument,
@@ -8,15 +9,7 @@ import {
 } from '../../../../src/features/access-rules/rules-document.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  namespace,
-  rbacUser,
-  role,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
 
 const alice = uniformSubject(rbacUser('alice'));
 const { signal } = new AbortController();
@@ -62,12 +55,6 @@ t.test('a document has the rules, the named sets and the revision of the index',
     metadata: { resourceVersion: String(site.index.revision) },
     status: document.status,
   });
-});
-
-t.test('with tenants, the document names the user’s own', async (t) => {
-  const subject = uniformSubject(rbacUser('alice', [], 'acme'));
-  const { status } = await documentsOf(siteOf())(Number.POSITIVE_INFINITY, subject);
-  t.equal(status.tenant, 'acme');
 });
 
 t.test('a document counts for ten minutes, and never longer than the credential', async (t) => {
@@ -125,6 +112,28 @@ t.test('rules and named sets share the bytes of a document', async (t) => {
   t.ok(Buffer.byteLength(JSON.stringify(selfAccessRules(document))) <= 1024 * 1024);
 });
 
+t.test('rules are cached for one user and one selection, until a role or binding changes', async (t) => {
+  const site = siteOf();
+  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets: [] });
+  const namesFor = async (subject = alice, selection: RulesSelection = { verb: 'list' }) => {
+    const asked = { subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal };
+    return (await documents.documentOf(asked)).status.namespaces.flatMap(({ names }) => names);
+  };
+  const bob = rbacUser('bob');
+  const inOne = { ...alice, namespaces: new Map([['a', bob]]) };
+  for (let time = 0; time < 2; time += 1) {
+    t.same(await namesFor(), ['a']);
+    t.same(await namesFor(uniformSubject(bob)), []);
+    t.same(await namesFor(inOne), [], 'another user in one namespace');
+    for (const more of [{ verb: 'delete' }, { apiGroup: 'apps' }, { namespace: 'b' }])
+      t.same(await namesFor(alice, { verb: 'list', ...more }), []);
+  }
+  const added = site.put(roleBinding('b', 'of-alice', 'ClusterRole/reader', [user('alice')]));
+  t.same(await namesFor(), ['a', 'b']);
+  site.delete(added);
+  t.same(await namesFor(), ['a']);
+});
+
 t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
   const site = siteOf();
   const documentOf = documentsOf(site);
@@ -137,22 +146,6 @@ t.test('the digest is that of what a client acts on: not of the revision or the 
   t.not(after, before);
   site.becomeStale();
   t.not((await documentOf()).digest, after, 'it is incomplete now');
-});
-
-t.test('a named set is the namespaces in which its verb is allowed, new ones included', async (t) => {
-  const site = siteOf();
-  const documentOf = documentsOf(site);
-  const setOf = async () => (await documentOf()).status.sets.listable;
-  t.same(await setOf(), ['a']);
-  site.put(clusterRoleBinding('of-alice', 'ClusterRole/reader', [user('alice')]));
-  const { digest } = await documentOf();
-  const added = site.put(namespace('b'));
-  t.same(await setOf(), ['a', 'b']);
-  t.not((await documentOf()).digest, digest);
-  site.put({ ...added, labels: { team: 'x' } });
-  t.same(await setOf(), ['a', 'b']);
-  site.delete(added);
-  t.equal((await documentOf()).digest, digest);
 });
 
 t.test('evaluations take turns, so that none of a tenant waits behind many of another', async (t) => {

@@ -151,19 +151,3 @@ t.test('an API server that takes no limit makes a longer page, not an endless on
     [3, 3],
   );
 });
-
-t.test('a revision that is not known any more is reported', async (t) => {
-  const options = { namespaces: ['a'], limit: 5, from: undefined, listsAtRevision: true };
-  t.equal(await collectPage(options, async () => 'expired'), 'expired');
-});
-
-t.test('a failure of one namespace fails the list', async (t) => {
-  const options = { namespaces: ['a', 'b', 'c'], limit: undefined, from: undefined, listsAtRevision: true };
-  await t.rejects(
-    collectPage(options, async (part) => {
-      if (part.namespace === 'b') throw new Error('down');
-      return readListPart(listBody(new Map(), part, '7'));
-    }),
-    /down/,
-  );
-});

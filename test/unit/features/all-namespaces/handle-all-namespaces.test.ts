@@ -1,20 +1,16 @@
 /** Lists of all namespaces, of a user who may list in some. */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.ts';
 import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { ByteBudget, TooLarge } from '../../../../src/limits/byte-budget.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
-import { allNamespacesSite, podReader, sharedMode } from '../../../support/all-namespaces.ts';
-import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { allNamespacesSite, podReader } from '../../../support/all-namespaces.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
-import { outgoingOf } from '../../../support/outgoing.ts';
 import {
   clusterRole,
   clusterRoleBinding,
-  group,
   namespace,
   roleBinding,
   user,
@@ -34,40 +30,6 @@ function namesOf(response: UpstreamResponse | undefined): string[] {
 function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: string; continue?: string } {
   return JSON.parse(String(response?.body)).metadata;
 }
-
-t.test(
-  'D020 a user gets the objects of the namespaces in which they may list, and of no other',
-  async (t) => {
-    const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
-    const response = await site.get('/api/v1/pods?labelSelector=app%3Dx&limit=500');
-    t.equal(response?.status, 200);
-    t.same(namesOf(response), ['a/p1', 'a/p2', 'a/p3', 'b/q1']);
-    const resourceVersion = `500${contentDigits(['a', 'b'])}`;
-    t.same(metadataOf(response), { resourceVersion }, 'no remainingItemCount');
-    t.equal(headerValue(response?.headers ?? [], 'stonegate-filtered'), 'rbac');
-    t.same(response?.annotations, { 'stonegate.dev/filtered': 'rbac' });
-    t.same(
-      site.asked.map(({ target }) => target),
-      [
-        '/api/v1/namespaces/a/pods?labelSelector=app%3Dx&limit=500',
-        '/api/v1/namespaces/b/pods?labelSelector=app%3Dx&limit=497&resourceVersion=500&resourceVersionMatch=Exact',
-      ],
-    );
-  },
-);
-
-t.test('each namespace is requested as the user, and charged to the tenant', async (t) => {
-  const site = allNamespacesSite({ objects: inAB });
-  await site.get();
-  for (const { headers, sender, account } of site.asked) {
-    t.same(
-      headers.filter(([name]) => name.startsWith('Impersonate-User')),
-      [['Impersonate-User', 'acme:alice']],
-    );
-    t.same(sender, { kind: 'stonegate' });
-    t.same(account, { kind: 'tenant', tenant: 'acme' });
-  }
-});
 
 t.test('D021 a user who may list nowhere, and one who may list everywhere, are forwarded', async (t) => {
   const nowhere = allNamespacesSite({ objects: [namespace('a')] });
@@ -93,12 +55,6 @@ t.test('D029 what is no list of all namespaces of a namespaced kind is forwarded
   t.same(site.asked, []);
 });
 
-t.test('while the index is not current requests are forwarded', async (t) => {
-  const site = allNamespacesSite({ objects: inAB });
-  site.becomeStale();
-  t.equal(await site.get('/api/v1/pods'), undefined);
-});
-
 t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
   const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
   const answer = (query: string) => site.handle(site.outgoing(`/api/v1/pods?${query}`));
@@ -110,20 +66,6 @@ t.test('if other authorizers may allow more, the API server is asked first', asy
   t.same(site.requested(), ['a', 'b']);
   t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
   t.equal(await answer('watch=1&resourceVersion=500'), undefined, 'its list was not filtered');
-});
-
-t.test('D022 all pages together hold every object once, in the order of the namespaces', async (t) => {
-  for (const limit of [1, 2, 3, 4, 5, 6, 7]) {
-    const site = allNamespacesSite({ objects: podReader(['a', 'b', 'c']), contents: CONTENTS });
-    const names: string[] = [];
-    let more: string | undefined = '';
-    while (more !== undefined) {
-      const page = await site.get(`/api/v1/pods?limit=${limit}&continue=${more}`);
-      names.push(...namesOf(page));
-      more = metadataOf(page).continue;
-    }
-    t.same(names, ['a/p1', 'a/p2', 'a/p3', 'b/q1', 'c/r1', 'c/r2'], `limit ${limit}`);
-  }
 });
 
 t.test('D024 after a change of the user’s access a list goes on with 410', async (t) => {
@@ -254,14 +196,6 @@ t.test('a list that is too large for memory is refused with the way out', async 
   t.equal(enough.reserved, 0);
 });
 
-t.test('Tables are requested as the client asks, protobuf never', async (t) => {
-  const site = allNamespacesSite({ objects: inAB });
-  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-  await site.get('/api/v1/pods', `${table},application/vnd.kubernetes.protobuf, application/json`);
-  t.equal(headerValue(site.asked[0]?.headers ?? [], 'accept'), `${table}, application/json`);
-  await t.rejects(site.get('/api/v1/pods', 'application/vnd.kubernetes.protobuf'), { code: 'NotAcceptable' });
-});
-
 t.test('in arktos mode the tenant’s own namespaces are listed, by its full path', async (t) => {
   const mode = createArktosMode({ systemTenant: 'system', domains: {} });
   const site = allNamespacesSite({
@@ -297,84 +231,4 @@ t.test('in arktos mode a client’s own token is sent for its tenant’s namespa
     );
     t.notOk(site.asked.some(({ headers }) => headers.some(([field]) => /impersonate/i.test(field))));
   }
-});
-
-t.test('a user whose roles are looked up is judged and sent with the groups of each namespace', async (t) => {
-  const rules = [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }];
-  const places = ['a', 'b', 'c'];
-  const site = allNamespacesSite({
-    objects: [
-      clusterRole('pod-reader', rules),
-      namespace('d'),
-      ...places.flatMap((place) => [
-        namespace(place),
-        roleBinding(place, 'readers', 'ClusterRole/pod-reader', [group(`project-${place}`)]),
-      ]),
-    ],
-    contents: CONTENTS,
-    identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
-    roles: {
-      inScope: async (identity, { namespace: place }) => ({ ...identity, groups: [`project-${place}`] }),
-      projectNamespaces: async () => places,
-    },
-  });
-  t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3', 'b/q1', 'c/r1', 'c/r2']);
-  for (const [at, place] of places.entries())
-    t.ok(
-      site.asked[at]?.headers.some(
-        ([field, value]) => field === 'Impersonate-Group' && value === `project-${place}`,
-      ),
-    );
-});
-
-t.test('a client that leaves is waited for no longer', async (t) => {
-  const site = allNamespacesSite({
-    objects: inAB,
-    changes: {
-      fetcher: {
-        fetch: (_, signal) =>
-          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-      },
-    },
-  });
-  const exchange = fakeExchange({ target: '/api/v1/pods' });
-  const answered = site.handle(outgoingOf(sharedMode, keystoneIdentity('alice'), exchange));
-  setImmediate(() => exchange.leave());
-  await t.rejects(async () => void (await answered));
-});
-
-t.test('a parameter given twice is refused, since two readers could take different ones', async (t) => {
-  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
-  for (const query of [
-    'labelSelector=app%3Dx&labelSelector=',
-    'fieldSelector=a%3Db&field%53elector=',
-    'limit=1&limit=500',
-    'continue=&continue=x',
-    'resourceVersion=1&resourceVersion=2',
-    'timeoutSeconds=1&timeoutSeconds=2',
-  ])
-    await t.rejects(site.get(`/api/v1/pods?${query}`), { code: 'RequestMalformed', http: 400 }, query);
-  t.same(site.asked, [], 'nothing is requested');
-});
-
-t.test('invalid options are refused in the words of the API server', async (t) => {
-  const site = allNamespacesSite({ objects: inAB, contents: CONTENTS });
-  for (const [query, code, message] of [
-    ['limit=x', 'RequestMalformed', 'strconv.ParseInt: parsing "x": invalid syntax'],
-    [
-      'resourceVersionMatch=Exact',
-      'ListOptionsInvalid',
-      /resourceVersionMatch is forbidden unless resourceVersion is provided/,
-    ],
-    [
-      'continue=x&resourceVersion=7',
-      'RequestMalformed',
-      'specifying resource version is not allowed when using continue',
-    ],
-  ] as const)
-    await t.rejects(site.get(`/api/v1/pods?${query}`), { code, message }, query);
-  t.same(site.asked, []);
-  const everything = ['a/p1', 'a/p2', 'a/p3', 'b/q1'];
-  for (const limit of ['0', '-1', '9223372036854775807'])
-    t.same(namesOf(await site.get(`/api/v1/pods?limit=${limit}`)), everything, limit);
 });

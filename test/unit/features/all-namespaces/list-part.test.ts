@@ -4,20 +4,6 @@ import { isBelow, mergeParts, readListPart } from '../../../../src/features/all-
 
 const part = (text: string) => readListPart(Buffer.from(text));
 
-t.test('the objects keep their bytes: numbers beyond 2^53, escapes, the order of members', async (t) => {
-  const first = part(
-    '{"kind":"PodList","apiVersion":"v1","metadata":{"selfLink":"/x","resourceVersion":"5","remainingItemCount":7},"items":[{"hashKey":7484033614857419512,"n":1.0}]}\n',
-  );
-  const second = part(
-    '{ "kind": "PodList",\n "apiVersion": "v1", "metadata": {"resourceVersion": "6"}, "items": [ {"b":"\\u00e9"}, {"a":1} ] }',
-  );
-  const merged = String(mergeParts([first, second], { resourceVersion: '5' }));
-  t.equal(
-    merged,
-    '{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[{"hashKey":7484033614857419512,"n":1.0},{"b":"\\u00e9"}, {"a":1}]}\n',
-  );
-});
-
 t.test('rows of Tables are merged under the first one’s columns', async (t) => {
   const table = (rows: string) =>
     part(
@@ -38,15 +24,6 @@ t.test('rows of Tables are merged under the first one’s columns', async (t) =>
     columnDefinitions: [{ name: 'Name' }],
     rows: [{ cells: ['a'] }, { cells: ['b'] }],
   });
-});
-
-t.test('an empty list may be null', async (t) => {
-  const empty = part('{"items":null,"metadata":{"continue":"","resourceVersion":"5"}}');
-  t.match(empty, { count: 0, more: undefined, revision: '5' });
-  t.equal(
-    String(mergeParts([empty, empty], { resourceVersion: '5' })),
-    '{"items":[],"metadata":{"resourceVersion":"5"}}\n',
-  );
 });
 
 t.test('what is no list is refused', async (t) => {

@@ -36,16 +36,6 @@ function bookmarked(watch: MergedWatch): string | undefined {
   return `${type} ${resourceVersion.replace(DIGITS, '')}${annotations === undefined ? '' : ' end'}`;
 }
 
-t.test('D039 a bookmark has the lowest revision that all namespaces have passed', async (t) => {
-  const watch = merged(['a', 'b', 'c']);
-  const added = { ...event('ADDED', 'c', 'p', 30) };
-  t.same(passed(watch, 'c', added), [JSON.stringify(added), 'BOOKMARK 5']);
-  t.same(passed(watch, 'a', bookmark(10)), []);
-  t.same(passed(watch, 'b', bookmark(15)), ['BOOKMARK 10']);
-  t.same(passed(watch, 'a', bookmark(20)), ['BOOKMARK 15']);
-  t.same(passed(watch, 'c', bookmark(40)), [], 'not twice');
-});
-
 /** Events of a namespace, with rising revisions, some of them bookmarks. */
 const history = fc.array(fc.record({ isBookmark: fc.boolean(), step: fc.integer({ min: 1, max: 5 }) }), {
   maxLength: 12,
@@ -100,15 +90,6 @@ t.test(
     );
   },
 );
-
-t.test('the bookmark behind the initial events comes when all namespaces have sent theirs', async (t) => {
-  const watch = merged(['a', 'b'], { revision: undefined, marksInitialEvents: true });
-  t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
-  t.same(passed(watch, 'a', bookmark(100, true)), []);
-  t.same(passed(watch, 'a', bookmark(110)), []);
-  t.same(passed(watch, 'b', bookmark(101, true)), ['BOOKMARK 101 end']);
-  t.same(passed(watch, 'b', bookmark(120)), ['BOOKMARK 110']);
-});
 
 t.test('objects that a watch begins with say nothing about how far it is', async (t) => {
   const watch = merged(['a'], { revision: undefined });

@@ -21,7 +21,6 @@ import { outgoingOf } from '../../../support/outgoing.ts';
 import {
   clusterRole,
   clusterRoleBinding,
-  group,
   namespace,
   roleBinding,
   user,
@@ -103,13 +102,6 @@ t.test('each namespace of a watch counts against the streams of its user', async
   t.equal(site.opened.length, 3, 'the second opens no watch at the API server');
 });
 
-t.test('the legacy prefix /watch/ is served in the same way', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open('/api/v1/watch/pods'));
-  t.equal(site.opened[0]?.target, '/api/v1/watch/namespaces/a/pods?allowWatchBookmarks=true');
-  client.leave();
-});
-
 t.test('D039 a bookmark follows what passes, at the revision that all namespaces have passed', async () => {
   const digits = contentDigits(['a', 'b', 'c']);
   const site = watchSite();
@@ -156,15 +148,6 @@ t.test('a user who may list in a namespace and not watch gets the API server’s
   const site = watchSite({ objects: [...podReader(['a']), a, b, lister, bound] });
   t.equal((await site.get())?.status, 200);
   t.equal(await site.answer(podsOf('a', 'b')), undefined);
-});
-
-t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
-  const site = watchSite();
-  site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')]));
-  const listed = `${site.index.highestRevision}${contentDigits(['a', 'b', 'c'])}`;
-  const client = readWatch(await site.open(`/api/v1/pods?watch=1&resourceVersion=${listed}`));
-  t.same(client.events, ['ERROR 410']);
-  t.equal(await site.answer('/api/v1/pods?watch=1&resourceVersion=500'), undefined);
 });
 
 t.test(
@@ -229,15 +212,6 @@ t.test(
   },
 );
 
-t.test('an error event of one namespace passes and ends the watch', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.latest('c').write('{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n');
-  await client.until(['ERROR 410']);
-  t.ok(client.ended);
-  t.ok(site.areClosed());
-});
-
 t.test(
   'D038 no event passes of a namespace that was revoked, and the watch ends with 410 within 5 s',
   async (t) => {
@@ -292,76 +266,6 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
 });
 
 t.test(
-  'in shared mode no binding to all users ends the watches of others, or adds to their lists',
-  async (t) => {
-    const site = watchSite();
-    const client = readWatch(await site.open());
-    site.put(namespace('d'));
-    const everyone = [group('system:authenticated')];
-    const binding = site.put(roleBinding('d', 'open', 'ClusterRole/pod-reader', everyone));
-    await tick();
-    site.clock.advance(5_000);
-    await site.get();
-    site.delete(binding);
-    await tick();
-    site.clock.advance(5_000);
-    t.same(client.events, []);
-    t.notOk(client.ended);
-    t.notOk(site.requested().includes('d'));
-    client.leave();
-  },
-);
-
-t.test('many changes are looked at together', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  const { index } = site.access;
-  const objectsOf = index.objectsOf.bind(index);
-  const readings = t.capture(index, 'objectsOf', (tenant: string) => objectsOf(tenant));
-  site.put(namespace('d'));
-  for (let at = 0; at < 100; at += 1)
-    site.put(roleBinding('d', `other-${at}`, 'ClusterRole/none', [user('acme:alice')]));
-  t.equal(readings().length, 0, 'the changes cost nothing');
-  await tick();
-  const { length } = readings();
-  t.ok(length > 0 && length < 10, `${length} readings for one decision`);
-  t.notOk(client.ended);
-  client.leave();
-});
-
-t.test('a change while the watches are opened counts', async (t) => {
-  const site = watchSite();
-  const answer = await site.open();
-  site.delete(site.binding('b'));
-  const client = readWatch(answer);
-  t.ok(site.areClosed());
-  site.clock.advance(5_000);
-  await client.until(['ERROR 410']);
-});
-
-t.test('a watch ends with the index that it follows, and its client resumes at another', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.access.stop();
-  t.ok(client.ended);
-  t.same(client.events, []);
-  t.ok(site.areClosed());
-});
-
-t.test('a watch lasts as long as the client wants, or as the API server’s', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open(`${PODS}&timeoutSeconds=60`));
-  site.clock.advance(60_000);
-  t.ok(client.ended);
-  const endless = watchSite();
-  const other = readWatch(await endless.open());
-  endless.clock.advance(2_600_000);
-  t.notOk(other.ended);
-  endless.clock.advance(3_600_000);
-  t.ok(other.ended);
-});
-
-t.test(
   'a namespace that the API server refuses is left out; if it refuses all, the request is forwarded',
   async (t) => {
     const site = watchSite({ objects: podReader(['a', 'b']) });
@@ -380,17 +284,6 @@ t.test(
   },
 );
 
-t.test('a namespace that is gone when its watch is opened is left out', async (t) => {
-  const site = watchSite({ objects: podReader(['a', 'b']) });
-  site.faults.set('b', { status: 404 });
-  const answer = await site.open(podsOf('a', 'b'));
-  t.equal(headerValue(answer.headers, 'warning'), undefined, 'nothing is refused');
-  const client = readWatch(answer);
-  site.send('a', event('ADDED', 'a', 'p', 6));
-  await client.until(['ADDED a/p']);
-  client.leave();
-});
-
 t.test('another response of one namespace is the response, and no watch stays open', async (t) => {
   const site = watchSite();
   const body = '{"kind":"Status","code":422}';
@@ -405,50 +298,6 @@ t.test('another response of one namespace is the response, and no watch stays op
   down.faults.set('c', new StatusError('UpstreamTimeout', 'too slow'));
   await t.rejects(down.answer(), { code: 'UpstreamTimeout' });
   t.ok(down.areClosed());
-});
-
-t.test('more namespaces than the limit of watches are refused', async (t) => {
-  const site = watchSite({ objects: podReader(Array.from({ length: 21 }, (_, at) => `ns-${at}`)) });
-  await t.rejects(site.answer('/api/v1/pods?watch=1'), {
-    code: 'TooManyNamespaces',
-    message: /can watch resource "pods" in 21 namespaces, but one request is sent to 20 at most/,
-  });
-  t.same(site.opened, []);
-});
-
-t.test('the watch ends if the roles of a user, which are looked up, change', async (t) => {
-  const watches = createWatches();
-  const granted = { a: ['project-a'], b: ['project-b'] };
-  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
-  const site = allNamespacesSite({
-    objects: [
-      clusterRole('pod-reader', rules),
-      ...['a', 'b'].flatMap((place) => [
-        namespace(place),
-        roleBinding(place, 'readers', 'ClusterRole/pod-reader', [group(`project-${place}`)]),
-      ]),
-    ],
-    identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
-    roles: {
-      inScope: async (identity, { namespace: place }) => ({
-        ...identity,
-        groups: place === 'a' ? granted.a : place === 'b' ? granted.b : [],
-      }),
-      projectNamespaces: async () => ['a', 'b'],
-    },
-    changes: { streamer: watches.streamer },
-  });
-  const answered = await site.handle(site.outgoing(podsOf('a', 'b')));
-  if (answered === undefined || !('start' in answered)) throw new Error('no stream');
-  const client = readWatch(answered);
-  site.clock.advance(60_000);
-  await tick();
-  t.notOk(client.ended);
-  granted.b = [];
-  site.clock.advance(60_000);
-  await eventually(() => watches.areClosed());
-  site.clock.advance(5_000);
-  await client.until(['ERROR 410']);
 });
 
 t.test('the API server is read no faster than the client reads', async (t) => {
@@ -478,52 +327,4 @@ t.test('the watch ends at the next look if the index is not current', async (t) 
   site.clock.advance(5_000);
   await client.until(['ERROR 410']);
   t.ok(site.areClosed());
-});
-
-t.test('after a reload the watch ends cleanly', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  site.replace();
-  site.clock.advance(5_000);
-  t.ok(client.ended);
-  t.same(client.events, [], 'the client resumes');
-  t.ok(site.areClosed());
-});
-
-t.test('if the roles cannot be looked up again', async (t) => {
-  const open = async (failure: Error) => {
-    const watches = createWatches();
-    const lookUp = { fails: false };
-    const site = allNamespacesSite({
-      objects: podReader(['a']),
-      identity: keystoneIdentity('alice', { assignmentsOf: 'id-of-alice' }),
-      roles: {
-        async inScope(identity) {
-          if (lookUp.fails) throw failure;
-          return identity;
-        },
-        async projectNamespaces() {
-          if (lookUp.fails) throw failure;
-          return [];
-        },
-      },
-      changes: { streamer: watches.streamer },
-    });
-    const answered = await site.handle(site.outgoing(podsOf('a')));
-    if (answered === undefined || !('start' in answered)) throw new Error('no stream');
-    const client = readWatch(answered);
-    lookUp.fails = true;
-    site.clock.advance(60_000);
-    for (let turn = 0; turn < 20; turn += 1) await tick();
-    return { site, client };
-  };
-
-  const unavailable = await open(new StatusError('KeystoneUnavailable', 'Keystone cannot be asked'));
-  unavailable.site.clock.advance(5_000);
-  t.notOk(unavailable.client.ended, 'the user counts as unchanged while Keystone cannot be asked');
-  unavailable.client.leave();
-
-  const refused = await open(new StatusError('IdentityUnusable', 'no such user'));
-  refused.site.clock.advance(5_000);
-  await refused.client.until(['ERROR 410']);
 });

@@ -1,6 +1,6 @@
 /** More roles and bindings than the index holds: requests for namespaces are forwarded until they fit. */
 import t from 'tap';
-import { sizeOf } from '../../../../src/rbac/object-size.ts';
+import { sizeOf } from '../../../../src/rbac/index-bound.ts';
 import { boundedAccessIndexOf } from '../../../support/access-index.ts';
 import { namespacesSiteOf } from '../../../support/namespaces-site.ts';
 import {

@@ -39,22 +39,6 @@ t.test('a WatchList of any size reaches a client that reads, as fast as it reads
   t.same(pieces, expected);
 });
 
-t.test('what changes meanwhile follows when the client reads, and then a bookmark', async (t) => {
-  const site = bigSite();
-  const slow = await site.watch('alice', LIST, [], SLOW);
-  const [first] = site.namespaces;
-  if (!first) throw new Error('no namespaces');
-  await slow.read();
-  site.put({ ...first, labels: { changed: 'once' } });
-  site.put(namespace('new'));
-  t.same(await slow.read(), [], 'nothing is written while the client does not read');
-  slow.stream.resume();
-  const events = await slow.read();
-  t.same(events.slice(-4), ['ADDED ns-499', 'ADDED new', 'MODIFIED ns-000', 'BOOKMARK']);
-  t.equal(events.filter((event) => event === 'BOOKMARK').length, 1);
-  t.equal(slow.events.at(-1)?.resourceVersion, (await site.get('alice'))?.resourceVersion);
-});
-
 t.test('a client that reads so slowly that changes are forgotten lists again, and no other', async (t) => {
   const site = bigSite();
   site.delete(site.everywhere);

@@ -48,13 +48,6 @@ t.test('D030 a grant is ADDED with the object’s own resourceVersion, then a bo
   t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
 });
 
-t.test('D030 a client that allows no bookmarks gets none', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA]);
-  const watch = await site.watch('alice', await fromList(site));
-  site.put(inB);
-  t.same(await watch.read(), ['ADDED b']);
-});
-
 t.test('D031 a revocation is DELETED with the last state that the user saw', async (t) => {
   const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
   const site = namespacesSite([a, b, c, VIEWER, inA, inB, byGroup]);
@@ -87,21 +80,6 @@ t.test('D032 a watch of one name is silent about all others', async (t) => {
     t.same(await watch.read(), ['DELETED c']);
     watch.close();
   }
-});
-
-t.test('objects that change, appear and vanish', async (t) => {
-  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
-  const site = namespacesSite([a, VIEWER, everywhere]);
-  const watch = await site.watch('alice');
-  t.same(await watch.read(), ['ADDED a']);
-  site.put({ ...a, labels: { changed: 'yes' } });
-  t.same(await watch.read(), ['MODIFIED a']);
-  const d = site.put(namespace('d'));
-  t.same(await watch.read(), ['ADDED d']);
-  site.delete(d);
-  t.same(await watch.read(), ['DELETED d']);
-  site.delete(everywhere);
-  t.same(await watch.read(), ['DELETED a']);
 });
 
 t.test(
@@ -158,22 +136,6 @@ t.test('D035 a watch begins with all objects, or goes on from a list without a g
   t.same(await revoked.read(), ['DELETED a']);
 });
 
-t.test('a role that many namespaces use changes: no name that the user may not see is told', async (t) => {
-  const secret = namespace('globex-payroll');
-  const inSecret = roleBinding('globex-payroll', 'x', 'ClusterRole/viewer', [user('globex:gina')]);
-  const site = namespacesSite([a, secret, VIEWER, inA, inSecret]);
-  const from = await fromList(site);
-  site.put({
-    ...VIEWER,
-    rules: [...VIEWER.rules, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }],
-  });
-  for (const query of ['', `&${BOOKMARKS}`]) {
-    const watch = await site.watch('alice', `${from}${query}`);
-    t.same(await watch.read(), []);
-    t.notMatch(watch.lines.join(''), /globex/);
-  }
-});
-
 t.test(
   'D036 a revision that says nothing of what the client has ends with one ERROR event 410',
   async (t) => {
@@ -203,39 +165,6 @@ t.test('a watch from a list has what has changed since, up to a thousand changes
   t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
 });
 
-t.test('a bookmark comes after changes, and before the end', async (t) => {
-  const site = namespacesSite([a, VIEWER, inA]);
-  const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}&timeoutSeconds=90`);
-  site.clock.advance(60_000);
-  t.same(await watch.read(), []);
-  site.put({ ...a, labels: { changed: 'once' } });
-  site.put({ ...a, labels: { changed: 'twice' } });
-  t.same(await watch.read(), ['MODIFIED a', 'BOOKMARK'], 'changes of one turn are one event');
-  site.clock.advance(30_000);
-  t.same(await watch.read(), ['BOOKMARK']);
-  t.ok(watch.ended);
-  t.equal(`resourceVersion=${watch.events.at(-1)?.resourceVersion}`, await fromList(site));
-});
-
-t.test('a watch that is filtered no more ends with 410: the list is the API server’s', async (t) => {
-  const site = namespacesSite([a, VIEWER, inA]);
-  const from = await fromList(site);
-  const all = clusterRole('all', [{ ...GET_NAMESPACES, verbs: ['list', 'watch'] }]);
-  site.put(all);
-  site.put(clusterRoleBinding('all', 'ClusterRole/all', [user('acme:alice')]));
-  t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
-  const own = site.outgoing('alice', `/api/v1/namespaces?watch=1&resourceVersion=${a.revision}`);
-  t.equal(await site.filtered.handle(own), undefined, 'from the API server’s revision it is forwarded');
-});
-
-t.test('after the storage was restored from a backup, watches end with 410', async (t) => {
-  const site = namespacesSite([a, VIEWER, inA]);
-  const watch = await site.watch('alice');
-  await watch.read();
-  site.index.replace('namespaces', [a], 1);
-  t.same(await watch.read(), ['ERROR']);
-});
-
 t.test('a watch ends at its timeout, when the index is stale, and when it is replaced', async (t) => {
   const site = namespacesSite([a, VIEWER, inA]);
   const short = await site.watch('alice', 'timeoutSeconds=10');
@@ -250,15 +179,6 @@ t.test('a watch ends at its timeout, when the index is stale, and when it is rep
   const open = await other.watch('alice');
   other.access.stop();
   t.equal(open.ended, true);
-});
-
-t.test('tables', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA, inB]);
-  const table = [['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json']] as const;
-  const watch = await site.watch('alice', BOOKMARKS, table);
-  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
-  const columns = watch.events.map(({ object }) => 'columnDefinitions' in object && object.columnDefinitions);
-  t.equal(columns.filter(Array.isArray).length, 1, 'described in the first event only');
 });
 
 t.test('a user whose groups have changed between two requests', async (t) => {
@@ -287,38 +207,12 @@ t.test('a user whose groups have changed between two requests', async (t) => {
     t.notOk(watch.ended);
   });
 
-  await t.test('nor if another client of the user has listed in between', async (t) => {
-    const site = namespacesSite(objects);
-    const before = await site.get(as('one', 'two'));
-    site.put(viewerIn('a', 'carol'));
-    const other = await site.get(as('one'));
-    t.same(await (await site.watch(as('one'), revisionOf(before))).read(), ['ERROR']);
-    t.same(await (await site.watch(as('one'), revisionOf(other))).read(), []);
-  });
-
   await t.test('nor if the groups come back', async (t) => {
     const site = namespacesSite(objects);
     await site.get(as('one', 'two'));
     const without = await site.get(as('one'));
     const watch = await site.watch(as('two', 'one'), revisionOf(without));
     t.same(await watch.read(), ['ERROR'], 'a namespace that is gained is not missed');
-  });
-
-  await t.test('goes on in whatever order the groups are', async (t) => {
-    const site = namespacesSite(objects);
-    const before = await site.get(as('one', 'two'));
-    t.same(await (await site.watch(as('two', 'one'), revisionOf(before))).read(), []);
-  });
-
-  await t.test('begins anew with a watch of all objects, and goes on from its bookmark', async (t) => {
-    const site = namespacesSite(objects);
-    await site.get(as('one', 'two'));
-    const all = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&${BOOKMARKS}`;
-    const watch = await site.watch(as('one'), all);
-    t.same(await watch.read(), ['ADDED a', 'BOOKMARK']);
-    const bookmark = watch.events.at(-1);
-    const next = `resourceVersion=${bookmark?.resourceVersion}&${BOOKMARKS}`;
-    t.same(await (await site.watch(as('one'), next)).read(), []);
   });
 });
 

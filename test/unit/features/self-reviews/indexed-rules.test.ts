@@ -39,11 +39,6 @@ t.test('the rules in the namespace are complete if the index is trusted', async 
   t.strictSame(rulesOf({}), { resourceRules: [RULE], nonResourceRules: [], incomplete: false });
 });
 
-t.test('a role that several bindings give is listed once', async (t) => {
-  const again = Array.from({ length: 1_000 }, (_, at) => toAlice(`view-${at}`, 'view'));
-  t.strictSame(rulesOf({ objects: [...OBJECTS, ...again] })?.resourceRules, [RULE]);
-});
-
 t.test('rules beyond a megabyte are left out, and the list says so', async (t) => {
   const names = Array.from({ length: 20 }, (_, at) => `large-${at}`);
   const resourceNames = [String('x').repeat(60_000)];
@@ -64,17 +59,6 @@ t.test('a list is incomplete if a binding of the namespace is left out of the in
     resourceRules: [RULE],
     incomplete: true,
     evaluationError: /leaves out roles and bindings/,
-  });
-});
-
-t.test('so is one of a cluster in which another authorizer may decide', async (t) => {
-  t.match(rulesOf({ authorizers: [] }), {
-    incomplete: true,
-    evaluationError: /has not stated in access\.authorizers/,
-  });
-  t.match(rulesOf({ authorizers: ['RBAC', 'Webhook'] }), {
-    incomplete: true,
-    evaluationError: /access\.authorizers names RBAC, Webhook/,
   });
 });
 

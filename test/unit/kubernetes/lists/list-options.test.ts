@@ -25,17 +25,6 @@ t.test('each parameter may be given once', async (t) => {
   t.equal(readListOptions('other=1&other=2', 'list').limit, 0, 'one that the API server does not know');
 });
 
-t.test('a limit is a number of at least nothing that a number can hold', async (t) => {
-  for (const [text, limit] of [
-    ['5', 5],
-    ['-5', 0],
-    ['', 0],
-    ['9223372036854775807', Number.MAX_SAFE_INTEGER],
-  ] as const)
-    t.equal(readListOptions(`limit=${text}`, 'list').limit, limit, text);
-  t.throws(() => readListOptions('limit=9223372036854775808', 'list'), { message: /value out of range/ });
-});
-
 t.test('a continued list has the revision of its beginning', async (t) => {
   for (const query of ['continue=x', 'continue=x&resourceVersion=0', 'continue=x&resourceVersion='])
     t.equal(readListOptions(query, 'list').continue, 'x', query);
@@ -43,13 +32,4 @@ t.test('a continued list has the revision of its beginning', async (t) => {
     code: 'RequestMalformed',
     message: 'specifying resource version is not allowed when using continue',
   });
-});
-
-t.test('which options go together depends on the verb', async (t) => {
-  const WATCH_LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
-  t.equal(readListOptions(WATCH_LIST, 'watch').sendInitialEvents, true);
-  t.throws(() => readListOptions(WATCH_LIST, 'list'), { code: 'ListOptionsInvalid', http: 422 });
-  t.throws(() => readListOptions('sendInitialEvents=true', 'watch'), { code: 'ListOptionsInvalid' });
-  t.throws(() => readListOptions('continue=x', 'watch'), { code: 'ListOptionsInvalid' });
-  t.equal(readListOptions('resourceVersion=7&resourceVersionMatch=Exact', 'list').resourceVersion, '7');
 });

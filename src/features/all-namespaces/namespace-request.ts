@@ -1,13 +1,14 @@
 /**
- * Lists and watches of all namespaces, and the request for one namespace that is made of them: the same
- * path with the namespace in it, sent as the user that the client's own request in that namespace would have.
+ * The request for one namespace that is made of a list or watch of all namespaces: the same path with the
+ * namespace in it, sent as the user that the client's own request in that namespace would have.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { ListOptions } from '../../kubernetes/lists/list-options.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account, Sender } from '../../kubernetes/upstream-request.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
 import { withParameters } from '../../lib/query.ts';
 import type { RequestAs } from '../../proxy/access-subject.ts';
 import { inPlainJSON } from '../../proxy/request/accepted-types.ts';
@@ -89,4 +90,28 @@ function isSameResource(sent: ResourceRequest, wanted: ResourceRequest): boolean
 
 function invalid(): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: invalid request to a namespace');
+}
+
+/** The API server's response to the request for one namespace, which becomes the response to the client. */
+export class UnexpectedNamespaceResponse extends Error {
+  readonly response: UpstreamResponse;
+
+  constructor(response: UpstreamResponse) {
+    super(`the response for a namespace has the status ${response.status}`);
+    this.response = response;
+  }
+}
+
+/** Named in a warning. */
+const MAX_NAMED = 10;
+
+/**
+ * A warning that clients print.
+ * https://kubernetes.io/blog/2020/09/03/warnings/
+ */
+export function leftOut(names: readonly string[], { verb, resource }: ResourceRequest): HeaderField[] {
+  if (names.length === 0) return [];
+  const others = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  const named = `${names.slice(0, MAX_NAMED).join(', ')}${others}`;
+  return [['Warning', `299 stonegate "the API server refuses to ${verb} ${resource} in ${named}: left out"`]];
 }

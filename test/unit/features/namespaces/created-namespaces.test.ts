@@ -1,6 +1,6 @@
 /** What the API server's 201 says of a new namespace. */
 import t from 'tap';
-import { createdRevision } from '../../../../src/features/namespaces/namespace-creation.ts';
+import { createdRevision } from '../../../../src/features/namespaces/created-namespaces.ts';
 import { encodeObject } from '../../../support/protobuf.ts';
 
 const json = (metadata: unknown): Buffer => Buffer.from(JSON.stringify({ kind: 'Namespace', metadata }));

@@ -3,39 +3,43 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import {
+  type FieldSelector,
+  fieldsMatch,
+  parseFieldSelector,
+} from '../../kubernetes/lists/field-selector.ts';
+import {
+  type LabelSelector,
+  labelsMatch,
+  parseLabelSelector,
+} from '../../kubernetes/lists/label-selector.ts';
 import type { ListOptions } from '../../kubernetes/lists/list-options.ts';
 import { withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
+import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import type { ListRequest } from '../../proxy/route-kind.ts';
-import type { AccessChanges } from '../../rbac/access-changes.ts';
-import type { AccessIndex, Verifier } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { IndexParts } from '../rbac-index/feature.ts';
 import type { CreatedNamespaces } from './created-namespaces.ts';
-import type { NamespaceSelection } from './namespace-page.ts';
-import type { VisibleNamespaces } from './visible-namespaces.ts';
-import type { VisibleNamespacesCache } from './visible-namespaces-cache.ts';
+import type { VisibleNamespaces, VisibleNamespacesCache } from './visible-namespaces.ts';
 
 /** What is known of the users: it lives as long as the index. */
 export interface NamespacesMemory {
-  readonly changes: AccessChanges;
   readonly views: VisibleNamespacesCache;
   readonly created: CreatedNamespaces;
 }
 
-export interface FilteredNamespacesOptions {
-  readonly access: AccessIndex;
+export interface FilteredNamespacesOptions extends Pick<IndexParts, 'access' | 'lifetimes'> {
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
   /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
   readonly othersMayAllow: boolean;
-  readonly verifier: Pick<Verifier, 'sampleNamespaces'>;
-  readonly lifetimes: WatchLifetimes;
+  readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
   readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
 }
@@ -91,4 +95,27 @@ export async function waitForRevision(
       },
     },
   );
+}
+
+/** The namespaces that a request selects among those that the user sees. */
+export class NamespaceSelection {
+  readonly #labels: LabelSelector;
+  readonly #fields: FieldSelector;
+  /** Empty for all: of a watch of one namespace by its path. */
+  readonly #name: string;
+
+  /** @throws StatusError RequestMalformed */
+  constructor(options: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>, name: string) {
+    this.#labels = parseLabelSelector(options.labelSelector);
+    this.#fields = parseFieldSelector(options.fieldSelector);
+    this.#name = name;
+  }
+
+  matches({ name, labels, phase }: Pick<StoredNamespace, 'name' | 'labels' | 'phase'>): boolean {
+    if (this.#name !== '' && name !== this.#name) return false;
+    if (this.#labels.length > 0 && !labelsMatch(this.#labels, labels)) return false;
+    return (
+      this.#fields.length === 0 || fieldsMatch(this.#fields, { 'metadata.name': name, 'status.phase': phase })
+    );
+  }
 }

@@ -13,16 +13,18 @@ import {
 } from '../../kubernetes/lists/continue-token.ts';
 import { isPretty, responseForm } from '../../kubernetes/lists/response-form.ts';
 import { digitsIn, hasDigits, withDigits } from '../../kubernetes/lists/shown-revision.ts';
+import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { JSON_HEADERS } from '../../proxy/response/own-responses.ts';
 import { listText } from './namespace-form.ts';
-import { selectPage } from './namespace-page.ts';
 import {
   type FilteredNamespacesOptions,
+  type NamespaceSelection,
   type NamespacesRequest,
   viewOf,
   waitForRevision,
-} from './request.ts';
+} from './namespaces-request.ts';
+import { positionIn } from './visible-namespaces.ts';
 
 /** The position at which a page begins. */
 interface Position {
@@ -93,4 +95,29 @@ function positionOf(
   if (resourceVersionMatch === 'Exact' && !isPresent)
     throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
   return { after: '', resourceVersion: withDigits(highestRevision, digits) };
+}
+
+interface NamespacePage {
+  readonly namespaces: readonly StoredNamespace[];
+  /** Whether others follow. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * @param after the name behind which the page begins; empty for the first page
+ * @param limit 0: all at once
+ */
+export function selectPage(
+  sorted: readonly StoredNamespace[],
+  selection: NamespaceSelection,
+  after: string,
+  limit: number,
+): NamespacePage {
+  const namespaces: StoredNamespace[] = [];
+  for (const namespace of sorted.slice(positionIn(sorted, after))) {
+    if (namespace.name === after || !selection.matches(namespace)) continue;
+    if (limit > 0 && namespaces.length === limit) return { namespaces, hasMore: true };
+    namespaces.push(namespace);
+  }
+  return { namespaces, hasMore: false };
 }

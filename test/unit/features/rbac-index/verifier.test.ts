@@ -1,10 +1,12 @@
 /** A sample of the index's decisions is compared with the API server's own. */
 import t, { type Test } from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { createVerifier } from '../../../../src/features/rbac-index/verification.ts';
+import { Verifier } from '../../../../src/features/rbac-index/verifier.ts';
+import type { AccessAttributes, ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
+import type { UserInfo } from '../../../../src/kubernetes/authentication-v1.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../../src/kubernetes/upstream-request.ts';
 import type { VerificationResult } from '../../../../src/lib/telemetry.ts';
-import type { ReviewedAccess } from '../../../../src/rbac/access-index.ts';
-import { type Question, type RBACUser, uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -25,6 +27,9 @@ const READER = [
 ];
 const PODS = question('get', 'pods', 'a');
 const AGAIN = 30_000;
+const YES: ReviewedStatus = { allowed: true };
+const NO: ReviewedStatus = { allowed: false };
+const DENIED: ReviewedStatus = { allowed: false, denied: true };
 
 /** An API server that answers `answer`. */
 function site(
@@ -34,37 +39,36 @@ function site(
     fractions = [0],
     index = indexOf(namespace('a'), namespace('b')),
     isRBACAlone = true,
+    hasTenants = false,
   }: {
     oneIn?: number;
     fractions?: readonly number[];
     index?: RBACIndex;
     isRBACAlone?: boolean;
+    hasTenants?: boolean;
   } = {},
 ) {
   const clock = createFakeClock();
   const results: VerificationResult[] = [];
   const lines: { fields: object; message: string }[] = [];
-  const asked: { user: RBACUser; question: Question }[] = [];
+  const asked: { user: UserInfo; attributes: AccessAttributes; account: Account }[] = [];
   const server = {
-    answer: (): Promise<ReviewedAccess> => Promise.resolve('notAllowed'),
+    answer: (): Promise<ReviewedStatus> => Promise.resolve(NO),
   };
   let drawn = 0;
   const log = (fields: object, message: string) => lines.push({ fields, message });
-  const verifier = createVerifier({
+  const verifier = new Verifier({
     index,
     oneIn,
     isRBACAlone,
     clock,
-    random: {
-      fraction: () => fractions[drawn++ % fractions.length] ?? 0,
-      uuid: () => '',
-      bytes: (size) => Buffer.alloc(size),
-    },
-    logger: { debug() {}, info: log, warn: log, error: log },
+    random: { fraction: () => fractions[drawn++ % fractions.length] ?? 0 },
+    logger: { debug() {}, warn: log },
     telemetry: { accessVerified: (result) => results.push(result) },
-    source: {
-      review(user, question) {
-        asked.push({ user, question });
+    hasTenants,
+    reviewer: {
+      review(user, attributes, account) {
+        asked.push({ user, attributes, account });
         return server.answer();
       },
     },
@@ -91,14 +95,6 @@ function site(
   };
 }
 
-t.test('a decision that the API server shares is counted', async (t) => {
-  const { verifier, results, asked, pass } = site(t);
-  verifier.sample(alice, PODS, false);
-  await pass();
-  t.strictSame(asked, [{ user: alice, question: PODS }]);
-  t.strictSame(results, ['agreed']);
-});
-
 t.test('one decision in N is compared, and none if N is 0', async (t) => {
   const { verifier, asked } = site(t, { oneIn: 4, fractions: [0.3, 0.9, 0.24, 0.5] });
   for (let at = 0; at < 4; at += 1) verifier.sample(alice, PODS, false);
@@ -123,7 +119,7 @@ t.test('a difference that has settled after half a minute is none', async (t) =>
 
 t.test('a difference that lasts is logged and counted', async (t) => {
   const { verifier, results, lines, pass, server, asked } = site(t);
-  server.answer = async () => 'allowed';
+  server.answer = async () => YES;
   verifier.sample(alice, PODS, false);
   await pass(AGAIN - 1);
   t.strictSame(results, []);
@@ -135,12 +131,12 @@ t.test('a difference that lasts is logged and counted', async (t) => {
 
 t.test('what another authorizer may have decided is no difference', async (t) => {
   const { verifier, results, lines, asked, server, pass } = site(t, { isRBACAlone: false });
-  server.answer = async () => 'allowed';
+  server.answer = async () => YES;
   for (const name of ['alice', 'bob', 'carol']) {
     verifier.sample(rbacUser(name), PODS, false);
     await pass();
   }
-  server.answer = async () => 'denied';
+  server.answer = async () => DENIED;
   verifier.sample(rbacUser('dave'), PODS, true);
   await pass(AGAIN);
   t.equal(asked.length, 4, 'no review is repeated');
@@ -161,17 +157,22 @@ t.test(
   },
 );
 
-t.test('if RBAC alone decides, a denial is a difference', async (t) => {
-  const { verifier, results, server, pass } = site(t, { index: indexOf(namespace('a'), ...READER) });
-  server.answer = async () => 'denied';
-  verifier.sample(alice, PODS, true);
+t.test('in Arktos a denial, which says that the tenant is another, is a difference', async (t) => {
+  const { verifier, results, server, asked, pass } = site(t, { isRBACAlone: false, hasTenants: true });
+  server.answer = async () => DENIED;
+  verifier.sample(
+    rbacUser('acme:alice', [], 'acme'),
+    question('list', 'pods', 'a', { tenant: 'acme' }),
+    true,
+  );
   await pass(AGAIN);
-  t.strictSame(results, ['differed']);
+  t.strictSame(results, ['settled']);
+  t.match(asked[0]?.attributes, { resourceAttributes: { tenant: 'acme' } });
 });
 
 t.test('at most sixteen decisions are compared at a time; further ones are dropped', async (t) => {
   const { verifier, results, server, asked, pass } = site(t);
-  server.answer = async () => 'allowed';
+  server.answer = async () => YES;
   for (let at = 0; at < 17; at += 1) verifier.sample(alice, PODS, false);
   await pass();
   t.equal(asked.length, 16);
@@ -187,7 +188,7 @@ t.test('an API server that does not answer is no difference', async (t) => {
   server.answer = down;
   verifier.sample(alice, PODS, false);
   await pass();
-  server.answer = async () => 'allowed';
+  server.answer = async () => YES;
   verifier.sample(alice, PODS, false);
   await pass();
   server.answer = down;
@@ -198,7 +199,7 @@ t.test('an API server that does not answer is no difference', async (t) => {
 
 t.test('D139: an answer that this release does not know is neither yes nor no', async (t) => {
   const { verifier, results, server, pass, clock } = site(t);
-  server.answer = async () => 'unknown';
+  server.answer = async () => ({ allowed: false, unknownFields: ['conditions'] });
   verifier.sample(alice, PODS, true);
   await pass();
   t.strictSame(results, ['unknown']);
@@ -211,7 +212,10 @@ t.test('of an enumeration one namespace is compared, as the user of that namespa
   const subject = { cluster: alice, other: alice, namespaces: new Map([['b', member]]) };
   verifier.sampleNamespaces(subject, visibleNamespaces(''), ['a']);
   await pass();
-  t.strictSame(asked, [{ user: member, question: question('get', 'namespaces', 'b', { name: 'b' }) }]);
+  const place = { namespace: 'b', name: 'b' };
+  const resourceAttributes = { verb: 'get', group: '', resource: 'namespaces', subresource: '', ...place };
+  const sent = { username: 'alice', uid: '', groups: ['b-member'], extra: {} };
+  t.strictSame(asked, [{ user: sent, attributes: { resourceAttributes }, account: STONEGATE_ACCOUNT }]);
   t.strictSame(results, ['agreed']);
 });
 
@@ -223,7 +227,7 @@ t.test('a service account of an Arktos tenant is not compared: its name has no t
 
 t.test('after the end nothing is asked', async (t) => {
   const { verifier, server, clock, pass } = site(t);
-  server.answer = async () => 'allowed';
+  server.answer = async () => YES;
   verifier.sample(alice, PODS, false);
   await pass();
   t.equal(clock.pending, 1);

@@ -2,22 +2,19 @@
  * Compares a sample of the index's decisions with the API server's own, in the background. A difference that
  * lasts is logged and counted; it changes no response, since a user could cause it. See docs/access.md.
  */
+import type { AccessAttributes, AccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry, VerificationResult } from '../../lib/telemetry.ts';
 import { untrustedText } from '../../lib/untrusted-text.ts';
-import type { VerificationSource, Verifier } from '../../rbac/access-index.ts';
 import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { NamespacesQuestion } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-
-/** A verifier with what its owner needs to start and end it. */
-export interface OwnedVerifier extends Verifier {
-  stop(): void;
-}
+import { toTenantName } from '../../tenancy/tenant-name.ts';
 
 /** Draws one of the values by chance; undefined if there are none. */
 type Draw = <T>(values: readonly T[]) => T | undefined;
@@ -30,14 +27,17 @@ interface SampledDecision {
 
 export interface VerifierOptions {
   readonly index: RBACIndex;
-  readonly source: VerificationSource;
+  /** Asks the API server, charged to Stonegate's own account. */
+  readonly reviewer: Pick<AccessReviewer, 'review'>;
+  /** Whether the API server is an Arktos. */
+  readonly hasTenants: boolean;
   /** One decision in this many is compared; 0: none. */
   readonly oneIn: number;
   /** Otherwise an "allowed" or "denied" of the API server may be another authorizer's. */
   readonly isRBACAlone: boolean;
   readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly telemetry: Pick<Telemetry, 'accessVerified'>;
 }
 
@@ -46,11 +46,8 @@ const AGAIN_AFTER = 30_000;
 /** Comparisons at a time, waiting ones included; further decisions are not compared. */
 const MAX_COMPARISONS = 16;
 
-export function createVerifier(options: VerifierOptions): OwnedVerifier {
-  return new SamplingVerifier(options);
-}
-
-class SamplingVerifier implements OwnedVerifier {
+/** `sample` or `sampleNamespaces` is called for each decision of the index that a response is made from. */
+export class Verifier {
   readonly #options: VerifierOptions;
   readonly #stopped = new AbortController();
   #comparisons = 0;
@@ -59,10 +56,16 @@ class SamplingVerifier implements OwnedVerifier {
     this.#options = options;
   }
 
+  /** Compares the decision with the API server's, if it is drawn. Returns at once and never throws. */
   sample(user: RBACUser, question: Question, allowed: boolean): void {
     this.#sample(() => ({ user, question, allowed }));
   }
 
+  /**
+   * The same for an enumeration, which counts as one decision.
+   *
+   * @param allowed as `namespacesAllowed` returned them
+   */
   sampleNamespaces(
     subject: SubjectByNamespace,
     { name, ...question }: NamespacesQuestion,
@@ -123,14 +126,35 @@ class SamplingVerifier implements OwnedVerifier {
     }
   }
 
-  /** @param decide called when the API server has answered @throws StatusError if it does not */
-  async #review(user: RBACUser, question: Question, decide: () => boolean): Promise<VerificationResult> {
-    const { source, isRBACAlone } = this.#options;
-    const reviewed = await source.review(user, question, this.#stopped.signal);
-    if (reviewed === 'unknown') return 'unknown';
-    if ((reviewed === 'allowed') === decide()) return 'agreed';
-    return isRBACAlone || reviewed === 'notAllowed' ? 'differed' : 'otherAuthorizer';
+  /**
+   * A SubjectAccessReview.
+   *
+   * @param decide called when the API server has answered
+   * @throws StatusError if it does not
+   */
+  async #review(
+    { username, groups }: RBACUser,
+    question: Question,
+    decide: () => boolean,
+  ): Promise<VerificationResult> {
+    const { reviewer, hasTenants, isRBACAlone } = this.#options;
+    const user = { username, uid: '', groups, extra: {} };
+    const asked = attributesOf(question);
+    const reviewed = await reviewer.review(user, asked, STONEGATE_ACCOUNT, this.#stopped.signal);
+    // The answer is something that this release does not know.
+    if (reviewed.unknownFields !== undefined) return 'unknown';
+    if (reviewed.allowed === decide()) return 'agreed';
+    // RBAC never denies. In Arktos a denial says that the tenant is another than the index has.
+    const mayBeOthers = reviewed.allowed || (reviewed.denied === true && !hasTenants);
+    return mayBeOthers && !isRBACAlone ? 'otherAuthorizer' : 'differed';
   }
+}
+
+function attributesOf(question: Question): AccessAttributes {
+  if ('path' in question) return { nonResourceAttributes: question };
+  const { tenant, apiGroup: group, ...attributes } = question;
+  const named = tenant !== '' && { tenant: toTenantName(tenant) };
+  return { resourceAttributes: { ...attributes, group, ...named } };
 }
 
 const DISAGREE =

@@ -26,8 +26,13 @@ import {
   type PartResult,
 } from './collect-page.ts';
 import { mergeParts, readListPart } from './list-part.ts';
-import { type AllNamespacesRequest, type NamespaceRequestOptions, namespaceRequest } from './request.ts';
-import { leftOut, UnexpectedNamespaceResponse } from './response.ts';
+import {
+  type AllNamespacesRequest,
+  leftOut,
+  type NamespaceRequestOptions,
+  namespaceRequest,
+  UnexpectedNamespaceResponse,
+} from './namespace-request.ts';
 
 export interface MergedListOptions extends NamespaceRequestOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
@@ -48,9 +53,10 @@ export async function mergedList(
   const { info, permitted } = request;
   const { digits } = permitted;
   const from = startOf(request);
-  const lists = new NamespaceLists(request, options);
+  const memory = options.memory.reservation(request.outgoing.tenant);
+  let isResponse = false;
   try {
-    const page = await lists.page(from);
+    const page = await listPage(request, from, memory, options);
     const [first, ...others] = page.parts;
     if (first === undefined) {
       if (from !== undefined) throw expiredContinue();
@@ -60,18 +66,16 @@ export async function mergedList(
     const resourceVersion = withDigits(page.revision ?? first.revision, digits);
     const metadata = { resourceVersion, ...more };
     const body = mergeParts([first, ...others], metadata);
-    return {
-      status: 200,
-      headers: [...JSON_HEADERS, ...leftOut(page.forbidden, info)],
-      body,
-      release: lists.detach(),
-    };
+    isResponse = true;
+    // The merged list takes as much memory as its parts.
+    const { release } = memory;
+    return { status: 200, headers: [...JSON_HEADERS, ...leftOut(page.forbidden, info)], body, release };
   } catch (error) {
     if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     if (error instanceof MalformedJSON) throw unreadable(error);
     throw error;
   } finally {
-    lists.release();
+    if (!isResponse) memory.release();
   }
 }
 
@@ -96,79 +100,65 @@ function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
   return { namespace, revision, ...(more !== undefined && { more }) };
 }
 
-class NamespaceLists {
-  readonly #request: AllNamespacesRequest;
-  readonly #options: MergedListOptions;
-  #memory: Reservation;
-
-  constructor(request: AllNamespacesRequest, options: MergedListOptions) {
-    this.#request = request;
-    this.#options = options;
-    this.#memory = options.memory.reservation(request.outgoing.tenant);
+/** The bytes of the parts stay reserved. */
+async function listPage(
+  request: AllNamespacesRequest,
+  from: MergedPosition | undefined,
+  memory: Reservation,
+  options: MergedListOptions,
+): Promise<MergedPage> {
+  const { permitted, options: asked } = request;
+  const limit = asked.limit === 0 ? undefined : asked.limit;
+  const { listsAtRevision } = options.mode;
+  const attempts = from === undefined ? 2 : 1;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const page = await collectPage({ namespaces: permitted.names, limit, from, listsAtRevision }, (part) =>
+      listPart(request, part, memory, options),
+    );
+    if (page !== 'expired') return page;
+    memory.resize(0);
   }
+  throw expiredContinue();
+}
 
-  async page(from: MergedPosition | undefined): Promise<MergedPage> {
-    const { permitted, options } = this.#request;
-    const limit = options.limit === 0 ? undefined : options.limit;
-    const { listsAtRevision } = this.#options.mode;
-    const attempts = from === undefined ? 2 : 1;
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const page = await collectPage({ namespaces: permitted.names, limit, from, listsAtRevision }, (part) =>
-        this.#list(part),
-      );
-      if (page !== 'expired') return page;
-      this.release();
-    }
-    throw expiredContinue();
+async function listPart(
+  { outgoing, info, revision: asked }: AllNamespacesRequest,
+  { namespace, limit, revision, more }: PartRequest,
+  memory: Reservation,
+  options: MergedListOptions,
+): Promise<PartResult> {
+  const parameters = {
+    ...(asked !== '0' && { resourceVersion: asked }),
+    limit: limit === undefined ? undefined : String(limit),
+    continue: more,
+    ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
+    ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
+  };
+  const request = await namespaceRequest(outgoing, info, namespace, parameters, options);
+  const response = await options.fetcher.fetch(request, outgoing.exchange.signal).catch(tooLarge);
+  switch (response.status) {
+    case 200:
+      reserve(memory, response.body.length);
+      return readListPart(response.body);
+    case 403:
+      return 'forbidden';
+    case 404:
+      return 'gone';
+    case 410:
+      return 'expired';
+    default:
+      throw new UnexpectedNamespaceResponse(response);
   }
+}
 
-  /** @returns releases what is reserved, since the merged list takes as much */
-  detach(): () => void {
-    const { release } = this.#memory;
-    this.#memory = this.#options.memory.reservation(this.#request.outgoing.tenant);
-    return release;
-  }
-
-  release(): void {
-    this.#memory.release();
-  }
-
-  async #list({ namespace, limit, revision, more }: PartRequest): Promise<PartResult> {
-    const { fetcher } = this.#options;
-    const { outgoing, info, revision: asked } = this.#request;
-    const parameters = {
-      ...(asked !== '0' && { resourceVersion: asked }),
-      limit: limit === undefined ? undefined : String(limit),
-      continue: more,
-      ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
-      ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
-    };
-    const request = await namespaceRequest(outgoing, info, namespace, parameters, this.#options);
-    const response = await fetcher.fetch(request, outgoing.exchange.signal).catch(tooLarge);
-    switch (response.status) {
-      case 200:
-        this.#reserve(response.body.length);
-        return readListPart(response.body);
-      case 403:
-        return 'forbidden';
-      case 404:
-        return 'gone';
-      case 410:
-        return 'expired';
-      default:
-        throw new UnexpectedNamespaceResponse(response);
-    }
-  }
-
-  #reserve(bytes: number): void {
-    const merged = this.#memory.bytes + bytes;
-    if (merged > MAX_MERGED_LIST) throw listTooLarge();
-    if (!this.#memory.resize(merged))
-      throw new StatusError(
-        'TenantRateExceeded',
-        'Too many requests, please try again later: too many large lists are merged at once',
-      );
-  }
+function reserve(memory: Reservation, bytes: number): void {
+  const merged = memory.bytes + bytes;
+  if (merged > MAX_MERGED_LIST) throw listTooLarge();
+  if (!memory.resize(merged))
+    throw new StatusError(
+      'TenantRateExceeded',
+      'Too many requests, please try again later: too many large lists are merged at once',
+    );
 }
 
 function tooLarge(error: unknown): never {

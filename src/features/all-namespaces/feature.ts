@@ -1,0 +1,34 @@
+/**
+ * Lists and watches of all namespaces for users who may have them in some namespaces only. See
+ * docs/access.md.
+ */
+
+import { filteringMode } from '../../kubernetes/authorization-mode.ts';
+import type { Feature } from '../../proxy/feature.ts';
+import type { WouldMerge } from '../../proxy/filtered-reason.ts';
+import type { FeatureBuild, Parts } from '../build.ts';
+import type { IndexParts } from '../rbac-index/feature.ts';
+import { createMergedNamespaces } from './handle-all-namespaces.ts';
+
+/** @returns undefined if the configuration filters no lists */
+export function createAllNamespaces(
+  build: FeatureBuild,
+  parts: Parts,
+  index: IndexParts,
+): (Feature & { readonly wouldMerge: WouldMerge }) | undefined {
+  const { access } = build.loaded.configuration;
+  const filtering = filteringMode(access);
+  if (filtering === 'off') return undefined;
+  const { handle, wouldMerge } = createMergedNamespaces({
+    ...build.runtime,
+    ...parts,
+    ...index,
+    othersMayAllow: filtering === 'othersMayAllow',
+    fetcher: parts.upstream,
+    streamer: parts.upstream,
+    discovered: parts.discovery.documents,
+    maxNamespaces: access.maxNamespaces,
+    memory: parts.responseMemory,
+  });
+  return { handlers: { 'all-namespaces': handle }, wouldMerge };
+}

@@ -1,0 +1,293 @@
+/**
+ * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
+ * merged. See docs/access.md.
+ */
+import type { Readable } from 'node:stream';
+import { LineSplitter } from '../../kubernetes/line-splitter.ts';
+import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
+import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
+import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { headerValue } from '../../lib/header-list.ts';
+import { MalformedJSON } from '../../lib/json-scan.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import { EXPIRED_EVENT, relayedResponse } from '../../proxy/response/own-responses.ts';
+import { recheckPeriodically } from '../../proxy/response/recheck.ts';
+import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
+import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { Change } from '../../rbac/change.ts';
+import { keysOfSubject } from '../../rbac/subject-key.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { IndexParts } from '../rbac-index/feature.ts';
+import { CONCURRENT_PARTS } from './collect-page.ts';
+import { MergedWatch } from './merge-watches.ts';
+import {
+  type AllNamespacesRequest,
+  leftOut,
+  type NamespaceRequestOptions,
+  namespaceRequest,
+  UnexpectedNamespaceResponse,
+} from './namespace-request.ts';
+import { type AllNamespacesQuestion, permittedNamespaces } from './permitted-namespaces.ts';
+
+export interface MergedWatchOptions
+  extends NamespaceRequestOptions,
+    Pick<IndexParts, 'access' | 'changes' | 'lifetimes'> {
+  readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
+  readonly streamer: UpstreamStreamer;
+  /** Each namespace counts against the streams of the user and the tenant. */
+  readonly streams: Pick<StreamRegistry, 'widen'>;
+  readonly subject: SubjectByNamespace;
+  readonly question: AllNamespacesQuestion;
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Bytes of a response that is no watch. */
+const MAX_REFUSAL_BYTES = 256 * 1024;
+
+/**
+ * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
+ * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
+ *   TenantRateExceeded, StreamLimitExceeded
+ */
+export async function mergedWatch(
+  request: AllNamespacesRequest,
+  options: MergedWatchOptions,
+): Promise<StreamedResponse | UpstreamResponse | undefined> {
+  const { outgoing, info, permitted } = request;
+  if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const client = outgoing.exchange.signal;
+  client.addEventListener('abort', end, { once: true });
+  if (client.aborted) end();
+  const close = () => {
+    client.removeEventListener('abort', end);
+    end();
+  };
+  try {
+    const opened = await openAll(request, options, ending.signal);
+    const parts = new Map(opened.flatMap(({ name, stream }) => (stream ? [[name, stream]] : [])));
+    const [first] = parts.values();
+    if (first === undefined) {
+      close();
+      return undefined;
+    }
+    const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
+    const run = new MergedWatchRun({ ...options, request, parts, close });
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', headerValue(first.headers, 'content-type') ?? JSON_TYPE],
+        ['Cache-Control', 'no-cache, private'],
+        ...leftOut(refused, info),
+      ],
+      start(stream) {
+        run.start(stream);
+        return () => run.stop();
+      },
+    };
+  } catch (error) {
+    close();
+    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
+    throw error;
+  }
+}
+
+/** In Arktos a bookmark is no statement about the watch, and holds an object of any tenant. */
+function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
+  return mode.watchEvents !== 'filtered';
+}
+
+interface Opened {
+  readonly name: string;
+  /** Undefined if the API server refuses the namespace, or has it no more. */
+  readonly stream: UpstreamStream | undefined;
+  readonly isRefused: boolean;
+}
+
+/** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
+function openAll(
+  { outgoing, info, permitted, revision }: AllNamespacesRequest,
+  options: MergedWatchOptions,
+  signal: AbortSignal,
+): Promise<Opened[]> {
+  const parameters = {
+    ...(revision !== '0' && { resourceVersion: revision }),
+    allowWatchBookmarks: countsBookmarks(options) ? 'true' : undefined,
+    timeoutSeconds: undefined,
+    pretty: undefined,
+  };
+  return mapWithConcurrency(permitted.names, CONCURRENT_PARTS, async (name) => {
+    const request = await namespaceRequest(outgoing, info, name, parameters, options);
+    const stream = await options.streamer.stream(request, signal);
+    const isRefused = stream.status === 403;
+    if (stream.status === 200) return { name, stream, isRefused };
+    if (!isRefused && stream.status !== 404)
+      throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
+    stream.body.destroy();
+    return { name, stream: undefined, isRefused };
+  });
+}
+
+async function wholeResponse({ status, headers, body }: UpstreamStream): Promise<UpstreamResponse> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    if (!Buffer.isBuffer(piece)) continue;
+    bytes += piece.length;
+    if (bytes > MAX_REFUSAL_BYTES) break;
+    pieces.push(piece);
+  }
+  return { status, headers, body: Buffer.concat(pieces) };
+}
+
+interface RunOptions extends MergedWatchOptions {
+  readonly request: AllNamespacesRequest;
+  /** The watches that are open, by namespace. */
+  readonly parts: ReadonlyMap<string, UpstreamStream>;
+  /** Ends all requests to the API server. */
+  readonly close: () => void;
+}
+
+/** Bytes of one event; an object at the API server is smaller. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Milliseconds over which the ends of watches are spread after a change. */
+const SPREAD = 4_500;
+
+/**
+ * The open watches: reads those of the API server and writes their merged events. It ends with 410 when the
+ * set of permitted namespaces is another: the client lists again, and sees what it may see now. When the API
+ * server ends one of the watches, all end, and the client resumes.
+ */
+class MergedWatchRun implements AccessFollower {
+  readonly concerns: Concerns;
+  readonly namespacesOf: string;
+  readonly #options: RunOptions;
+  readonly #merged: MergedWatch;
+  #stream: ResponseStream | undefined;
+  #ends: (() => void)[] = [];
+  #expiry: Timer | undefined;
+  #isUndecided = true;
+
+  constructor(options: RunOptions) {
+    const { request, subject, question, parts } = options;
+    const { allowWatchBookmarks, sendInitialEvents = false } = request.options;
+    const { revision } = request;
+    this.#options = options;
+    this.concerns = { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
+    this.namespacesOf = question.tenant;
+    this.#merged = new MergedWatch({
+      namespaces: parts.keys(),
+      revision: sendInitialEvents || revision === '0' ? undefined : revision,
+      digits: request.permitted.digits,
+      allowsBookmarks: allowWatchBookmarks,
+      marksInitialEvents: sendInitialEvents,
+      countsBookmarks: countsBookmarks(options),
+    });
+  }
+
+  start(stream: ResponseStream): void {
+    const { request, subject, access, lifetimes, changes, parts } = this.#options;
+    this.#stream = stream;
+    const end = () => this.#finish();
+    const expire = () => this.#expire();
+    access.stopped.addEventListener('abort', end);
+    this.#ends = [
+      changes.follow(this),
+      lifetimes.begin(request.options.timeoutSeconds, end),
+      recheckPeriodically(request.outgoing, subject, { ...this.#options, end: expire, expire }),
+      () => access.stopped.removeEventListener('abort', end),
+      () => this.#expiry?.cancel(),
+    ];
+    for (const [name, { body }] of parts) void this.#read(name, body);
+    // The index may have changed while the watches were opened.
+    this.decide();
+    if (access.stopped.aborted) end();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.#stream = undefined;
+    for (const end of this.#ends.splice(0)) end();
+    this.#options.close();
+  }
+
+  changed(change: Change): boolean {
+    this.#isUndecided ||= change.kind === 'access' || change.type !== 'MODIFIED';
+    return this.#isUndecided;
+  }
+
+  reset(): void {
+    this.#expire();
+  }
+
+  decide(): void {
+    if (!this.#isUndecided) return;
+    this.#isUndecided = false;
+    const { access, subject, question, request } = this.#options;
+    const now = permittedNamespaces(access.index, subject, question);
+    if (now?.digits !== request.permitted.digits) this.#expire();
+  }
+
+  get #isOver(): boolean {
+    return this.#stream === undefined || this.#expiry !== undefined;
+  }
+
+  async #read(name: string, body: Readable): Promise<void> {
+    const lines = new LineSplitter(MAX_LINE_BYTES);
+    try {
+      for await (const piece of body) {
+        const stream = this.#stream;
+        // The API server is read no faster than the client reads.
+        if (stream?.isWritable === false) await new Promise<void>((go) => stream.onDrain(go));
+        // Nothing passes after the index knows that the user has lost a namespace.
+        this.decide();
+        if (this.#isOver || !Buffer.isBuffer(piece)) return;
+        this.#pass(lines.take(piece).map((line) => this.#merged.take(name, line)));
+      }
+      if (lines.isWithinLine) throw new MalformedJSON('it ends within an event');
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#options.logger.warn(
+        { error },
+        'a watch of all namespaces ends, since the watch of one broke off',
+      );
+    }
+    this.#finish();
+  }
+
+  #pass(steps: readonly ReturnType<MergedWatch['take']>[]): void {
+    const passed = steps.flatMap(({ lines }) => lines);
+    const isOver = steps.some((step) => step.isOver);
+    const bookmark = isOver ? undefined : this.#merged.bookmark();
+    if (bookmark !== undefined) passed.push(bookmark);
+    if (passed.length > 0) this.#stream?.write(Buffer.concat(passed.flatMap((line) => [line, LINE_FEED])));
+    if (isOver) this.#stream?.end();
+  }
+
+  /** The client has what its last bookmark says, and goes on from there. */
+  #finish(): void {
+    if (!this.#isOver) this.#stream?.end();
+  }
+
+  /** The end is delayed, since a change may concern the watches of many clients, which all list again. */
+  #expire(): void {
+    if (this.#isOver) return;
+    const { clock, random } = this.#options;
+    this.#expiry = runAt(clock, clock.now() + random.fraction() * SPREAD, () => {
+      this.#stream?.write(EXPIRED_EVENT);
+      this.#stream?.end();
+    });
+    this.#options.close();
+  }
+}
+
+const LINE_FEED = Buffer.from('\n');

@@ -1,0 +1,129 @@
+/** Of which requests a 403 is shown as a 404, to whom, and in which words. */
+import t from 'tap';
+import { createHideForbidden } from '../../../../src/features/hide-forbidden/feature.ts';
+import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
+import type { Question } from '../../../../src/rbac/attributes.ts';
+import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
+import { openMode } from '../../../support/fake-pipeline.ts';
+import { claimIdentity } from '../../../support/identities.ts';
+import { outgoingOf } from '../../../support/outgoing.ts';
+import { question, role, roleBinding, user } from '../../../support/rbac-objects.ts';
+
+const REFUSAL = Buffer.from(
+  '{"kind":"Status","message":"pods \\"x\\" is forbidden: User \\"alice\\" cannot"}\n',
+);
+const CONFIG_MAP = '/api/v1/namespaces/n/configmaps/x';
+
+/** Lets alice do the verbs to the ConfigMap x. */
+function objects(...verbs: readonly string[]): StoredObject[] {
+  const rule = { verbs, apiGroups: [''], resources: ['configmaps'], resourceNames: ['x'] };
+  return [role('n', 'r', [rule]), roleBinding('n', 'b', 'Role/r', [user('acme:alice')])];
+}
+
+function site({ access } = accessIndexOf(), username = 'acme:alice') {
+  const sampled: [Question, boolean][] = [];
+  const verifier = { sample: (_: unknown, asked: Question, is: boolean) => void sampled.push([asked, is]) };
+  const { responseHooks: [hook] = [] } = createHideForbidden(openMode, { access, verifier });
+  const requestOf = (method: string, target: string, more: object) => {
+    const outgoing = outgoingOf(openMode, claimIdentity('alice'), { method, target, ...more });
+    return { ...outgoing, user: { ...outgoing.user, username } };
+  };
+  const hookFor = (method: string, target: string, more = {}) => hook?.(requestOf(method, target, more));
+  const isHidden = (method: string, target = CONFIG_MAP) =>
+    hookFor(method, target)?.onForbidden?.(REFUSAL) !== undefined;
+  return { sampled, hookFor, isHidden };
+}
+
+t.test('only requests for a named object', async (t) => {
+  const { hookFor } = site();
+  const pods = '/api/v1/namespaces/n/pods';
+  const upgrade = { protocol: 'spdy/3.1', socket: process.stdout, head: Buffer.alloc(0) };
+  for (const [method, target] of [
+    ['GET', `${pods}/x`],
+    ['HEAD', `${pods}/x`],
+    ['PUT', `${pods}/x`],
+    ['PATCH', `${pods}/x/status`],
+    ['DELETE', `${pods}/x`],
+    ['GET', '/api/v1/namespaces/n'],
+  ] as const)
+    t.ok(hookFor(method, target), `${method} ${target}`);
+  for (const [method, target, more = {}] of [
+    ['GET', pods],
+    ['GET', `${pods}?fieldSelector=metadata.name%3Dx`],
+    ['GET', `/api/v1/watch/namespaces/n/pods/x`],
+    ['DELETE', pods],
+    ['POST', `${pods}/x/eviction`],
+    ['GET', `${pods}/x/exec`, { upgrade }],
+    ['GET', `${pods}/x/log?follow=true`],
+    ['GET', `${pods}/x/proxy/secret`],
+    ['GET', '/version'],
+  ] as const)
+    t.equal(hookFor(method, target, more), undefined, `${method} ${target}`);
+});
+
+t.test('an object is hidden if the user has neither the verb nor `get` on it', async (t) => {
+  const hidden = (verbs: readonly string[], method: string) =>
+    site(accessIndexOf(...objects(...verbs))).isHidden(method);
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) t.ok(hidden([], method), method);
+  t.ok(hidden(['list', 'watch', 'create'], 'GET'), 'a list names it, but does not count');
+  t.notOk(hidden(['get'], 'DELETE'), 'the user may read it');
+  t.notOk(hidden(['delete'], 'DELETE'), 'the refusal is of another cause, as of an admission webhook');
+  t.ok(hidden(['patch'], 'DELETE'));
+  const reader = site(accessIndexOf(...objects('get')));
+  t.notOk(reader.isHidden('PATCH', `${CONFIG_MAP}/status`), 'of a subresource `get` on the object counts');
+  t.ok(reader.isHidden('PATCH', '/api/v1/namespaces/n/configmaps/y/status'));
+});
+
+t.test('nothing is hidden from service accounts, who create what they take for missing', async (t) => {
+  t.notOk(site(accessIndexOf(), 'system:serviceaccount:n:robot').isHidden('GET'));
+});
+
+t.test('nothing is hidden while the index may lack something', async (t) => {
+  t.notOk(site(unsyncedAccessIndex()).isHidden('GET'));
+  const index = accessIndexOf();
+  const stale = site(index);
+  t.ok(stale.isHidden('GET'));
+  index.becomeStale();
+  t.notOk(stale.isHidden('GET'));
+  t.notOk(site(boundedAccessIndexOf(1, ...objects())).isHidden('GET'), 'it is off');
+  const large = { ...role('n', 'large', []), isTooLarge: true as const };
+  const { isHidden } = site(accessIndexOf(large));
+  t.notOk(isHidden('GET'));
+  t.ok(isHidden('GET', '/api/v1/namespaces/other/configmaps/x'));
+});
+
+t.test('that the user may not get the object is sampled', async (t) => {
+  const { isHidden, sampled } = site();
+  isHidden('DELETE', `${CONFIG_MAP}/status`);
+  t.strictSame(sampled, [[question('get', 'configmaps', 'n', { name: 'x' }), false]]);
+});
+
+t.test('the response is that of a missing object; that to a HEAD has no body', async (t) => {
+  const { hookFor } = site();
+  const target = '/apis/apps/v1/namespaces/n/deployments/x%3C%26%22/scale';
+  const replaced = (method: string, body: Buffer) => Object(hookFor(method, target)?.onForbidden?.(body));
+  const get = replaced('GET', REFUSAL);
+  t.equal(
+    get.body.toString(),
+    String.raw`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"deployments.apps \"x\u003c\u0026\\\"\" not found","reason":"NotFound","details":{"name":"x\u003c\u0026\"","group":"apps","kind":"deployments"},"code":404}` +
+      '\n',
+  );
+  t.match(get, { status: 404, headers: [[], ['Content-Length', String(get.body.length)]] });
+  t.strictSame(replaced('HEAD', Buffer.alloc(0)), { ...get, body: Buffer.alloc(0) });
+});
+
+t.test('the audit log has the 403 and its reason', async (t) => {
+  const relayed = { status: 403, aborted: false };
+  const annotations = { 'stonegate.dev/shown-as': 'NotFound' };
+  for (const [refusal, message] of [
+    [REFUSAL, 'pods "x" is forbidden: User "alice" cannot'],
+    [Buffer.from('k8s\0'), 'forbidden by the API server'],
+  ] as const) {
+    const hook = site().hookFor('GET', CONFIG_MAP);
+    hook?.onForbidden?.(refusal);
+    t.strictSame(hook?.completed?.(relayed), { ...relayed, message, annotations });
+  }
+  const shown = site(accessIndexOf(...objects('get'))).hookFor('GET', CONFIG_MAP);
+  t.equal(shown?.onForbidden?.(REFUSAL), undefined);
+  t.equal(shown?.completed?.(relayed), relayed, 'what is not hidden passes');
+});

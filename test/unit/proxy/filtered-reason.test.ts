@@ -1,0 +1,72 @@
+/** Which requests for lists would get a filtered response, for self reviews and explanations. */
+import t from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { createFilteredReason } from '../../../src/proxy/filtered-reason.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import { namespacesSite } from '../../support/namespaces-site.ts';
+import { clusterRole, clusterRoleBinding, namespace, roleBinding, user } from '../../support/rbac-objects.ts';
+
+const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
+const LISTER = clusterRole('lister', [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+]);
+const OBJECTS = [
+  ...[namespace('a'), VIEWER, LISTER],
+  roleBinding('a', 'view', 'ClusterRole/viewer', [user('acme:alice')]),
+  clusterRoleBinding('listers', 'ClusterRole/lister', [user('acme:bob')]),
+];
+
+function reasonsOf({
+  mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
+  wouldMerge = async (): Promise<boolean | StatusError> => false,
+} = {}) {
+  const site = namespacesSite(OBJECTS, { tenancy: mode });
+  const reasonOf = createFilteredReason({ mode, namespaces: site.filtered, wouldMerge });
+  return (attributes: object, name = 'alice') =>
+    reasonOf(site.outgoing(name, '/api/v1/pods', [], 'GET'), attributes);
+}
+
+t.test('D019 lists and watches of namespaces are filtered for who may not have all', async (t) => {
+  const reasonOf = reasonsOf();
+  for (const verb of ['list', 'watch'])
+    for (const namespace of ['', 'a'])
+      t.match(await reasonOf({ verb, resource: 'namespaces', namespace }), /filtered/);
+  for (const attributes of [
+    { verb: 'get', resource: 'namespaces' },
+    { verb: 'list', resource: 'namespaces', name: 'a' },
+    { verb: 'list', resource: 'namespaces', subresource: 'status' },
+    { verb: 'list', resource: 'namespaces', group: 'example.com' },
+    { verb: 'list', resource: 'pods' },
+    {},
+  ])
+    t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
+  t.equal(await reasonOf({ verb: 'list', resource: 'namespaces' }, 'bob'), undefined, 'who may list all');
+});
+
+t.test('lists of all namespaces of a kind are, if they would be merged', async (t) => {
+  const reasonOf = reasonsOf({ wouldMerge: async () => true });
+  t.match(await reasonOf({ verb: 'list', resource: 'pods' }), /filtered/);
+  t.equal(await reasonOf({ verb: 'list', resource: 'pods', namespace: 'a' }), undefined);
+  t.equal(await reasonOf({ verb: 'delete', resource: 'pods' }), undefined);
+  const tooMany = new StatusError('TooManyNamespaces', 'too many');
+  t.equal(await reasonsOf({ wouldMerge: async () => tooMany })({ verb: 'list', resource: 'pods' }), tooMany);
+});
+
+t.test('on Arktos the list of tenants, and the own tenant by name, are, since they are shown', async (t) => {
+  const arktos = { systemTenant: 'system', domains: {} };
+  const reasonOf = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: true }) });
+  t.match(await reasonOf({ verb: 'list', resource: 'tenants' }), /filtered: it has the user's own tenant/);
+  t.match(await reasonOf({ verb: 'get', resource: 'tenants', name: 'acme' }), /own tenant/);
+  for (const attributes of [
+    { verb: 'get', resource: 'tenants', name: 'globex' },
+    { verb: 'get', resource: 'tenants' },
+    { verb: 'watch', resource: 'tenants' },
+    { verb: 'delete', resource: 'tenants', name: 'acme' },
+    { verb: 'list', resource: 'tenants', name: 'acme' },
+    { verb: 'list', resource: 'tenants', group: 'example.com' },
+  ])
+    t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
+  const hidden = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: false }) });
+  t.equal(await hidden({ verb: 'list', resource: 'tenants' }), undefined);
+});

@@ -1,0 +1,25 @@
+import t from 'tap';
+import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
+import { fingerprintOfSubject } from '../../../src/rbac/subject-key.ts';
+
+const userOf = (username: string, ...groups: string[]): RBACUser => ({ tenant: 'acme', username, groups });
+t.test('users are equal if RBAC cannot tell them apart', async (t) => {
+  const one = uniformSubject(userOf('alice', 'dev', 'ops'));
+  t.equal(fingerprintOfSubject(uniformSubject(userOf('alice', 'ops', 'dev'))), fingerprintOfSubject(one));
+  const others = [
+    uniformSubject(userOf('bob', 'dev', 'ops')),
+    uniformSubject(userOf('alice', 'dev')),
+    uniformSubject(userOf('alice', 'dev,ops')),
+    uniformSubject({ ...userOf('alice', 'dev', 'ops'), tenant: 'globex' }),
+    { ...one, other: userOf('alice') },
+    { ...one, namespaces: new Map([['shop', userOf('alice', 'dev')]]) },
+  ];
+  const all = [one, ...others].map(fingerprintOfSubject);
+  t.equal(new Set(all).size, all.length);
+  const places = (...names: string[]) => new Map(names.map((name) => [name, userOf('alice', name)]));
+  t.equal(
+    fingerprintOfSubject({ ...one, namespaces: places('a', 'b') }),
+    fingerprintOfSubject({ ...one, namespaces: places('b', 'a') }),
+    'the order of namespaces does not matter',
+  );
+});
