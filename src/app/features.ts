@@ -3,10 +3,7 @@
  */
 
 import type { Build } from '../config/build.ts';
-import { createAccessReviewsRule } from '../features/admission/access-reviews.ts';
-import { createDefinitionScopeRule } from '../features/admission/definition-scope.ts';
-import { createRoleBindingsRule } from '../features/admission/role-bindings.ts';
-import { watchListAdmission } from '../features/admission/watch-list.ts';
+import { createAdmission } from '../features/admission/feature.ts';
 import type { Parts } from '../features/build.ts';
 import { createDiscoveryHandler } from '../features/discovery/handle-discovery.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
@@ -22,14 +19,11 @@ import { createConnectCreate } from '../features/tenant-boundary/connect-create.
 import { createSharedResources } from '../features/tenant-boundary/shared-resources.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../features/tenant-boundary/upgrade-places.ts';
-import { type AccessReviewer, reviewOf } from '../kubernetes/access-reviewer.ts';
-import type { TenantName } from '../kubernetes/request-info.ts';
 import { actingTenant } from '../proxy/acting-tenant.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
-import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { AccessFeatures } from './access-features.ts';
 
 /** @param access undefined without the RBAC index */
@@ -49,7 +43,7 @@ export function createFeatures(
     { authorizers: [createUpgradePlaces(mode), createTenantBoundary(mode)] },
     { authorizers: [createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf })] },
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
-    { admission: mode.watchLists === 'refused' ? [watchListAdmission] : [] },
+    createAdmission(parts),
     { handlers: { discovery: createDiscoveryHandler(discovered) }, responseHooks: [changesOf(parts)] },
     { authorizers: [createSharedResources({ discovered, mayBeShared: mode.mayBeShared, allowedGroups })] },
     { handlers: { 'own-tenant': createOwnTenantHandler({ ...parts, ...discovery, fetcher: upstream }) } },
@@ -59,7 +53,6 @@ export function createFeatures(
     { handlers: { explanations: createExplanationHandler(explain, parts.ownBodies) } },
     { handlers: { 'self-review': createSelfReviews(loaded.configuration, parts, access) } },
     ...(policies ? [createCrossTenant(parts, policies)] : []),
-    { bodyRules: createBodyRules(mode, reviewer) },
     ...(access?.features ?? []),
   ];
 }
@@ -99,21 +92,4 @@ function createSelfReviews(
 function createCrossTenant(parts: Parts, policies: Policies): Feature {
   const handler = createGuestReviewHandler({ ...parts, ...parts.ownBodies, policies });
   return { tenantEntry: policies, handlers: { 'guest-review': handler } };
-}
-
-function createBodyRules(mode: TenancyMode, reviewer: AccessReviewer): Feature['bodyRules'] & {} {
-  const isConfined = (tenant: TenantName) =>
-    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
-  return [
-    createAccessReviewsRule({ isConfined }),
-    ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode)] : []),
-    createRoleBindingsRule({
-      isConfined,
-      review({ user, sender, tenant, account, signal }, attributes) {
-        const home = mode.reviewTenant(tenant);
-        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
-        return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
-      },
-    }),
-  ];
 }
