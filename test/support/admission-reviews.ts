@@ -6,7 +6,11 @@ import type { Right } from '../../src/features/admission/required-rights.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
 import { publishedKindsOf } from '../../src/kubernetes/published-objects.ts';
-import { arktosAdmission, sharedAdmission, type TenantAdmission } from '../../src/tenancy/admission-tenants.ts';
+import {
+  arktosAdmission,
+  sharedAdmission,
+  type TenantAdmission,
+} from '../../src/tenancy/admission-tenants.ts';
 
 export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };
 export const ADMIN = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };

@@ -4,9 +4,8 @@
  */
 
 import { unauthorized } from '../../src/errors/status-error.ts';
-import { createPoliciesInForce } from '../../src/features/cross-tenant/policies-in-force.ts';
 import type { Policy } from '../../src/features/cross-tenant/policy.ts';
-import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
+import { createPoliciesInForce, createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
 import { handleSelfIdentity } from '../../src/features/explain/handle-self-identity.ts';
 import { createOwnAPIRights } from '../../src/features/own-api/own-api-rights.ts';
@@ -72,7 +71,8 @@ export interface Review {
 
 /** @param policies in force; `none` if the feature is not configured */
 export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()], isAllowed = true) {
-  const inForce = createPoliciesInForce(createPolicySet(policies === 'none' ? [] : policies));
+  const inForce = createPoliciesInForce();
+  inForce.replace(createPolicySet(policies === 'none' ? [] : policies));
   const mode = memoizedMode(createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true }));
   const reviews: Review[] = [];
   const reviewer: AccessReviewer = {
