@@ -68,8 +68,7 @@ export function checkWebhookFiles(configuration: StonegateConfiguration, content
   const { policy, sync } = configuration.webhook ?? {};
   return [
     ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
-    ...problemsOf(['webhook', 'sync', 'file'], sync, content, readSync),
-    ...unsupportedIn(configuration, sync, content),
+    ...problemsOf(['webhook', 'sync', 'file'], sync, content, syncReader(configuration)),
   ];
 }
 
@@ -101,21 +100,6 @@ function unsupported(
     );
   }
   return problems;
-}
-
-/** Rules of a valid file that the rest of the configuration does not support. */
-function unsupportedIn(
-  configuration: StonegateConfiguration,
-  source: WebhookSource | undefined,
-  content: FileContent,
-): Finding[] {
-  const found = source !== undefined && 'file' in source ? content(source.file) : undefined;
-  const read = found && readSync(found.toString('utf8'));
-  if (!read?.ok) return [];
-  return unsupported(read.value, configuration).map((message) => ({
-    path: ['webhook', 'sync', 'file'],
-    message,
-  }));
 }
 
 function problemsOf(
