@@ -1,7 +1,7 @@
 /**
  * Keeps tenants from defining custom resources of scope `Cluster`: Arktos stores those once for all tenants,
- * so that each tenant could read and delete what the others have. A patch passes if it leaves the scope alone;
- * a merge patch also if it says what the scope becomes.
+ * so that each tenant could read and delete what the others have. A patch passes if it leaves the scope
+ * alone; a merge patch also if it says what the scope becomes.
  * RFC 6902; RFC 7396; https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
 

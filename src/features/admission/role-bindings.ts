@@ -1,7 +1,7 @@
 /**
  * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who
- * may write bindings could so give themselves a stronger role of the tenant. So whoever writes a binding
- * must hold `bind` on its role in the tenant, for the proxy and for the admission webhook alike.
+ * may write bindings could so give themselves a stronger role of the tenant. So the author of a
+ * binding must hold `bind` on its role in the tenant, for the proxy and for the admission webhook alike.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
  */
 import { StatusError } from '../../errors/status-error.ts';

@@ -1,4 +1,4 @@
-/** In which versions each check forbids a field; a real kube-apiserver is compared with random pods elsewhere. */
+/** In which versions each check forbids a field. */
 import t from 'tap';
 import { podPartOf } from '../../../../src/features/admission/pod-part.ts';
 import { podSecurityViolations } from '../../../../src/features/admission/pod-security.ts';
