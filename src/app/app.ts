@@ -14,7 +14,7 @@ import {
   type Watched,
 } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
-import { createMembershipLog } from '../features/cross-tenant/membership-log.ts';
+import { createMembershipLog } from '../features/cross-tenant/feature.ts';
 import { createPortalState } from '../features/portal/feature.ts';
 import { createApiServerProbe } from '../kubernetes/access-reviews.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -10,9 +10,11 @@ import { createConfiguredAdmission } from '../features/admission/feature.ts';
 import { createServedProvisioning } from '../features/bindings/feature.ts';
 import { USERS_WARNING } from '../features/bindings/grants.ts';
 import type { FeatureBuild } from '../features/build.ts';
-import { createPolicies } from '../features/cross-tenant/feature.ts';
-import type { MembershipLog } from '../features/cross-tenant/membership-log.ts';
-import { createPolicyController } from '../features/cross-tenant/policy-controller.ts';
+import {
+  createPolicies,
+  createPolicyController,
+  type MembershipLog,
+} from '../features/cross-tenant/feature.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
@@ -67,7 +69,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const provisioning = createServedProvisioning(build);
   const policies = createPolicies(build);
   const { memberships, keep } = process;
-  createPolicyController(build, { policies, keep, memberships });
+  createPolicyController(build, { updates: policies?.updates, keep, memberships });
   createServedPublishing(build, keep);
   const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = pipeline;

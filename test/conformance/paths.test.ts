@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
 import type { Sender } from '../../src/kubernetes/upstream-request.ts';
 import { runAuthorizers } from '../../src/proxy/authorizer.ts';
@@ -31,7 +31,7 @@ const rows: Row[] = readFileSync(new URL('./arktos/paths.tsv', import.meta.url),
   });
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-const boundary = createTenantBoundary({ isSystem: mode.isSystem });
+const boundary = createPathBoundary({ isSystem: mode.isSystem });
 const tenant = toTenantName('tenant1');
 const sender: Sender = { kind: 'stonegate' };
 const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };

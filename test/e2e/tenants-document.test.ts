@@ -30,7 +30,7 @@ t.test('the operator’s policies on the page are good ones', async (t) => {
     tenants: [{ name: 'globex', labels: { region: 'eu' } }],
     administrations: [administration(given.spec)],
   });
-  t.match(resolvedPolicies({ facts }).memberships, [{ tenant: 'globex' }]);
+  t.match(resolvedPolicies({ facts }).policies, [{ tenants: new Set(['globex']) }]);
 });
 
 t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {

@@ -94,8 +94,7 @@ for (const mode of ['arktos', 'shared'] as const)
       fc.asyncProperty(bodies, async (posted) => {
         try {
           const { request } = readAdmissionReview(posted);
-          const judged = review(posted);
-          const { body } = 'complete' in judged ? await judged.complete(CALLER) : judged;
+          const { body } = await review(posted).complete(CALLER);
           const { response }: { response: { uid: string; allowed: boolean } } = JSON.parse(body);
           return response.uid === request.uid && typeof response.allowed === 'boolean';
         } catch (error) {

@@ -11,7 +11,7 @@ import { createDiscoveryHandler } from '../../src/features/discovery/handle-disc
 import { createOwnTenantHandler } from '../../src/features/own-tenant/handle-own-tenant.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/kubernetes/access-reviews.ts';
 import type { Exchange } from '../../src/lib/exchange.ts';
@@ -70,7 +70,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
     authenticators: [{ name: 'fake', authenticate: async () => keystoneIdentity('eve', { home }) }],
     authorizers: [
       createUpgradePlaces(mode),
-      createTenantBoundary({ isSystem: mode.isSystem }),
+      createPathBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
     handlers: {

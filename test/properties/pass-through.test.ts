@@ -8,7 +8,7 @@ import t from 'tap';
 import { accessReviewPath } from '../../src/app/pipeline.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import { createAccessReviewer } from '../../src/kubernetes/access-reviews.ts';
 import type { UpstreamRequest } from '../../src/kubernetes/upstream-ports.ts';
@@ -42,7 +42,7 @@ async function sentWithToken(exchange: Parameters<typeof serveRequest>[0]): Prom
     authenticators: [{ name: 'token-review', authenticate: async () => ROBOT }],
     authorizers: [
       createUpgradePlaces(mode),
-      createTenantBoundary({ isSystem: mode.isSystem }),
+      createPathBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
     handlers: { 'self-review': createSelfReviewHandler({ fetcher, reviewer, mode, clock, limits }) },

@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { runAuthorizers } from '../../src/proxy/authorizer.ts';
 import { crossingOf, guestRules } from '../../src/proxy/crossing.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
@@ -20,7 +20,7 @@ import { keystoneIdentity } from '../support/identities.ts';
 import { method, requestTarget } from '../support/request-lines.ts';
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-const boundary = createTenantBoundary({ isSystem: mode.isSystem });
+const boundary = createPathBoundary({ isSystem: mode.isSystem });
 const alice = keystoneIdentity('alice');
 const tenant = mode.tenantOf(alice);
 const user = mode.userOf(alice, tenant);

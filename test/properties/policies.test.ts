@@ -5,9 +5,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type DesiredPolicyObject, desiredRBAC } from '../../src/features/cross-tenant/desired-rbac.ts';
-import type { Policy } from '../../src/features/cross-tenant/policy.ts';
+import type { Policy, PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
 import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
-import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { StoredBinding, StoredRole } from '../../src/kubernetes/rbac-v1.ts';
 import type { Entry, PolicyAttributes } from '../../src/proxy/tenant-entry.ts';
@@ -205,7 +204,7 @@ t.test(
         const { policies, statuses } = resolvedPolicies({
           facts: policyFacts({ crossTenantPolicies: [odd, crossTenantPolicy()] }),
         });
-        const isReady = statuses.find(({ origin }) => origin.name === 'odd')?.ready;
+        const isReady = statuses.find(({ name }) => name === 'odd')?.ready;
         return (
           policies.some(({ name }) => name === 'devs') &&
           policies.some(({ name }) => name === 'odd') === isReady
@@ -236,7 +235,8 @@ t.test('any text as a policy file is policies or problems with a line, never bot
       const { policies, problems } = readAbacFile(text);
       if (problems.length > 0) return policies.length === 0 && problems.every(({ line = 0 }) => line > 0);
       return policies.every(
-        ({ space, tenant, rules }) => space !== tenant && space !== 'system' && rules.length > 0,
+        ({ tenants, subjects: [subject], rules }) =>
+          !tenants.has(subject?.tenant ?? '') && !tenants.has('system') && rules.length > 0,
       );
     }),
     { numRuns: 20_000 },

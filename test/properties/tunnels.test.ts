@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
@@ -74,7 +74,7 @@ t.test('a tunnel is opened only for paths that have one in Kubernetes', async (t
       async (verb, target, name) => {
         const pipeline = fakePipeline({
           mode,
-          authorizers: [createUpgradePlaces(mode), createTenantBoundary({ isSystem: mode.isSystem })],
+          authorizers: [createUpgradePlaces(mode), createPathBoundary({ isSystem: mode.isSystem })],
         });
         await serveRequest(
           fakeExchange({

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createKeystonePolicy } from '../../src/features/webhook/keystone-policy/keystone-policy.ts';
+import { createKeystonePolicy } from '../../src/features/webhook/keystone-policy.ts';
 import { readPolicy } from '../../src/features/webhook/policy-file.ts';
 import { readReview } from '../../src/features/webhook/review.ts';
 import { legacyUser } from '../../src/features/webhook/reviewed-user.ts';

@@ -1,16 +1,16 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
+import { createAdmissionReviewer } from '../../src/features/admission/admission-reviewer.ts';
 import type { PolicyProblem } from '../../src/features/admission/cross-tenant-policies.ts';
-import {
-  type PodSecurityVersion,
-  podSecurityVersion,
-} from '../../src/features/admission/pod-security/evaluate.ts';
-import { type PodSecurityRule, podSecurityRulesOf } from '../../src/features/admission/pod-security-rules.ts';
-import type { AdmissionTenants, Right } from '../../src/features/admission/ports.ts';
+import { type PodSecurityRule, podSecurityRulesOf } from '../../src/features/admission/pod-security.ts';
+import type { Right } from '../../src/features/admission/required-rights.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
-import { createAdmissionReviewer } from '../../src/features/admission/reviewer.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
 import { publishedKindsOf } from '../../src/kubernetes/published-objects.ts';
-import { arktosAdmission, sharedAdmission } from '../../src/tenancy/admission-tenants.ts';
+import {
+  arktosAdmission,
+  sharedAdmission,
+  type TenantAdmission,
+} from '../../src/tenancy/admission-tenants.ts';
 
 export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };
 export const ADMIN = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };
@@ -65,13 +65,7 @@ interface DecisionOptions {
   readonly publishing?: Parameters<typeof publishedKindsOf>[0];
 }
 
-export function versionNamed(name: string): PodSecurityVersion {
-  const version = podSecurityVersion(name);
-  if (version === undefined) throw new TypeError(`no version: ${name}`);
-  return version;
-}
-
-function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): AdmissionTenants {
+function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): TenantAdmission {
   const users = options.systemUsers ?? ['stonegate', 'stonegate-provisioner'];
   const accounts = { users, namespaces: options.systemNamespaces ?? [] };
   return mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts);
@@ -80,17 +74,11 @@ function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): AdmissionT
 /** With the defaults of the configuration, and publishing. */
 export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
   const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
-  const version = versionNamed(mode === 'arktos' ? 'v1.15' : 'v1.36');
-  const level = mode === 'arktos' ? 'baseline' : 'privileged';
-  const general: PodSecurityRule = { level, mode: 'enforce', version, ...options.rule };
-  const exceptions = Object.entries(options.exceptions ?? {}).map(
-    ([tenant, rule]) => [tenant, { ...general, ...rule }] as const,
-  );
   return createReviewDecision({
     tenants: tenantsOf(options),
     systemKinds,
     nodeLabels,
-    podSecurity: podSecurityRulesOf({ general, exceptions: new Map(exceptions) }),
+    podSecurity: podSecurityRulesOf({ tenants: options.exceptions ?? {}, ...options.rule }, mode),
     isArktos: mode === 'arktos',
     policyProblem: options.policyProblem ?? (() => undefined),
     publishedKinds: new Set(
@@ -118,11 +106,8 @@ export function reviewerOf(options: ReviewerOptions = {}) {
   return createAdmissionReviewer({
     decide: decisionOf(options),
     tenants: tenantsOf(options),
-    access: {
-      async isAllowed({ username }, right, { tenant }, { signal }) {
-        return options.holds?.({ ...right, user: username, tenant }, signal) ?? false;
-      },
-    },
+    isAllowed: async ({ username }, right, { tenant }, { signal }) =>
+      options.holds?.({ ...right, user: username, tenant }, signal) ?? false,
   });
 }
 
@@ -132,12 +117,12 @@ export async function verdictOn(
   options: ReviewerOptions = {},
 ): Promise<AdmissionResponse> {
   const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
-  const { body } = 'complete' in judged ? await judged.complete(CALLER) : judged;
+  const { body } = await judged.complete(CALLER);
   const { response }: { response: AdmissionResponse } = JSON.parse(body);
   return response;
 }
 
 /** The fields of all violations that refuse the request. */
-export function refusedPaths({ violations, security }: ReviewDecision): string[] {
-  return [...violations, ...(security?.refused === true ? security.violations : [])].map(({ path }) => path);
+export function refusedPaths({ violations }: ReviewDecision): string[] {
+  return violations.map(({ path }) => path);
 }

@@ -4,15 +4,14 @@
  */
 
 import { unauthorized } from '../../src/errors/status-error.ts';
-import { createPoliciesInForce } from '../../src/features/cross-tenant/policies-in-force.ts';
 import type { Policy } from '../../src/features/cross-tenant/policy.ts';
-import { createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
+import { createPoliciesInForce, createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
 import { handleSelfIdentity } from '../../src/features/explain/handle-self-identity.ts';
 import { createOwnAPIRights } from '../../src/features/own-api/own-api-rights.ts';
 import { createGuestReviewHandler } from '../../src/features/self-reviews/handle-guest-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
-import { createTenantBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
 import type { AccessAttributes, AccessReviewer } from '../../src/kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
@@ -73,7 +72,8 @@ export interface Review {
 
 /** @param policies in force; `none` if the feature is not configured */
 export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()], isAllowed = true) {
-  const inForce = createPoliciesInForce(createPolicySet(policies === 'none' ? [] : policies));
+  const inForce = createPoliciesInForce();
+  inForce.replace(createPolicySet(policies === 'none' ? [] : policies));
   const mode = memoizedMode(createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true }));
   const reviews: Review[] = [];
   const reviewer: AccessReviewer = {
@@ -103,7 +103,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
     ],
     authorizers: [
       createUpgradePlaces(mode),
-      createTenantBoundary(mode),
+      createPathBoundary(mode),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
       createOwnAPIRights({ ...mode, reviewer, resources: ownResources() }),
     ],

@@ -1,8 +1,7 @@
 /** Policies, the facts and settings from which they follow, and requests of guests. */
 
 import { parseAbacFile } from '../../src/features/cross-tenant/abac-file.ts';
-import type { AbacPolicy } from '../../src/features/cross-tenant/abac-v1beta1.ts';
-import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { Policy, PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
 import {
   createPolicyResolver,
   type PolicySettings,
@@ -61,7 +60,7 @@ export function readAbacFile(text: string, grantable: readonly PolicyRule[] = []
 }
 
 /** @throws Error if a line is refused */
-export function abacPolicies(...specs: readonly AbacSpec[]): readonly AbacPolicy[] {
+export function abacPolicies(...specs: readonly AbacSpec[]): readonly Policy[] {
   const { policies, problems } = readAbacFile(specs.map(abacLine).join('\n'));
   if (problems.length > 0) throw new Error(JSON.stringify(problems));
   return policies;

@@ -1,7 +1,7 @@
 /** Random policies of all forms and requests of guests, from few names, so that they meet. */
 import fc from 'fast-check';
 import type { AdministrationConfiguration } from '../../src/features/cross-tenant/authorization-configuration.ts';
-import type { PolicyFacts } from '../../src/features/cross-tenant/ports.ts';
+import type { PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
 import type {
   CrossTenantPolicy,
   CrossTenantRule,

@@ -20,8 +20,7 @@ import {
   unjudgedTenantWarnings,
 } from '../../features/bindings/system-bindings.ts';
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
-import { missingDefinitions } from '../../features/cross-tenant/policy-definitions.ts';
-import { hasPolicyWebhook } from '../../features/cross-tenant/policy-webhook.ts';
+import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';

@@ -11,7 +11,7 @@ import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { firstProblem } from '../../lib/parse-json.ts';
 import { type JSONLimits, parseStrictJSON } from '../../lib/strict-json.ts';
 import { isDefinition } from './definition-scope.ts';
-import { isWithinNodes } from './object-size.ts';
+import { isWithinNodes } from './pod-part.ts';
 
 export interface AdmissionReview {
   readonly apiVersion: 'admission.k8s.io/v1' | 'admission.k8s.io/v1beta1';

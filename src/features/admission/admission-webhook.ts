@@ -4,26 +4,26 @@
  * treats as its failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
-
 import { StatusError } from '../../errors/status-error.ts';
 import { type Clock, withDeadline } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
+import type { ReviewLimits } from '../../limits/review-limits.ts';
 import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
-import type { AdmissionReviewer, ReviewLimits } from './ports.ts';
+import type { Judged } from './admission-reviewer.ts';
 import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
 
-const HEALTH: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+const HEALTH: readonly string[] = ['/livez', '/readyz'];
 /** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
 const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
 /** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
 const TIMEOUT = 4_000;
 
 export interface AdmissionWebhookOptions {
-  readonly review: AdmissionReviewer;
+  readonly review: (body: Uint8Array) => Judged;
   readonly limits: ReviewLimits;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,11 +38,11 @@ export function createAdmissionWebhook(
   const { review, limits, clock, random, logger, telemetry } = options;
 
   return async (exchange) => {
-    if (isHealthCheck(exchange)) {
+    const [path = ''] = exchange.target.split('?', 1);
+    if (['GET', 'HEAD'].includes(exchange.method) && HEALTH.includes(path)) {
       sendOK(exchange);
       return;
     }
-    const path = pathOf(exchange);
     assertPosted(exchange, isReviewPath(path) ? path : ADMISSION_PATH);
     const begun = clock.now();
     const source = exchange.peerAddress ?? '';
@@ -51,16 +51,13 @@ export function createAdmissionWebhook(
         const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
         const judged = await inTurn(() => review(posted));
         // While the API server is asked, other bodies are judged.
-        const { body, result, fields } =
-          'complete' in judged
-            ? await withDeadline(
-                clock,
-                Math.max(0, begun + TIMEOUT - clock.now()),
-                new Error('the verdict took too long'),
-                (signal) => judged.complete({ source, signal }),
-                exchange.signal,
-              )
-            : judged;
+        const { body, result, fields } = await withDeadline(
+          clock,
+          Math.max(0, begun + TIMEOUT - clock.now()),
+          new Error('the verdict took too long'),
+          (signal) => judged.complete({ source, signal }),
+          exchange.signal,
+        );
         telemetry.admissionReview(result);
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](
@@ -74,15 +71,6 @@ export function createAdmissionWebhook(
       }
     });
   };
-}
-
-function isHealthCheck(exchange: Exchange): boolean {
-  const { method } = exchange;
-  return (method === 'GET' || method === 'HEAD') && HEALTH.has(pathOf(exchange));
-}
-
-function pathOf({ target }: Exchange): string {
-  return target.split('?', 1)[0] ?? '';
 }
 
 function sendOK({ response, method }: Exchange): void {

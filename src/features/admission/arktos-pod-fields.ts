@@ -1,26 +1,32 @@
 /**
- * Arktos' own fields of a pod, which the Pod Security Standards do not know. Its network controller and its
- * VM runtime follow them with one identity for all tenants and do not check whose the network, port or secret
- * is, and annotations do the same as the fields; so tenants may not use them at baseline.
+ * What the Pod Security Standards do not know: Arktos' own fields of a pod, and PersistentVolumes, of which
+ * each tenant of Arktos has its own. Arktos' network controller and VM runtime follow the fields with one
+ * identity for all tenants and do not check whose the network, port or secret is; annotations do the same.
  * https://github.com/CentaurusInfra/arktos/blob/master/docs/design-proposals/network/NICAndVPCSupportInArktos.md
  */
 import { ObjectReader } from './object-reader.ts';
 import type { PodPart } from './pod-part.ts';
-import type { PodSecurityLevel } from './pod-security/check.ts';
-import { keyPath, type Violation } from './violation.ts';
+import type { PodSecurityLevel } from './pod-security.ts';
+import { keyPath, type Violation, violation } from './violation.ts';
 
-/** Annotations of networks: the kubelet prefers them to the fields `vpc` and `nics`. */
-const NETWORK_ANNOTATIONS: ReadonlySet<string> = new Set(['VPC', 'NICs']);
-/** The VM runtime reads the secrets and config maps that these name in the system tenant's namespaces. */
-const SOURCE_ANNOTATIONS: ReadonlySet<string> = new Set([
-  'VirtletCloudInitUserDataSource',
-  'VirtletFilesFromDataSource',
-  'VirtletSSHKeySource',
+const RULE = 'arktosFields';
+/** Gives block devices of the node to VMs. */
+const VIRTLET_DRIVER = /^virtlet\//;
+const NETWORK = 'tenants may not choose a network';
+const SOURCE = 'tenants may not name sources outside the tenant';
+const VM = 'a VM cannot be restricted';
+/** Why an annotation is refused at baseline. */
+const ANNOTATIONS: ReadonlyMap<string, string> = new Map([
+  // The kubelet prefers these to the fields `vpc` and `nics`.
+  ['VPC', NETWORK],
+  ['NICs', NETWORK],
+  // The VM runtime reads the secrets and config maps that these name in the system tenant's namespaces.
+  ['VirtletCloudInitUserDataSource', SOURCE],
+  ['VirtletFilesFromDataSource', SOURCE],
+  ['VirtletSSHKeySource', SOURCE],
 ]);
 /** Runs the containers of a pod as a VM, which has no security context. */
 const RUNTIME_ANNOTATION = 'kubernetes.io/target-runtime';
-/** Gives block devices of the node to VMs. */
-const VIRTLET_DRIVER = /^virtlet\//;
 
 export function arktosFieldViolations(
   { metadata, metadataPath, spec, specPath }: PodPart,
@@ -30,34 +36,46 @@ export function arktosFieldViolations(
   const violations: Violation[] = [];
   const meta = new ObjectReader(metadata, metadataPath, violations);
   const pod = new ObjectReader(spec, specPath, violations);
-  const refuse = (path: string, value: unknown, why: string): void => {
-    violations.push({ rule: 'arktosFields', path, value, message: `${path}: ${why}` });
-  };
+  const refuse = (path: string, value: unknown, why: string) =>
+    violations.push(violation(RULE, path, value, why));
   const vpc = pod.text('vpc') ?? '';
-  if (vpc !== '') refuse(pod.pathOf('vpc'), vpc, 'tenants may not choose a network');
-  for (const nic of pod.objects('nics')) refuse(nic.path, nic.fields, 'tenants may not attach ports');
+  if (vpc !== '') refuse(pod.pathOf('vpc'), vpc, NETWORK);
+  for (const { path, fields } of pod.objects('nics')) refuse(path, fields, 'tenants may not attach ports');
   violations.push(...pod.objects('volumes').flatMap(deviceViolations));
   for (const [key, value] of meta.textMap('annotations')) {
-    const why = annotationRefusal(key, level);
+    const isVM = level === 'restricted' && key === RUNTIME_ANNOTATION;
+    const why = ANNOTATIONS.get(key) ?? (isVM ? VM : undefined);
     if (why !== undefined) refuse(keyPath(meta.pathOf('annotations'), key), value, why);
   }
-  if (level === 'restricted' && pod.has('virtualMachine'))
-    refuse(pod.pathOf('virtualMachine'), pod.value('virtualMachine'), 'a VM cannot be restricted');
-  else pod.object('virtualMachine');
+  const { path, fields } = pod.object('virtualMachine');
+  if (level === 'restricted' && pod.has('virtualMachine')) refuse(path, fields, VM);
   return violations;
 }
 
-/** @param volume of a pod, or the spec of a PersistentVolume */
-export function deviceViolations(volume: ObjectReader): Violation[] {
-  const flexVolume = volume.object('flexVolume');
-  if (!VIRTLET_DRIVER.test(flexVolume.text('driver') ?? '')) return [];
-  const { path, fields: value } = flexVolume;
-  return [{ rule: 'arktosFields', path, value, message: `${path}: tenants may not use devices of a node` }];
+/**
+ * Refuses PersistentVolumes that are files or devices of a node.
+ *
+ * @param isArktos whether the VM runtime of Arktos may be there
+ */
+export function persistentVolumeViolations(
+  volume: unknown,
+  level: PodSecurityLevel,
+  isArktos: boolean,
+): Violation[] {
+  if (level === 'privileged') return [];
+  const violations: Violation[] = [];
+  const spec = new ObjectReader(volume, '', violations).object('spec');
+  for (const source of ['hostPath', 'local'])
+    if (spec.has(source)) {
+      const why = 'tenants may not use files of a node';
+      violations.push(violation('persistentVolumes', spec.pathOf(source), spec.value(source), why));
+    }
+  return isArktos ? [...violations, ...deviceViolations(spec)] : violations;
 }
 
-function annotationRefusal(key: string, level: PodSecurityLevel): string | undefined {
-  if (NETWORK_ANNOTATIONS.has(key)) return 'tenants may not choose a network';
-  if (SOURCE_ANNOTATIONS.has(key)) return 'tenants may not name sources outside the tenant';
-  if (level === 'restricted' && key === RUNTIME_ANNOTATION) return 'a VM cannot be restricted';
-  return undefined;
+/** @param volume of a pod, or the spec of a PersistentVolume */
+function deviceViolations(volume: ObjectReader): Violation[] {
+  const flexVolume = volume.object('flexVolume');
+  if (!VIRTLET_DRIVER.test(flexVolume.text('driver') ?? '')) return [];
+  return [violation(RULE, flexVolume.path, flexVolume.fields, 'tenants may not use devices of a node')];
 }

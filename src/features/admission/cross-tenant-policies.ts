@@ -6,31 +6,20 @@
  */
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { isEqual } from '../../lib/json-equal.ts';
+import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
-import { ObjectReader } from './object-reader.ts';
-import type { ReviewedTenant, Right } from './ports.ts';
-import type { RequiredAccess, RequiredRight } from './required-access.ts';
-import type { Violation } from './violation.ts';
+import { type ObjectReader, readerOf } from './object-reader.ts';
+import { type Judgement, NO_OBJECTION, type RequiredRight, type Right } from './required-rights.ts';
+import { type Violation, violation } from './violation.ts';
 
-const CROSS_TENANT_POLICIES = 'crosstenantpolicies';
-
-export interface PolicyJudgement {
-  readonly violations: readonly Violation[];
-  readonly required: readonly RequiredAccess[];
-}
-
+const KIND = { group: TENANCY_GROUP, resource: 'crosstenantpolicies' };
 /** Reviews that one policy may need. */
 const MAX_RIGHTS = 1_000;
 /** Bytes of spec, labels and annotations as JSON: every replica reads each version of each policy. */
 const MAX_SIZE = 64 * 1024;
-const RULE = 'crossTenantPolicies';
-const NOTHING: PolicyJudgement = { violations: [], required: [] };
 
-export function isCrossTenantPolicy({
-  group,
-  resource,
-}: Pick<AdmissionRequest, 'group' | 'resource'>): boolean {
-  return group === TENANCY_GROUP && resource === CROSS_TENANT_POLICIES;
+export function isCrossTenantPolicy({ group, resource }: AdmissionRequest): boolean {
+  return group === KIND.group && resource === KIND.resource;
 }
 
 /** Says why an object of the tenant would grant nothing; undefined if it is valid. */
@@ -39,119 +28,90 @@ export type PolicyProblem = (object: unknown, tenant: string) => string | undefi
 /** @param request about a policy */
 export function judgePolicy(
   request: AdmissionRequest,
-  reviewed: ReviewedTenant,
+  { byTenant, isTenants, tenant = '' }: ReturnType<TenantAdmission['reviewedTenant']>,
   problemOf: PolicyProblem,
-): PolicyJudgement {
+): Judgement {
   const { operation, subresource, object, oldObject } = request;
-  if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING;
-  if (reviewed.byTenant && changesStatus(request))
-    return { violations: [refusal('status', 'only Stonegate writes it')], required: [] };
-  if (subresource === '' && sizeOf(object) > Math.max(MAX_SIZE, sizeOf(oldObject)))
-    return {
-      violations: [refusal('metadata', `the policy is larger than ${MAX_SIZE} characters`)],
-      required: [],
-    };
-  if (subresource !== '' || (operation === 'UPDATE' && isEqual(specOf(object), specOf(oldObject))))
-    return NOTHING;
-  if (!reviewed.isTenants)
-    return {
-      violations: [refusal('metadata.tenant', 'no policy lets users into the system tenant')],
-      required: [],
-    };
-  const problem = problemOf(object, reviewed.tenant ?? '');
-  if (problem !== undefined) return { violations: [refusal(pathIn(problem), problem)], required: [] };
-  const policy = new ObjectReader(object, '', []);
-  const { count, rights } = rightsIn(policy.object('spec'));
-  if (count <= MAX_RIGHTS)
-    return { violations: [], required: [{ sufficient: escalate(policy), rights: rights() }] };
-  const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
-  return { violations: [refusal('spec.rules', why)], required: [] };
+  if (operation !== 'CREATE' && operation !== 'UPDATE') return NO_OBJECTION;
+  const [policy, old] = [readerOf(object), readerOf(oldObject)];
+  const isSame = (field: string) => isEqual(policy.value(field), old.value(field));
+  if (byTenant && (subresource === 'status' || !isSame('status')))
+    return refused('status', 'only Stonegate writes it');
+  if (subresource !== '') return NO_OBJECTION;
+  if (sizeOf(policy) > Math.max(MAX_SIZE, sizeOf(old)))
+    return refused('metadata', `the policy is larger than ${MAX_SIZE} characters`);
+  if (operation === 'UPDATE' && isSame('spec')) return NO_OBJECTION;
+  if (!isTenants) return refused('metadata.tenant', 'no policy lets users into the system tenant');
+  const problem = problemOf(object, tenant);
+  if (problem !== undefined) {
+    // Messages about a field begin with it.
+    const [path] = /^(?:spec|metadata)[\w.[\]]*/.exec(problem) ?? ['spec'];
+    return refused(path, problem);
+  }
+  const spec = policy.object('spec');
+  const count = countRights(spec);
+  if (count > MAX_RIGHTS) {
+    const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
+    return refused('spec.rules', why);
+  }
+  const name = policy.object('metadata').text('name') ?? '';
+  const sufficient = { verb: 'escalate', ...KIND, ...(name !== '' && { name }) };
+  return { violations: [], required: [{ sufficient, rights: rightsIn(spec) }] };
 }
 
-/** Messages about a field begin with it. */
-function pathIn(problem: string): string {
-  const [path] = /^(?:spec|metadata)[\w.[\]]*/.exec(problem) ?? ['spec'];
-  return path;
-}
-
-function changesStatus({ subresource, object, oldObject }: AdmissionRequest): boolean {
-  return subresource === 'status' || !isEqual(fieldOf(object, 'status'), fieldOf(oldObject, 'status'));
-}
-
-function sizeOf(object: unknown): number {
-  const metadata = new ObjectReader(object, '', []).object('metadata');
-  const written = [specOf(object), metadata.value('labels'), metadata.value('annotations')];
+function sizeOf(policy: ObjectReader): number {
+  const metadata = policy.object('metadata');
+  const written = [policy.value('spec'), metadata.value('labels'), metadata.value('annotations')];
   return JSON.stringify(written).length;
 }
 
-const specOf = (object: unknown): unknown => fieldOf(object, 'spec');
-const fieldOf = (object: unknown, name: string): unknown => new ObjectReader(object, '', []).value(name);
-
-function escalate(policy: ObjectReader): Right {
-  const name = policy.object('metadata').text('name') ?? '';
-  return {
-    verb: 'escalate',
-    group: TENANCY_GROUP,
-    resource: CROSS_TENANT_POLICIES,
-    ...(name !== '' && { name }),
-  };
+/** The namespaces that a valid spec names; one undefined for the whole tenant. */
+function namespacesIn(spec: ObjectReader): readonly (string | undefined)[] {
+  const named = new Set(spec.texts('namespaces'));
+  return named.has('*') ? [undefined] : [...named];
 }
 
-interface Grant {
-  readonly path: string;
-  readonly verbs: readonly string[];
-  readonly groups: readonly string[];
-  readonly resources: readonly string[];
-  /** Undefined for every name. */
-  readonly names: readonly (string | undefined)[];
+/** The four lists of a rule without repetition; one undefined name stands for every object. */
+function listsOf(rule: ObjectReader) {
+  const [groups = [], resources = [], names = [], verbs = []] = [
+    'apiGroups',
+    'resources',
+    'resourceNames',
+    'verbs',
+  ].map((field) => [...new Set(rule.texts(field))]);
+  return { groups, resources, names: names.length === 0 ? [undefined] : names, verbs };
 }
 
-/** @param spec that is valid; its rights are many, so they are counted before they are made */
-function rightsIn(spec: ObjectReader): { readonly count: number; readonly rights: () => RequiredRight[] } {
-  const named = [...new Set(spec.texts('namespaces'))];
-  // Empty for the whole tenant.
-  const namespaces = named.includes('*') ? [''] : named;
-  const grants = spec.objects('rules').map(grantOf);
-  return {
-    count: grants.reduce((sum, grant) => sum + rightsCount(grant), 0) * namespaces.length,
-    rights: () => grants.flatMap((grant) => namespaces.flatMap((namespace) => rightsOf(grant, namespace))),
-  };
+/** Counts the rights of a valid spec before they are made: they may be very many. */
+function countRights(spec: ObjectReader): number {
+  const ofRule = (rule: ObjectReader) =>
+    Object.values(listsOf(rule)).reduce((product, { length }) => product * length, 1);
+  return namespacesIn(spec).length * spec.objects('rules').reduce((sum, rule) => sum + ofRule(rule), 0);
 }
 
-function grantOf(rule: ObjectReader): Grant {
-  const listOf = (field: string) => [...new Set(rule.texts(field))];
-  const names = listOf('resourceNames');
-  return {
-    path: rule.path,
-    verbs: listOf('verbs'),
-    groups: listOf('apiGroups'),
-    resources: listOf('resources'),
-    names: names.length === 0 ? [undefined] : names,
-  };
-}
-
-function rightsCount({ verbs, groups, resources, names }: Grant): number {
-  return verbs.length * groups.length * resources.length * names.length;
-}
-
-function rightsOf({ path, verbs, groups, resources, names }: Grant, namespace: string): RequiredRight[] {
-  return groups.flatMap((group) =>
-    resources.flatMap((full) =>
-      names.flatMap((name) =>
-        verbs.map((verb) => {
-          const [resource = '', subresource = ''] = full.split('/');
-          const right: Right = {
-            verb,
-            group,
-            resource,
-            ...(subresource !== '' && { subresource }),
-            ...(namespace !== '' && { namespace }),
-            ...(name !== undefined && { name }),
-          };
-          return { right, violation: refusal(path, `${describe(right)}, which the author may not`) };
-        }),
+function rightsIn(spec: ObjectReader): RequiredRight[] {
+  return spec.objects('rules').flatMap((rule) => {
+    const { groups, resources, names, verbs } = listsOf(rule);
+    return namespacesIn(spec).flatMap((namespace) =>
+      groups.flatMap((group) =>
+        resources.flatMap((full) =>
+          names.flatMap((name) =>
+            verbs.map((verb) => {
+              const [resource = '', subresource] = full.split('/');
+              const right = { verb, group, resource, ...given({ subresource, namespace, name }) };
+              return { right, violation: refusal(rule.path, `${describe(right)}, which the author may not`) };
+            }),
+          ),
+        ),
       ),
-    ),
+    );
+  });
+}
+
+/** The fields that are not undefined. */
+function given(fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
 }
 
@@ -162,7 +122,12 @@ function describe({ verb, group, resource, subresource, namespace, name }: Right
   return `it lets users ${verb} ${kind}${which} in ${where}`;
 }
 
+function refused(path: string, why: string): Judgement {
+  return { violations: [refusal(path, why)], required: [] };
+}
+
+/** @param why may begin with the path */
 function refusal(path: string, why: string): Violation {
-  const message = why.startsWith(path) ? why : `${path}: ${why}`;
-  return { rule: RULE, path, value: undefined, message };
+  const [prefix, text] = why.startsWith(path) ? ['', why] : [path, why];
+  return { ...violation('crossTenantPolicies', prefix, undefined, text), path };
 }

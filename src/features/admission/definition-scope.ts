@@ -1,7 +1,7 @@
 /**
  * Keeps tenants from defining custom resources of scope `Cluster`: Arktos stores those once for all tenants,
- * so that each tenant could read and delete what the others have. A patch passes if it leaves the scope alone
- * or says what it becomes.
+ * so that each tenant could read and delete what the others have. A patch passes if it leaves the scope
+ * alone; a merge patch also if it says what the scope becomes.
  * RFC 6902; RFC 7396; https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
 
@@ -11,7 +11,7 @@ import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { BodyRule, InspectedBody } from '../../proxy/body-rule.ts';
 import { ObjectReader } from './object-reader.ts';
-import type { Violation } from './violation.ts';
+import { type Violation, violation } from './violation.ts';
 
 export interface DefinitionScopeOptions {
   /** Whether the tenant may act in every other: its definitions are the operator's. */
@@ -60,10 +60,9 @@ function keepsScope({ format, content }: InspectedBody): boolean {
 export function definitionScopeViolations(definition: unknown): Violation[] {
   const violations: Violation[] = [];
   const spec = new ObjectReader(definition, '', violations).object('spec');
-  const value = spec.value('scope');
-  if (ALLOWED.has(value)) return violations;
-  const path = spec.pathOf('scope');
-  return [...violations, { rule: 'definitionScope', path, value, message: `${path}: ${SCOPE_RULE}` }];
+  const scope = spec.value('scope');
+  if (ALLOWED.has(scope)) return violations;
+  return [...violations, violation('definitionScope', spec.pathOf('scope'), scope, SCOPE_RULE)];
 }
 
 export function isDefinition(group: string, resource: string): boolean {
@@ -92,57 +91,39 @@ function hasDirective(patch: JSONObject): boolean {
   return Object.keys(patch).some((key) => key.startsWith('$') && !LIST_DIRECTIVES.test(key));
 }
 
-type Touched = 'the object' | 'spec' | 'scope';
-
+/** Whether the operation leaves `spec.scope` alone: a patch of it may be written as a merge patch. */
 function operationKeepsScope(operation: JSONObject): boolean {
-  const op = textOf(operation, 'op');
-  const touched = touchedBy(textOf(operation, 'path'));
-  switch (op) {
+  switch (textOf(operation, 'op')) {
     case 'test':
       return true;
     case 'add':
     case 'replace':
-      return touched === undefined || setsAllowedScope(touched, fieldOf(operation, 'value'));
     case 'remove':
-      return touched === undefined;
+      return !touchesScope(textOf(operation, 'path'));
     case 'move':
     case 'copy':
-      return touched === undefined && touchedBy(textOf(operation, 'from')) === undefined;
+      return !touchesScope(textOf(operation, 'path')) && !touchesScope(textOf(operation, 'from'));
     default:
       throw malformed('an operation of the patch is unknown');
   }
 }
 
-function setsAllowedScope(touched: Touched, value: unknown): boolean {
-  switch (touched) {
-    case 'the object':
-      return hasAllowedScope(value);
-    case 'spec':
-      return hasAllowedScope({ spec: value });
-    case 'scope':
-      return ALLOWED.has(value);
-  }
-}
-
 /**
- * @returns what of `spec.scope` lies at or under the pointer; undefined if nothing of it does
+ * @returns whether `spec.scope` lies at or under the pointer
  * @throws StatusError BodyMalformed for a pointer that could be read as another
  */
-function touchedBy(pointer: string): Touched | undefined {
-  if (pointer === '') return 'the object';
+function touchesScope(pointer: string): boolean {
+  if (pointer === '') return true;
   if (pointer.length > MAX_POINTER) throw malformed('a path of the patch is too long');
   // Some readers ignore what stands before the first slash.
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer))
     throw malformed('a path of the patch is no JSON pointer');
-  const [spec = '', scope, ...below] = pointer.slice(1).split('/').map(unescapeToken);
-  if (!isSpelled(spec, 'spec')) return undefined;
-  if (scope === undefined) return 'spec';
-  if (!isSpelled(scope, 'scope')) return undefined;
-  if (below.length > 0) throw malformed('a path of the patch leads below spec.scope');
-  return 'scope';
+  const [spec = '', scope] = pointer
+    .slice(1)
+    .split('/', 2)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return isSpelled(spec, 'spec') && (scope === undefined || isSpelled(scope, 'scope'));
 }
-
-const unescapeToken = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** @throws StatusError BodyMalformed for another spelling, which Go takes for the field too */
 function isSpelled(token: string, field: string): boolean {

@@ -1,31 +1,53 @@
 /**
- * The admission webhook of a configuration. It is ready as soon as it listens, whatever the state of the
- * proxy and of the API server: without the API server only what needs a review of rights is refused.
+ * Admission: what the proxy refuses in requests to Arktos before they are forwarded, and the admission
+ * webhook of a configuration. The webhook is ready as soon as it listens, whatever the state of the proxy and
+ * of the API server: without the API server only what needs a review of rights is refused.
  */
-
 import type { Build } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
-import type {
-  AdmissionConfiguration,
-  PodSecurityConfiguration,
-  StonegateConfiguration,
-  TenancyConfiguration,
-} from '../../config/configuration.ts';
+import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
+import { reviewOf } from '../../kubernetes/access-reviewer.ts';
 import { createAccessReviewer } from '../../kubernetes/access-reviews.ts';
 import { publishedKindsOf } from '../../kubernetes/published-objects.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
+import type { Parts } from '../build.ts';
 import { createPolicyProblem } from '../cross-tenant/feature.ts';
 import { createTenantAdmission } from '../tenancy-mode.ts';
-import { createAdmissionAccess, noAdmissionAccess } from './admission-access.ts';
+import { createAccessReviewsRule } from './access-reviews.ts';
+import { createAdmissionReviewer } from './admission-reviewer.ts';
 import { createAdmissionWebhook } from './admission-webhook.ts';
-import { podSecurityVersion } from './pod-security/evaluate.ts';
-import { type PodSecurityRule, podSecurityRulesOf } from './pod-security-rules.ts';
-import type { AccessReview } from './ports.ts';
+import { createDefinitionScopeRule } from './definition-scope.ts';
+import { podSecurityRulesOf } from './pod-security.ts';
 import { createReviewDecision } from './review-decision.ts';
-import { createAdmissionReviewer } from './reviewer.ts';
+import { createRightsReview, type IsAllowed } from './rights-review.ts';
+import { createRoleBindingsRule } from './role-bindings.ts';
+import { watchListAdmission } from './watch-list.ts';
+
+/** What the proxy refuses, because the API server of the tenancy mode does not. */
+export function createAdmission({ mode, reviewer }: Pick<Parts, 'mode' | 'reviewer'>): Feature {
+  const isConfined = (tenant: TenantName) =>
+    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
+  return {
+    admission: mode.watchLists === 'refused' ? [watchListAdmission] : [],
+    bodyRules: [
+      createAccessReviewsRule({ isConfined }),
+      ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode)] : []),
+      createRoleBindingsRule({
+        isConfined,
+        review({ user, sender, tenant, account, signal }, right) {
+          const home = mode.reviewTenant(tenant);
+          const resourceAttributes = { ...right, ...(home !== undefined && { tenant: home }) };
+          return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
+        },
+      }),
+    ],
+  };
+}
 
 /** What is read of a configuration; a process that serves nothing else has no more. */
 export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
@@ -38,6 +60,7 @@ export interface AdmissionBuild extends Omit<Build, 'loaded'> {
 }
 
 const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook');
+const RIGHTS_REVIEW = new ComponentType<IsAllowed>('access reviews of the admission webhook');
 
 /**
  * @param upstream where the rights of users are reviewed; undefined if no API server is configured
@@ -49,70 +72,36 @@ export function createConfiguredAdmission(
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { admission, tenancy, publishing, access } = loaded.configuration;
   if (admission === undefined) return undefined;
-  const { systemUsers, systemNamespaces, systemKinds, nodeLabels } = admission;
+  const { systemUsers, systemNamespaces } = admission;
   const limits = generation.component(LIMITS, {
     fingerprint: [admission.limits],
     create: () => createReviewLimits({ ...admission.limits, ...runtime }),
   });
   const tenants = createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces });
   const decide = createReviewDecision({
+    ...admission,
     tenants,
-    systemKinds,
-    nodeLabels,
-    podSecurity: podSecurityRulesOf(rulesOf(admission, tenancy)),
+    podSecurity: podSecurityRulesOf(admission.podSecurity, tenancy.mode),
     isArktos: tenancy.mode === 'arktos',
     policyProblem: createPolicyProblem({ ...tenancy, grantable: access?.grantable, clock: runtime.clock }),
     publishedKinds: new Set(
       publishedKindsOf(publishing).map(({ group, resource }) => `${group}/${resource}`),
     ),
   });
-  const reviews =
-    upstream === undefined ? noAdmissionAccess : createAccess({ generation, runtime }, upstream);
-  const review = createAdmissionReviewer({ decide, tenants, access: reviews });
+  const isAllowed = generation.component(RIGHTS_REVIEW, {
+    fingerprint: [upstream === undefined],
+    uses: [upstream],
+    create: () => createRightsReview({ ...runtime, reviewer: upstream && reviewerAt(upstream) }),
+  });
+  const review = createAdmissionReviewer({ decide, tenants, isAllowed });
   return createAdmissionWebhook({ ...runtime, review, limits });
 }
 
-const ACCESS = new ComponentType<AccessReview>('access reviews of the admission webhook');
-
 /**
- * Posted to the short path: Arktos judges the tenant that the review names, and nothing of an object under
- * admission is in a path.
+ * Posts reviews to the short path: Arktos judges the tenant that the review names, and no path shows the
+ * tenant of an object under admission.
  */
-function createAccess(
-  { generation, runtime }: Pick<AdmissionBuild, 'generation' | 'runtime'>,
-  fetcher: Upstream,
-): AccessReview {
-  return generation.component(ACCESS, {
-    fingerprint: [],
-    uses: [fetcher],
-    create: () => {
-      const reviewer = createAccessReviewer({
-        fetcher,
-        path: (_tenant, resource) => `/apis/authorization.k8s.io/v1/${resource}`,
-      });
-      return createAdmissionAccess({ ...runtime, reviewer });
-    },
-  });
-}
-
-function rulesOf({ podSecurity }: AdmissionConfiguration, { mode }: TenancyConfiguration) {
-  const { tenants, ...given } = podSecurity;
-  const general = { ...DEFAULT_POD_SECURITY[mode], ...given };
-  const exceptions = Object.entries(tenants).map(
-    ([tenant, changes]) => [tenant, ruleOf({ ...general, ...changes })] as const,
-  );
-  return { general: ruleOf(general), exceptions: new Map(exceptions) };
-}
-
-/** In shared mode the API server's own PodSecurity admission exists, and no level means no rule. */
-const DEFAULT_POD_SECURITY = {
-  arktos: { level: 'baseline', version: 'v1.15', mode: 'enforce' },
-  shared: { level: 'privileged', version: 'latest', mode: 'enforce' },
-} as const satisfies Readonly<Record<TenancyConfiguration['mode'], Required<PodSecurityConfiguration>>>;
-
-function ruleOf({ level, version: name, mode }: Required<PodSecurityConfiguration>): PodSecurityRule {
-  const version = podSecurityVersion(name);
-  // Loading refuses such a configuration.
-  if (version === undefined) throw new Error(`${name} is no version of the Pod Security Standards`);
-  return { level, version, mode };
+function reviewerAt(fetcher: Upstream) {
+  const path = (_tenant: unknown, resource: string) => `/apis/authorization.k8s.io/v1/${resource}`;
+  return createAccessReviewer({ fetcher, path });
 }

@@ -1,38 +1,52 @@
 /**
  * A tenant's pods run where the scheduler puts them: a pod that names a node, selects nodes by labels,
- * tolerates every taint, or claims a priority of the system is refused, and so is a binding. Labels of the
- * operating system and the architecture, and those that the operator names, may be selected.
+ * tolerates every taint, or claims a priority of the system is refused. Labels of the operating system and
+ * the architecture, and those that the operator names, may be selected.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
  */
 import { ObjectReader } from './object-reader.ts';
 import type { PodPart } from './pod-part.ts';
-import { keyPath, type Violation } from './violation.ts';
+import { keyPath, type Violation, violation } from './violation.ts';
 
 const ALWAYS_ALLOWED: readonly string[] = ['kubernetes.io/os', 'kubernetes.io/arch'];
 /** Reserved by Kubernetes: `system-node-critical`, `system-cluster-critical`. */
 const SYSTEM_PRIORITY = 'system-';
 
-export interface NodeSelectionOptions {
-  /** Labels of nodes that tenants may select by. */
-  readonly allowedLabels: readonly string[];
-}
-
+/** @param allowedLabels further labels of nodes that tenants may select by */
 export function nodeSelectionViolations(
   { spec, specPath }: PodPart,
-  { allowedLabels }: NodeSelectionOptions,
+  allowedLabels: readonly string[],
 ): Violation[] {
   const violations: Violation[] = [];
   const pod = new ObjectReader(spec, specPath, violations);
-  const allowed = new Set([...ALWAYS_ALLOWED, ...allowedLabels]);
+  const refuse = (rule: string, path: string, value: unknown, why: string) =>
+    violations.push(violation(rule, path, value, why));
+  const refuseLabel = (rule: string, path: string, value: unknown, label: string) => {
+    if (![...ALWAYS_ALLOWED, ...allowedLabels].includes(label))
+      refuse(rule, path, value, `tenants may not select nodes by the label ${JSON.stringify(label)}`);
+  };
   const nodeName = pod.text('nodeName') ?? '';
-  if (nodeName !== '')
-    violations.push(refusal('nodeName', pod.pathOf('nodeName'), nodeName, 'tenants may not choose a node'));
+  if (nodeName !== '') refuse('nodeName', pod.pathOf('nodeName'), nodeName, 'tenants may not choose a node');
   for (const [label, value] of pod.textMap('nodeSelector'))
-    if (!allowed.has(label))
-      violations.push(labelRefusal('nodeSelector', keyPath(pod.pathOf('nodeSelector'), label), value, label));
-  for (const term of nodeAffinityTerms(pod)) violations.push(...termViolations(term, allowed));
-  for (const toleration of pod.objects('tolerations')) violations.push(...tolerationViolations(toleration));
-  violations.push(...priorityViolations(pod));
+    refuseLabel('nodeSelector', keyPath(pod.pathOf('nodeSelector'), label), value, label);
+  for (const term of nodeAffinityTerms(pod)) {
+    // The whole expression is compared with an older object: operator and values too.
+    for (const expression of term.objects('matchExpressions'))
+      refuseLabel('nodeAffinity', expression.pathOf('key'), expression.fields, expression.text('key') ?? '');
+    for (const { path, fields } of term.objects('matchFields'))
+      refuse('nodeAffinity', path, fields, 'tenants may not select nodes by their fields');
+  }
+  // Without a key, a toleration is either for every taint or invalid.
+  for (const toleration of pod.objects('tolerations'))
+    if ((toleration.text('key') ?? '') === '') {
+      const why = 'tenants may not tolerate every taint: a toleration needs a key';
+      refuse('tolerations', toleration.path, toleration.fields, why);
+    }
+  const priority = pod.text('priorityClassName') ?? '';
+  if (priority.startsWith(SYSTEM_PRIORITY)) {
+    const why = 'priority classes of the system are not for tenants';
+    refuse('priorityClass', pod.pathOf('priorityClassName'), priority, why);
+  }
   return violations;
 }
 
@@ -45,55 +59,4 @@ function nodeAffinityTerms(pod: ObjectReader): ObjectReader[] {
       .objects('preferredDuringSchedulingIgnoredDuringExecution')
       .map((preferred) => preferred.object('preference')),
   ];
-}
-
-/** What is compared with an older object is the whole expression: operator and values too. */
-function termViolations(term: ObjectReader, allowed: ReadonlySet<string>): Violation[] {
-  const expressions = term.objects('matchExpressions').flatMap((expression) => {
-    const key = expression.text('key') ?? '';
-    if (allowed.has(key)) return [];
-    return [labelRefusal('nodeAffinity', expression.pathOf('key'), expression.fields, key)];
-  });
-  const fields = term
-    .objects('matchFields')
-    .map((field) =>
-      refusal('nodeAffinity', field.path, field.fields, 'tenants may not select nodes by their fields'),
-    );
-  return [...expressions, ...fields];
-}
-
-/** Without a key, a toleration is either for every taint or invalid. */
-function tolerationViolations(toleration: ObjectReader): Violation[] {
-  if ((toleration.text('key') ?? '') !== '') return [];
-  const why = 'tenants may not tolerate every taint: a toleration needs a key';
-  return [refusal('tolerations', toleration.path, toleration.fields, why)];
-}
-
-function priorityViolations(pod: ObjectReader): Violation[] {
-  const name = pod.text('priorityClassName') ?? '';
-  if (!name.startsWith(SYSTEM_PRIORITY)) return [];
-  const path = pod.pathOf('priorityClassName');
-  return [refusal('priorityClass', path, name, 'priority classes of the system are not for tenants')];
-}
-
-/** Whether the request places a pod on a node, which is the scheduler's part. */
-export function isNodeBinding(apiGroup: string, resource: string, subresource: string): boolean {
-  if (apiGroup !== '') return false;
-  return resource === 'pods' ? subresource === 'binding' : resource === 'bindings';
-}
-
-/** @param binding the body of a request for which `isNodeBinding` holds; whatever it says is refused */
-export function bindingViolations(binding: unknown): Violation[] {
-  const violations: Violation[] = [];
-  const target = new ObjectReader(binding, '', violations).object('target');
-  const why = 'tenants may not bind pods to nodes';
-  return [...violations, refusal('binding', target.path, target.fields, why)];
-}
-
-function labelRefusal(rule: string, path: string, value: unknown, label: string): Violation {
-  return refusal(rule, path, value, `tenants may not select nodes by the label ${JSON.stringify(label)}`);
-}
-
-function refusal(rule: string, path: string, value: unknown, why: string): Violation {
-  return { rule, path, value, message: `${path}: ${why}` };
 }

@@ -7,7 +7,10 @@
 import { isJSONObject, type JSONObject, ownValue } from '../../lib/json-object.ts';
 import { keyPath, type Violation } from './violation.ts';
 
-export const MALFORMED = 'malformed';
+/** Reads an object whose faults are the API server's to refuse. */
+export function readerOf(object: unknown): ObjectReader {
+  return new ObjectReader(object, '', []);
+}
 
 export class ObjectReader {
   readonly path: string;
@@ -41,10 +44,6 @@ export class ObjectReader {
   /** An absent field is read as an empty object. */
   object(name: string): ObjectReader {
     return new ObjectReader(this.value(name), this.pathOf(name), this.#faults);
-  }
-
-  optionalObject(name: string): ObjectReader | undefined {
-    return this.has(name) ? this.object(name) : undefined;
   }
 
   objects(name: string): ObjectReader[] {
@@ -102,11 +101,7 @@ export class ObjectReader {
   }
 
   #fault(path: string, value: unknown, expected: string): undefined {
-    this.#faults.push({
-      rule: MALFORMED,
-      path,
-      value,
-      message: `${path || 'the object'} must be ${expected}`,
-    });
+    const message = `${path || 'the object'} must be ${expected}`;
+    this.#faults.push({ rule: 'malformed', path, value, message });
   }
 }

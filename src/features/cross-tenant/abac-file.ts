@@ -11,9 +11,14 @@ import { isEnterable, isOneTenant } from '../../kubernetes/reserved-names.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
-import { patternProblem, rulesOfPattern } from './abac-rules.ts';
-import { type AbacLine, abacLineSchema } from './abac-schema.ts';
-import { ABAC_API_VERSION, type AbacPolicy } from './abac-v1beta1.ts';
+import {
+  ABAC_API_VERSION,
+  type AbacLine,
+  abacLineSchema,
+  patternProblem,
+  rulesOfPattern,
+} from './abac-schema.ts';
+import type { Policy } from './policy.ts';
 
 /** Bytes of the longest line. */
 const MAX_LINE_LENGTH = 4_096;
@@ -22,7 +27,7 @@ const JSON_LIMITS = { depth: 4, nodes: 64 };
 const LINE_FEED = 0x0a;
 
 export interface AbacFile {
-  readonly policies: readonly AbacPolicy[];
+  readonly policies: readonly Policy[];
   /** Problems with line numbers; if there are any, the file is not used. */
   readonly problems: readonly Pick<Problem, 'path' | 'message' | 'line'>[];
 }
@@ -68,14 +73,19 @@ export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
       policies: [],
       problems: [{ path: '', message: `expected at most ${MAX_LINES} lines, found ${lines.length}` }],
     };
-  const policies = new Map<string, AbacPolicy>();
+  const policies = new Map<string, Policy>();
   const problems: AbacFile['problems'][number][] = [];
   for (const [index, bytes] of lines.entries()) {
     const line = index + 1;
     if (isSkipped(bytes)) continue;
     const read = readLine(bytes, line, rules);
     const taken = 'policy' in read ? policies.get(read.policy.name) : undefined;
-    const found = 'policy' in read ? (taken === undefined ? [] : [nameTaken(taken)]) : read.findings;
+    const found =
+      'policy' in read
+        ? taken === undefined
+          ? []
+          : refused(['spec', 'name'], `expected a name of its own, found the one of ${taken.source}`).findings
+        : read.findings;
     problems.push(...found.map(({ path, message }) => ({ path: formatPath(path), message, line })));
     if ('policy' in read && taken === undefined) policies.set(read.policy.name, read.policy);
   }
@@ -100,7 +110,7 @@ function isSkipped(bytes: Buffer): boolean {
   return text.startsWith('#') || (text === '' && bytes.length <= MAX_LINE_LENGTH);
 }
 
-type ReadLine = { readonly policy: AbacPolicy } | { readonly findings: readonly Finding[] };
+type ReadLine = { readonly policy: Policy } | { readonly findings: readonly Finding[] };
 
 function readLine(bytes: Buffer, line: number, rules: AbacFileRules): ReadLine {
   if (bytes.length > MAX_LINE_LENGTH)
@@ -140,8 +150,7 @@ function placeProblems({ tenant, space }: AbacLine['spec'], systemTenant: string
 }
 
 function policyOf({ spec }: AbacLine, line: number, grantable: readonly GrantableRule[]): ReadLine {
-  const { apiGroup, resource, readonly, user, group, ...place } = spec;
-  const pattern = { apiGroup, resource, readonly };
+  const { name, tenant, space, user, group, namespace, ...pattern } = spec;
   const problem = patternProblem(pattern);
   if (problem !== undefined) return refused(['spec', 'readonly'], problem);
   const rules = rulesOfPattern(pattern, grantable);
@@ -153,15 +162,21 @@ function policyOf({ spec }: AbacLine, line: number, grantable: readonly Grantabl
   // Each stands for every user of the tenant.
   const isEveryone = user === '*' || group === '*';
   const subject = isEveryone
-    ? { user: '*' }
-    : { ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
-  return { policy: { ...place, ...subject, line, rules } };
+    ? { tenant, user: '*' }
+    : { tenant, ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
+  return {
+    policy: {
+      form: 'abac',
+      name,
+      source: `authorization.abacPolicyFile line ${line}`,
+      subjects: [subject],
+      tenants: new Set([space]),
+      namespaces: namespace === '*' ? 'all' : new Set([namespace]),
+      rules,
+    },
+  };
 }
 
-function refused(path: Path, message: string): ReadLine {
+function refused(path: Path, message: string): { readonly findings: readonly Finding[] } {
   return { findings: [{ path, message }] };
-}
-
-function nameTaken({ line }: AbacPolicy): Finding {
-  return { path: ['spec', 'name'], message: `expected a name of its own, found the one of line ${line}` };
 }

@@ -1,11 +1,15 @@
 /**
- * The schema of one line of the ABAC policy file. Every `error` text continues "expected …".
+ * One line of the ABAC policy file: its schema, and which rules its patterns select of what policies may
+ * grant. Every `error` text continues "expected …".
  * https://pkg.go.dev/k8s.io/kubernetes/pkg/apis/abac/v1beta1#PolicySpec
  */
 import { z } from 'zod';
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { labelProblem, reservedGroupPrefix, reservedUserPrefix } from '../../kubernetes/reserved-names.ts';
 import { label, sentence, text } from '../../lib/schema-fields.ts';
-import { ABAC_API_VERSION } from './abac-v1beta1.ts';
+import type { GrantableRule } from '../../rbac/grantable-rules.ts';
+
+export const ABAC_API_VERSION = 'abac.authorization.kubernetes.io/v1beta1';
 
 const EVERY = '*';
 const MAX_NAME_LENGTH = 512;
@@ -56,3 +60,55 @@ export const abacLineSchema = z.strictObject({
 });
 
 export type AbacLine = z.output<typeof abacLineSchema>;
+
+type Pattern = Pick<AbacLine['spec'], 'apiGroup' | 'resource' | 'readonly'>;
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const ALL_VERBS: ReadonlySet<string> = new Set([
+  ...READ_VERBS,
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+]);
+
+/** What a GET of them opens is not limited to reading. */
+const CONNECTION = /\/(?:exec|attach|portforward|proxy)$/;
+/** Credentials, and a way into a running pod, in every API group. */
+const NAMED_ONLY = /^secrets(?:\/|$)|\/token$|\/ephemeralcontainers$/;
+
+/** @returns the problem of a pattern that contradicts itself; undefined if there is none */
+export function patternProblem({ resource, readonly }: Pattern): string | undefined {
+  return readonly && CONNECTION.test(resource)
+    ? `expected false: a GET of ${resource} opens a connection, on which nothing is read-only`
+    : undefined;
+}
+
+/**
+ * A resource is matched by its full name alone, `pods` does not include `pods/exec`; `*` leaves out what
+ * would give more than the objects themselves.
+ *
+ * @returns concrete rules, each contained in one of `grantable`; empty if the pattern selects nothing
+ */
+export function rulesOfPattern(
+  { apiGroup, resource, readonly }: Pattern,
+  grantable: readonly GrantableRule[],
+): PolicyRule[] {
+  const wanted = readonly ? READ_VERBS : ALL_VERBS;
+  return grantable.flatMap((rule): PolicyRule[] => {
+    const [group] = rule.apiGroups;
+    if (apiGroup !== EVERY && apiGroup !== group) return [];
+    const resources = rule.resources.filter((full) =>
+      resource === EVERY ? isInEvery(group, full) : resource === full,
+    );
+    const verbs = rule.verbs.filter((verb) => wanted.has(verb));
+    return resources.length === 0 || verbs.length === 0 ? [] : [{ ...rule, resources, verbs }];
+  });
+}
+
+function isInEvery(group: string, full: string): boolean {
+  return group !== RBAC && !CONNECTION.test(full) && !NAMED_ONLY.test(full);
+}

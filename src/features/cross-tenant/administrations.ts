@@ -13,9 +13,8 @@ import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import { withoutEscalation } from '../../rbac/grantable-rules.ts';
 import { checkLength, invalid } from '../../rbac/invalid-policy.ts';
 import type { AdministrationConfiguration } from './authorization-configuration.ts';
-import type { Policy } from './policy.ts';
+import type { Policy, TenantFacts } from './policy.ts';
 import { checkEnd, checkGroup, checkName, endOf } from './policy-fields.ts';
-import type { TenantFacts } from './ports.ts';
 import {
   type TenantAdministration,
   type TenantSelection,

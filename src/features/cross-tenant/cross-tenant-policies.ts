@@ -4,13 +4,15 @@
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { isEnterable } from '../../kubernetes/reserved-names.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { firstProblem } from '../../lib/parse-json.ts';
+import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import { InvalidPolicy, invalid } from '../../rbac/invalid-policy.ts';
-import type { Policy } from './policy.ts';
+import type { Policy, WebhookRegistration } from './policy.ts';
 import { checkEnd, checkName, endOf, namespacesOf, subjectOf } from './policy-fields.ts';
-import type { WebhookRegistration } from './ports.ts';
+import { readCrossTenantPolicy } from './read-policy-object.ts';
 import { type CrossTenantPolicy, crossTenantPolicySpecSchema } from './tenancy-v1alpha1.ts';
 
 /** Policies of one tenant that count: a guest's request may be compared with all of them. */
@@ -96,4 +98,41 @@ function checkAdmission(created: string | null | undefined, webhook: WebhookRegi
       'AdmissionRequired',
       'it is older than the registration of the admission webhook, which checks what the author may grant: create it again',
     );
+}
+
+export interface PolicyProblemOptions {
+  readonly systemTenant: string;
+  /** `access.grantable`; undefined if it is not known: then rules beyond it are not refused here. */
+  readonly grantable: readonly PolicyRule[] | undefined;
+  readonly clock: Clock;
+}
+
+/**
+ * For the admission webhook, which refuses what would grant nothing by the same evaluation.
+ *
+ * @returns says why the object of a tenant grants nothing; undefined if it is valid
+ */
+export function createPolicyProblem({
+  systemTenant,
+  grantable,
+  clock,
+}: PolicyProblemOptions): (object: unknown, tenant: string) => string | undefined {
+  const checkRules = createRulesCheck(grantable);
+  const crossTenantPolicy = createCrossTenantPolicies({ systemTenant, checkRules });
+  // The webhook that asks is registered, and the object is new.
+  const webhook = { registered: true, since: 0 } as const;
+  return (object, tenant) => {
+    const policy = readCrossTenantPolicy(object);
+    if (policy === undefined) return 'it is no CrossTenantPolicy of a known version';
+    const now = clock.now();
+    const creationTimestamp = new Date(now).toISOString();
+    const stored = { ...policy, metadata: { ...policy.metadata, tenant, creationTimestamp } };
+    try {
+      crossTenantPolicy(stored, { webhook, now });
+      return undefined;
+    } catch (error) {
+      if (error instanceof InvalidPolicy) return error.message;
+      throw error;
+    }
+  };
 }

@@ -14,7 +14,6 @@ import { MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
 import { policyGroup } from '../../proxy/tenant-entry.ts';
 import { grantableRules } from '../../rbac/grantable-rules.ts';
 import type { Policy } from './policy.ts';
-import type { PolicyObject } from './ports.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC}/v1`;
@@ -25,10 +24,13 @@ export const POLICY_LABELS = {
   policy: 'stonegate.dev/policy',
 } as const;
 
+/** The annotation that says why an administration is. */
+export const REASON = 'stonegate.dev/reason';
+
 /** An object of a tenant; a RoleBinding's `metadata.namespace` is set. */
 export interface DesiredPolicyObject {
   readonly tenant: string;
-  readonly object: PolicyObject;
+  readonly object: ClusterRole | Binding;
 }
 
 export interface DesiredRBACOptions {
@@ -108,7 +110,7 @@ function metaOf({ form, name, reason, notAfter }: Described, objectName: string)
     },
     annotations: {
       // JSON replaces a lone surrogate: the object would always look changed.
-      ...(reason !== undefined && { 'stonegate.dev/reason': reason.toWellFormed() }),
+      ...(reason !== undefined && { [REASON]: reason.toWellFormed() }),
       ...(notAfter !== undefined && { 'stonegate.dev/not-after': new Date(notAfter).toISOString() }),
     },
   };

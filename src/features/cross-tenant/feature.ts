@@ -3,25 +3,24 @@
  * in force outlive reloads; how policies follow from it is built anew with the configuration.
  */
 
-import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
-import type { PolicyMeasures } from '../../lib/telemetry.ts';
 import type { Policies } from '../../proxy/tenant-entry.ts';
 import { tenancyFacts } from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { abacPoliciesOf } from './abac-file.ts';
-import type { EnabledPolicies } from './enabled-policies.ts';
-import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
-import { createPoliciesInForce, type PoliciesInForce } from './policies-in-force.ts';
-import { createPolicySet } from './policy-set.ts';
+import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
+import { createPoliciesInForce, createPolicySet, type PoliciesInForce } from './policy-set.ts';
 import { PolicySources } from './policy-sources.ts';
 import { PolicyUpdates } from './policy-updates.ts';
 import { createPolicyResolver } from './resolve.ts';
 
-export { createPolicyProblem } from './policy-problem.ts';
+export { createPolicyProblem } from './cross-tenant-policies.ts';
+export { createMembershipLog, type MembershipLog } from './membership-log.ts';
+export { hasPolicyWebhook, missingDefinitions } from './policy-checks.ts';
+export { createPolicyController } from './policy-controller.ts';
 
 const POLICIES_IN_FORCE = new ComponentType<PoliciesInForce>('policies in force', {
   stop: (policies) => policies.replace(createPolicySet([])),
@@ -32,15 +31,13 @@ const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', {
   stop: ({ informers }) => informers.stop(),
 });
 
-const POLICY_UPDATES = new ComponentType<UpdatesComponent>('policy updates', RUNS);
+const POLICY_UPDATES = new ComponentType<PolicyUpdates>('policy updates', RUNS);
 
 /** What serves and what provisions share. */
 export interface ConfiguredPolicies {
-  /** The policies in force, as the pipeline asks them. */
+  /** The policies in force, as the proxy asks them. */
   readonly policies: Policies;
   readonly updates: PolicyUpdates;
-  /** The component that `updates` belongs to. */
-  readonly component: object;
 }
 
 /** @returns undefined if the configuration enables none */
@@ -52,16 +49,16 @@ export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefi
   const sources = createSources(build, enabled);
   const inForce = generation.component(POLICIES_IN_FORCE, {
     fingerprint: [],
-    create: () => createPoliciesInForce(createPolicySet([])),
+    create: createPoliciesInForce,
   });
   const abac = abacPoliciesOf(loaded.configuration, (file) => loaded.file(file)).policies;
-  const component = generation.component(POLICY_UPDATES, {
+  const updates = generation.component(POLICY_UPDATES, {
     fingerprint: [abac, authorization, access.grantable, tenancy],
     uses: [sources, inForce],
     create() {
       const resolve = createPolicyResolver(settingsOf(loaded));
       const { administrations } = authorization;
-      return new UpdatesComponent(runtime, {
+      return new PolicyUpdates({
         ...runtime,
         source: sources,
         resolve: (facts, now) => resolve({ abac, administrations, facts }, now),
@@ -69,7 +66,7 @@ export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefi
       });
     },
   });
-  return { policies: inForce, updates: component.updates, component };
+  return { policies: inForce, updates };
 }
 
 function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySources {
@@ -95,34 +92,4 @@ function settingsOf({ configuration }: LoadedConfiguration) {
       return 'tenant' in found ? found.tenant : undefined;
     },
   };
-}
-
-class UpdatesComponent {
-  readonly updates: PolicyUpdates;
-  readonly #runtime: RuntimeDependencies;
-  #outOfForce: (() => void) | undefined;
-
-  constructor(runtime: RuntimeDependencies, options: ConstructorParameters<typeof PolicyUpdates>[0]) {
-    this.#runtime = runtime;
-    this.updates = new PolicyUpdates(options);
-  }
-
-  start(): void {
-    this.#outOfForce = this.#runtime.telemetry.policiesInForce(() => this.#measures());
-    this.updates.start();
-  }
-
-  stop(): void {
-    this.#outOfForce?.();
-    this.updates.stop();
-  }
-
-  #measures(): PolicyMeasures {
-    const { policies = [], statuses = [] } = this.updates.snapshot ?? {};
-    const count = (form: string) => policies.filter((policy) => policy.form === form).length;
-    return {
-      inForce: { abac: count('abac'), tenant: count('tenant'), administration: count('administration') },
-      notReady: statuses.filter(({ ready }) => !ready).length,
-    };
-  }
 }

@@ -11,11 +11,9 @@ import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { desiredRBAC } from './desired-rbac.ts';
 import { enabledPolicies } from './enabled-policies.ts';
-import type { ConfiguredPolicies } from './feature.ts';
 import type { MembershipLog } from './membership-log.ts';
 import { createPolicyReconciler, type WantedPolicies } from './policy-reconciler.ts';
 import type { PolicySnapshot, PolicyUpdates } from './policy-updates.ts';
-import type { PolicyOrigin } from './resolve.ts';
 
 /** Approximate milliseconds between two runs without a change. */
 const INTERVAL = 300_000;
@@ -24,7 +22,7 @@ const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', RUN
 
 export interface PolicyControllerSettings {
   /** Undefined if the configuration has no policies. */
-  readonly policies: ConfiguredPolicies | undefined;
+  readonly updates: PolicyUpdates | undefined;
   /** Whether roles and bindings stay if the configuration has no such policies any more. */
   readonly keep: boolean;
   readonly memberships: MembershipLog;
@@ -33,11 +31,11 @@ export interface PolicyControllerSettings {
 /** Without a provisioning credential an administrator of each tenant creates roles and bindings. */
 export function createPolicyController(
   build: FeatureBuild,
-  { policies, keep, memberships }: PolicyControllerSettings,
+  { updates, keep, memberships }: PolicyControllerSettings,
 ): void {
   const { generation, loaded, runtime, provisioningUpstream: fetcher } = build;
   const { access, tenancy } = loaded.configuration;
-  if (fetcher === undefined || tenancy.mode !== 'arktos' || (policies === undefined && keep)) return;
+  if (fetcher === undefined || tenancy.mode !== 'arktos' || (updates === undefined && keep)) return;
   const { systemTenant } = tenancy;
   const enabled = enabledPolicies(loaded.configuration);
   const forms: Readonly<Record<PolicyForm, boolean>> = {
@@ -48,10 +46,9 @@ export function createPolicyController(
   const managed = POLICY_FORMS.filter((form) => !keep || forms[form]);
   generation.component(POLICY_CONTROLLER, {
     fingerprint: [systemTenant, access.grantable, forms, keep],
-    uses: [fetcher, policies?.component],
+    uses: [fetcher, updates],
     create() {
       const objects = createObjects(fetcher);
-      const updates = policies?.updates;
       const reconciler = createPolicyReconciler({
         objects,
         systemTenant,
@@ -60,8 +57,7 @@ export function createPolicyController(
           const wanted = wantedNow(updates, { systemTenant, grantable: access.grantable });
           return { ...wanted, forms: new Set(managed.filter((form) => wanted.forms.has(form))) };
         },
-        onMembership: (change) =>
-          memberships.membershipChanged({ ...change, reason: reasonOf(updates, change.administration) }),
+        onMembership: (change) => memberships.membershipChanged(change),
       });
       return createController({
         ...runtime,
@@ -73,11 +69,6 @@ export function createPolicyController(
       });
     },
   });
-}
-
-function reasonOf(updates: PolicyUpdates | undefined, administration: string): string | undefined {
-  const memberships = updates?.snapshot?.memberships ?? [];
-  return memberships.find((membership) => membership.administration.name === administration)?.reason;
 }
 
 /** Without policies in the configuration there are to be no objects of any form. */
@@ -96,32 +87,12 @@ type WantedOptions = Omit<Parameters<typeof desiredRBAC>[1], 'tenants'>;
 function wantedOf(snapshot: PolicySnapshot, options: WantedOptions): WantedPolicies {
   const { policies, facts, forms, statuses } = snapshot;
   const tenants = new Set(facts.tenants.map(({ name }) => name));
-  const objects = [...facts.crossTenantPolicies, ...facts.administrations];
-  const byOrigin = new Map(
-    objects.map((object) => [
-      JSON.stringify([object.kind, tenantOf(object, options), object.metadata.name]),
-      object,
-    ]),
-  );
   return {
     objects: desiredRBAC(policies, { ...options, tenants }),
     forms,
-    statuses: statuses.flatMap(({ origin, ...status }) => {
-      const object = byOrigin.get(keyOf(origin, options));
+    statuses: statuses.flatMap(({ object, ...status }) =>
       // Without current facts the reason would be wrong: what is not known looks missing.
-      return object === undefined || !forms.has(FORM_OF[object.kind]) ? [] : [{ object, status }];
-    }),
+      object === undefined || !forms.has(FORM_OF[object.kind]) ? [] : [{ object, status }],
+    ),
   };
-}
-
-function tenantOf(
-  { metadata }: { readonly metadata: { readonly tenant?: string } },
-  { systemTenant }: WantedOptions,
-) {
-  return metadata.tenant ?? systemTenant;
-}
-
-function keyOf(origin: PolicyOrigin, { systemTenant }: WantedOptions): string {
-  const tenant = origin.kind === 'CrossTenantPolicy' ? origin.tenant : systemTenant;
-  return JSON.stringify([origin.kind, tenant, origin.name]);
 }

@@ -20,7 +20,8 @@ import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
-import { type DesiredPolicyObject, POLICY_LABELS } from './desired-rbac.ts';
+import { type DesiredPolicyObject, POLICY_LABELS, REASON } from './desired-rbac.ts';
+import type { MembershipEvent } from './membership-log.ts';
 import type { PolicyStatus } from './resolve.ts';
 import { conditionsWith } from './status-conditions.ts';
 import {
@@ -41,19 +42,12 @@ export interface WantedPolicies {
   }[];
 }
 
-/** A tenant has joined an administration, or left it. */
-export interface MembershipChange {
-  readonly verb: 'grant' | 'revoke';
-  readonly administration: string;
-  readonly tenant: string;
-}
-
 export interface PolicyReconcilerOptions {
   readonly objects: Objects;
   readonly systemTenant: string;
   readonly wanted: () => WantedPolicies;
   /** Called after the binding was created or deleted. */
-  readonly onMembership: (change: MembershipChange) => void;
+  readonly onMembership: (change: MembershipEvent) => void;
   readonly clock: Clock;
 }
 
@@ -121,13 +115,18 @@ function isOwned({ kind, metadata }: WrittenObject): boolean {
   return hasManagedLabel(metadata) && form.test(metadata.name);
 }
 
-function tellMemberships({ done }: ApplyResult, onMembership: (change: MembershipChange) => void): void {
+function tellMemberships({ done }: ApplyResult, onMembership: PolicyReconcilerOptions['onMembership']): void {
   for (const { action, kind, place, object } of done) {
-    const { [POLICY_LABELS.form]: form, [POLICY_LABELS.policy]: administration } =
-      object.metadata.labels ?? {};
+    const { labels = {}, annotations = {} } = object.metadata;
+    const { [POLICY_LABELS.form]: form, [POLICY_LABELS.policy]: administration } = labels;
     if (action === 'update' || kind !== KINDS.ClusterRoleBinding || form !== 'administration') continue;
     if (administration === undefined || place.tenant === undefined) continue;
-    onMembership({ verb: action === 'create' ? 'grant' : 'revoke', administration, tenant: place.tenant });
+    onMembership({
+      verb: action === 'create' ? 'grant' : 'revoke',
+      administration,
+      tenant: place.tenant,
+      reason: annotations[REASON],
+    });
   }
 }
 

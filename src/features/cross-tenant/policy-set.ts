@@ -1,6 +1,6 @@
 /**
- * The policies in force, found by the user's tenant and the tenant to enter. Immutable: another set replaces
- * it.
+ * Sets of policies, in which those for a request are found by the user's tenant and the tenant to enter; and
+ * the set in force, for parts that outlive a change of it.
  */
 
 import type { Entry, Permit, Policies, PolicyAttributes, PolicyReference } from '../../proxy/tenant-entry.ts';
@@ -8,8 +8,6 @@ import { roleAllows } from '../../rbac/rules.ts';
 import type { Policy, PolicySubject } from './policy.ts';
 
 const EVERY = '*';
-
-/** The policies in force, without news of changes. */
 
 /** Those of one tenant among the subjects of a policy. */
 interface Subjects {
@@ -106,4 +104,20 @@ function allows(policy: Policy, attributes: PolicyAttributes, tenant: string): b
   const { verb, apiGroup, resource, subresource, namespace, name } = attributes;
   if (policy.namespaces !== 'all' && !policy.namespaces.has(namespace)) return false;
   return roleAllows(policy, { verb, apiGroup, resource, subresource, namespace, name, tenant });
+}
+
+export interface PoliciesInForce extends Policies {
+  /** Takes effect with the next request. */
+  replace(policies: Policies): void;
+}
+
+export function createPoliciesInForce(): PoliciesInForce {
+  let current = createPolicySet([]);
+  return {
+    permits: (entry, attributes, now) => current.permits(entry, attributes, now),
+    admitting: (entry, now) => current.admitting(entry, now),
+    replace(policies) {
+      current = policies;
+    },
+  };
 }

@@ -9,7 +9,7 @@ import { type InformerRuntime, Informers, type InformerUpstream } from '../../ku
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { EnabledPolicies } from './enabled-policies.ts';
-import type { PolicyFacts, PolicyFactsSource, TenantFacts, WebhookRegistration } from './ports.ts';
+import type { PolicyFacts, TenantFacts, WebhookRegistration } from './policy.ts';
 import {
   readClusterRole,
   readCrossTenantPolicy,
@@ -42,7 +42,7 @@ interface Source<T> {
   readonly store: ObjectStore<T>;
 }
 
-export class PolicySources implements PolicyFactsSource {
+export class PolicySources {
   readonly informers: Informers;
   readonly #callbacks = new Set<() => void>();
   readonly #options: PolicySourcesOptions;
@@ -76,6 +76,7 @@ export class PolicySources implements PolicyFactsSource {
     }
   }
 
+  /** Called after each change or proof. @returns ends the calls */
   onUpdate(call: () => void): () => void {
     const callback = () => call();
     this.#callbacks.add(callback);
@@ -84,6 +85,7 @@ export class PolicySources implements PolicyFactsSource {
     };
   }
 
+  /** Empty where nothing is proven, or not lately. */
   facts(): PolicyFacts {
     const [registration = { registered: false } as const] = this.#current(this.#registrations);
     return {
@@ -95,6 +97,7 @@ export class PolicySources implements PolicyFactsSource {
     };
   }
 
+  /** The forms of policies of which all facts are current, in force or not. */
   currentForms(): ReadonlySet<PolicyForm> {
     const sources = [
       ['abac', []],
@@ -108,6 +111,10 @@ export class PolicySources implements PolicyFactsSource {
     return new Set(current.map(([form]) => form));
   }
 
+  /**
+   * When the first of what is current is not so any more unless it is proven again, in milliseconds since the
+   * epoch; undefined if nothing is current.
+   */
   expiresAt(): number | undefined {
     const { clock } = this.#options;
     const ends = this.informers.all

@@ -5,28 +5,29 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { PolicyMeasures, Telemetry } from '../../lib/telemetry.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
-import type { PoliciesInForce } from './policies-in-force.ts';
-import { createPolicySet } from './policy-set.ts';
-import type { PolicyFacts, PolicyFactsSource } from './ports.ts';
+import type { PolicyFacts } from './policy.ts';
+import { createPolicySet, type PoliciesInForce } from './policy-set.ts';
+import type { PolicySources } from './policy-sources.ts';
 import type { PolicyStatus, ResolvedPolicies } from './resolve.ts';
 
-/** Milliseconds after a change: several that follow each other are resolved once. */
+/**
+ * Milliseconds between two resolutions, at least: several changes are resolved once, and a policy that is
+ * withdrawn grants nothing within a second.
+ */
+const PAUSE = 500;
+/** Milliseconds after a change, so that those that follow at once are resolved with it. */
 const DEBOUNCE = 50;
-/** Milliseconds between two resolutions because of the time, at least. */
-const SHORTEST_WAIT = 100;
-/** After a resolution the next one waits this many times its duration, however often policies change. */
-const REST = 10;
-/** Milliseconds: a policy that is withdrawn grants nothing within a second. */
-const LONGEST_REST = 500;
 
 export interface PolicyUpdatesOptions {
-  readonly source: PolicyFactsSource;
+  readonly source: Pick<PolicySources, 'facts' | 'currentForms' | 'expiresAt' | 'onUpdate'>;
   /** @param now milliseconds since the epoch */
   readonly resolve: (facts: PolicyFacts, now: number) => ResolvedPolicies;
   readonly inForce: PoliciesInForce;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'policiesInForce'>;
 }
 
 /** The policies and what they follow from, at one moment. */
@@ -39,13 +40,12 @@ export interface PolicySnapshot extends ResolvedPolicies {
 export class PolicyUpdates {
   readonly #options: PolicyUpdatesOptions;
   readonly #callbacks = new Set<() => void>();
-  #unsubscribe: (() => void) | undefined;
-  #debounce: Timer | undefined;
-  #timer: Timer | undefined;
+  #ends: readonly (() => void)[] = [];
+  #next: { readonly at: number; readonly timer: Timer } | undefined;
   #snapshot: PolicySnapshot | undefined;
-  /** Milliseconds since the epoch. */
-  #restsUntil = 0;
-  /** What was told last, to compare. */
+  /** When the last resolution was, in milliseconds since the epoch. */
+  #resolvedAt = Number.NEGATIVE_INFINITY;
+  /** The administrations of the configuration that were logged last, to compare. */
   #notReady = '';
 
   constructor(options: PolicyUpdatesOptions) {
@@ -58,14 +58,17 @@ export class PolicyUpdates {
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.source.onUpdate(() => this.#updateSoon());
+    const { source, clock, telemetry } = this.#options;
+    this.#ends = [
+      telemetry.policiesInForce(() => this.#measures()),
+      source.onUpdate(() => this.#updateAt(clock.now() + DEBOUNCE)),
+    ];
     this.#update();
   }
 
   stop(): void {
-    this.#unsubscribe?.();
-    this.#debounce?.cancel();
-    this.#timer?.cancel();
+    for (const end of this.#ends) end();
+    this.#next?.timer.cancel();
   }
 
   /** Called after each change of the snapshot that matters to tenants' objects. @returns ends the calls */
@@ -77,47 +80,39 @@ export class PolicyUpdates {
     };
   }
 
-  #updateSoon(): void {
+  /** @param moment milliseconds since the epoch; nothing changes if an earlier update is planned */
+  #updateAt(moment: number): void {
     const { clock } = this.#options;
-    this.#debounce ??= clock.after(Math.max(DEBOUNCE, this.#rest(clock.now())), () => this.#update());
-  }
-
-  /** @returns milliseconds, even if the clock was set back */
-  #rest(now: number): number {
-    return Math.min(Math.max(0, this.#restsUntil - now), LONGEST_REST);
+    // The clock may have been set back.
+    const pause = Math.min(this.#resolvedAt + PAUSE, clock.now() + PAUSE);
+    const at = Math.max(moment, pause);
+    if (this.#next !== undefined && this.#next.at <= at) return;
+    this.#next?.timer.cancel();
+    this.#next = { at, timer: runAt(clock, at, () => this.#update()) };
   }
 
   #update(): void {
-    this.#debounce?.cancel();
-    this.#debounce = undefined;
+    this.#next?.timer.cancel();
+    this.#next = undefined;
     const { source, resolve, inForce, clock } = this.#options;
     const now = clock.now();
     const facts = source.facts();
     const forms = source.currentForms();
     const resolved = resolve(facts, now);
-    this.#tellOfForms(this.#snapshot?.forms ?? forms, forms);
-    this.#tellOfConfiguration(resolved.statuses);
+    this.#logForms(this.#snapshot?.forms ?? forms, forms);
+    this.#logConfiguration(resolved.statuses);
     const previous = this.#snapshot;
     this.#snapshot = { ...resolved, facts, forms };
     const arePoliciesSame = isDeepStrictEqual(resolved.policies, previous?.policies);
     if (!arePoliciesSame) inForce.replace(createPolicySet(resolved.policies));
     if (!arePoliciesSame || previous === undefined || !isSame(this.#snapshot, previous))
       for (const call of [...this.#callbacks]) call();
-    const end = clock.now();
-    this.#restsUntil = end + REST * Math.max(0, end - now);
-    this.#wait(end, [resolved.nextEnd, source.expiresAt()]);
+    this.#resolvedAt = clock.now();
+    for (const moment of [resolved.nextEnd, source.expiresAt()])
+      if (moment !== undefined) this.#updateAt(moment);
   }
 
-  #wait(now: number, moments: readonly (number | undefined)[]): void {
-    const known = moments.filter((moment) => moment !== undefined);
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (known.length === 0) return;
-    const next = Math.max(Math.min(...known), now + Math.max(SHORTEST_WAIT, this.#rest(now)));
-    this.#timer = runAt(this.#options.clock, next, () => this.#update());
-  }
-
-  #tellOfForms(before: ReadonlySet<PolicyForm>, after: ReadonlySet<PolicyForm>): void {
+  #logForms(before: ReadonlySet<PolicyForm>, after: ReadonlySet<PolicyForm>): void {
     const { logger } = this.#options;
     // The operator's file does not depend on the API server.
     const lost = [...before].filter((form) => form !== 'abac' && !after.has(form));
@@ -130,10 +125,10 @@ export class PolicyUpdates {
     if (regained.length > 0) logger.info({ forms: regained }, 'what policies follow from is known');
   }
 
-  #tellOfConfiguration(statuses: readonly PolicyStatus[]): void {
+  #logConfiguration(statuses: readonly PolicyStatus[]): void {
     const notReady = statuses
-      .filter(({ origin, ready }) => origin.kind === 'configuration' && !ready)
-      .map(({ origin: { name }, reason, message }) => ({ name, reason, message }));
+      .filter(({ object, ready }) => object === undefined && !ready)
+      .map(({ name, reason, message }) => ({ name, reason, message }));
     const text = JSON.stringify(notReady);
     if (text !== this.#notReady && notReady.length > 0)
       this.#options.logger.warn(
@@ -142,14 +137,29 @@ export class PolicyUpdates {
       );
     this.#notReady = text;
   }
+
+  #measures(): PolicyMeasures {
+    const { policies = [], statuses = [] } = this.#snapshot ?? {};
+    const count = (form: PolicyForm) => policies.filter((policy) => policy.form === form).length;
+    return {
+      inForce: { abac: count('abac'), tenant: count('tenant'), administration: count('administration') },
+      notReady: statuses.filter(({ ready }) => !ready).length,
+    };
+  }
 }
 
 /** Whether the controller would do the same, apart from the policies. */
 function isSame(one: PolicySnapshot, other: PolicySnapshot): boolean {
-  const namesOf = ({ facts: { tenants } }: PolicySnapshot) => tenants.map(({ name }) => name);
-  return (
-    isDeepStrictEqual(one.forms, other.forms) &&
-    isDeepStrictEqual(namesOf(one), namesOf(other)) &&
-    isDeepStrictEqual(one.statuses, other.statuses)
-  );
+  return isDeepStrictEqual(controlledBy(one), controlledBy(other));
+}
+
+/** An object whose status was written is not a change. */
+function controlledBy({ forms, facts, statuses }: PolicySnapshot) {
+  const tenants = facts.tenants.map(({ name }) => name);
+  const states = statuses.map(({ object, ...state }) => [
+    state,
+    object?.metadata.tenant,
+    object?.metadata.generation,
+  ]);
+  return [forms, tenants, states];
 }

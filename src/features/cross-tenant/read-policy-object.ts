@@ -6,7 +6,7 @@ import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import type { TenantFacts, WebhookRegistration } from './ports.ts';
+import type { TenantFacts, WebhookRegistration } from './policy.ts';
 import {
   type CrossTenantPolicy,
   POLICY_REGISTRATION,

@@ -5,11 +5,9 @@
  */
 
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { memoizeByReference } from '../../lib/memoize.ts';
-import { POLICY_FORMS, type PolicyReference } from '../../proxy/tenant-entry.ts';
+import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import { InvalidPolicy, invalid, type PolicyReason } from '../../rbac/invalid-policy.ts';
-import type { AbacPolicy } from './abac-v1beta1.ts';
 import { administrationOf, administrationPolicy } from './administrations.ts';
 import type { AdministrationConfiguration } from './authorization-configuration.ts';
 import {
@@ -17,13 +15,13 @@ import {
   MAX_NAMESPACES_PER_TENANT,
   MAX_POLICIES_PER_TENANT,
 } from './cross-tenant-policies.ts';
-import type { Policy } from './policy.ts';
-import type { PolicyFacts } from './ports.ts';
+import type { Policy, PolicyFacts } from './policy.ts';
+import type { CrossTenantPolicy, TenantAdministration } from './tenancy-v1alpha1.ts';
 
 /** The policies from all places where they are written. */
 export interface WrittenPolicies {
   /** The policies of the operator's file. */
-  readonly abac: readonly AbacPolicy[];
+  readonly abac: readonly Policy[];
   /** The administrations of the configuration. */
   readonly administrations: readonly AdministrationConfiguration[];
   /** Empty where nothing is current. */
@@ -41,26 +39,14 @@ export interface PolicySettings {
   readonly administrationsMustEnd: boolean;
 }
 
-/** What a status is about. `configuration`: an entry of `authorization.administrations`. */
-export type PolicyOrigin =
-  | { readonly kind: 'CrossTenantPolicy'; readonly tenant: string; readonly name: string }
-  | { readonly kind: 'TenantAdministration'; readonly name: string }
-  | { readonly kind: 'configuration'; readonly name: string };
-
 export interface PolicyStatus {
-  readonly origin: PolicyOrigin;
+  readonly name: string;
+  /** The object that the status is about; undefined for an entry of `authorization.administrations`. */
+  readonly object?: CrossTenantPolicy | TenantAdministration;
   /** Whether it is in force. */
   readonly ready: boolean;
   readonly reason: PolicyReason;
   readonly message: string;
-}
-
-/** A tenant that an administration selects. */
-export interface Membership {
-  readonly administration: PolicyReference;
-  readonly tenant: string;
-  /** The reason that the administration's author wrote. */
-  readonly reason: string;
 }
 
 export interface ResolvedPolicies {
@@ -68,7 +54,6 @@ export interface ResolvedPolicies {
   readonly policies: readonly Policy[];
   /** The status of each object and each administration of the configuration, in force or not. */
   readonly statuses: readonly PolicyStatus[];
-  readonly memberships: readonly Membership[];
   /** When the next of them ends, in milliseconds since the epoch; undefined if none does. */
   readonly nextEnd: number | undefined;
 }
@@ -82,7 +67,6 @@ export function createPolicyResolver(
 ): (written: WrittenPolicies, now: number) => ResolvedPolicies {
   const checkRules = createRulesCheck(settings.grantable);
   const crossTenantPolicy = createCrossTenantPolicies({ ...settings, checkRules });
-  const policyOfLine = memoizeByReference(policyOf);
   return ({ abac, administrations, facts }, now) => {
     const checks = { ...settings, checkRules, crossTenantPolicy, now };
     const results = [
@@ -90,12 +74,11 @@ export function createPolicyResolver(
       ...(settings.crossTenantPolicies ? resolveCrossTenantPolicies(facts, checks) : []),
     ];
     const found = results.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
-    const policies = [...abac.map(policyOfLine), ...found].sort(inOrder);
+    const policies = [...abac, ...found].sort(inOrder);
     const ends = policies.flatMap(({ notAfter }) => (notAfter === undefined ? [] : [notAfter]));
     return {
       policies,
       statuses: results.map(({ status }) => status),
-      memberships: found.flatMap(membershipsOf),
       nextEnd: ends.length === 0 ? undefined : Math.min(...ends),
     };
   };
@@ -112,19 +95,6 @@ interface Resolved {
   readonly status: PolicyStatus;
 }
 
-function policyOf(line: AbacPolicy): Policy {
-  const { name, tenant, user, group, space, namespace, rules } = line;
-  return {
-    form: 'abac',
-    name,
-    source: `authorization.abacPolicyFile line ${line.line}`,
-    subjects: [{ tenant, ...(user !== undefined && { user }), ...(group !== undefined && { group }) }],
-    tenants: new Set([space]),
-    namespaces: namespace === '*' ? 'all' : new Set([namespace]),
-    rules,
-  };
-}
-
 /** A name is that of the configuration's entry, in force or not: two would share one role. */
 function resolveAdministrations(
   configured: readonly AdministrationConfiguration[],
@@ -139,7 +109,7 @@ function resolveAdministrations(
     taken.add(name);
   };
   const ofConfiguration = configured.map((administration, at) =>
-    resolved({ kind: 'configuration', name: administration.name }, () => {
+    resolved({ name: administration.name }, () => {
       take(administration.name);
       return administrationPolicy(administration, `authorization.administrations[${at}]`, rules);
     }),
@@ -151,7 +121,7 @@ function resolveAdministrations(
   );
   const ofObjects = objects.map((object) => {
     const { name } = object.metadata;
-    return resolved({ kind: 'TenantAdministration', name }, () => {
+    return resolved({ name, object }, () => {
       take(name);
       return administrationPolicy(administrationOf(object), `tenantadministrations/${name}`, rules);
     });
@@ -170,7 +140,7 @@ function resolveCrossTenantPolicies(
     .sort((one, other) => compare(one.metadata.name, other.metadata.name))
     .map((object) => {
       const { name, tenant = '' } = object.metadata;
-      return resolved({ kind: 'CrossTenantPolicy', tenant, name }, () => {
+      return resolved({ name, object }, () => {
         if (counted(policies, tenant, 1) > MAX_POLICIES_PER_TENANT)
           throw invalid(`the tenant has more than ${MAX_POLICIES_PER_TENANT} policies`);
         const policy = crossTenantPolicy(object, { webhook, now });
@@ -189,26 +159,19 @@ function counted(counts: Map<string, number>, tenant: string, more: number): num
   return count;
 }
 
-function resolved(origin: PolicyOrigin, policyOf: () => Policy): Resolved {
+function resolved(about: Pick<PolicyStatus, 'name' | 'object'>, policyOf: () => Policy): Resolved {
   try {
     const policy = policyOf();
-    return { policy, status: { origin, ready: true, reason: 'Ready', message: readyMessage(policy) } };
+    return { policy, status: { ...about, ready: true, reason: 'Ready', message: readyMessage(policy) } };
   } catch (error) {
     if (!(error instanceof InvalidPolicy)) throw error;
-    return { status: { origin, ready: false, reason: error.reason, message: error.message } };
+    return { status: { ...about, ready: false, reason: error.reason, message: error.message } };
   }
 }
 
 function readyMessage({ form, tenants }: Policy): string {
   if (form === 'tenant') return 'in force';
   return `in force in ${tenants.size} ${tenants.size === 1 ? 'tenant' : 'tenants'}`;
-}
-
-function membershipsOf(policy: Policy): Membership[] {
-  if (policy.form !== 'administration') return [];
-  const { form, name, source, reason = '' } = policy;
-  const administration = { form, name, source };
-  return [...policy.tenants].sort().map((tenant) => ({ administration, tenant, reason }));
 }
 
 function inOrder(one: Policy, other: Policy): number {

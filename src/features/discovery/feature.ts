@@ -6,9 +6,13 @@ import { createDocumentCache } from '../../cache/document-cache.ts';
 import { DocumentChanges } from '../../cache/document-changes.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { SYSTEM_DISCOVERY_BYTES, TENANT_DISCOVERY_BYTES } from '../../limits/memory-bounds.ts';
+import { actingTenant } from '../../proxy/acting-tenant.ts';
+import type { Feature } from '../../proxy/feature.ts';
+import { discoveryChange } from '../../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { Discovery, FeatureBuild } from '../build.ts';
+import type { Discovery, FeatureBuild, Parts } from '../build.ts';
 import { createDiscoveryDocuments } from './discovery-documents.ts';
+import { createDiscoveryHandler } from './handle-discovery.ts';
 import { createSystemDiscovery } from './system-discovery.ts';
 
 /** Milliseconds for which the system tenant's documents are cached after a change of every tenant's. */
@@ -48,5 +52,27 @@ export function createDiscovery(
     documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
     cache,
     changed: (owner) => changes.changed(owner),
+  };
+}
+
+/** Discovery as a tenant may see it. */
+export function createDiscoveryFeature(parts: Parts): Feature {
+  return {
+    handlers: { discovery: createDiscoveryHandler(parts.discovery.documents) },
+    responseHooks: [changesOf(parts)],
+  };
+}
+
+/** Sees the requests that change a tenant's discovery. */
+function changesOf({ mode, discovery }: Parts): NonNullable<Feature['responseHooks']>[number] {
+  return (outgoing) => {
+    const change = discoveryChange(outgoing.info, actingTenant(outgoing), mode);
+    if (change === undefined) return undefined;
+    return {
+      onHead(status) {
+        // A server that failed may still have written.
+        if (status < 300 || status >= 500) discovery.changed(change.owner);
+      },
+    };
   };
 }

@@ -13,7 +13,7 @@ export interface TenantBoundaryOptions {
   readonly isSystem: (tenant: TenantName) => boolean;
 }
 
-export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
+export function createPathBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
   return {
     name: 'tenant-boundary',
     authorize(attributes) {

@@ -12,10 +12,8 @@ import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-
-type Read<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly string[] };
+import type { Live } from './keystone-auth-configuration.ts';
+import type { ParseResult } from './policy-file.ts';
 
 export interface ConfigMapRulesOptions<T> {
   /** Called for each read, since a reload creates a new one. */
@@ -23,7 +21,7 @@ export interface ConfigMapRulesOptions<T> {
   readonly reference: ConfigMapReference;
   /** Key in the ConfigMap's data. */
   readonly key: string;
-  readonly read: (content: string) => Read<T>;
+  readonly read: (content: string) => ParseResult<T>;
   /** Milliseconds from the end of one read to the next. */
   readonly interval: number;
   readonly clock: Clock;
@@ -31,9 +29,7 @@ export interface ConfigMapRulesOptions<T> {
   readonly telemetry: Telemetry;
 }
 
-export interface ConfigMapRules<T> {
-  /** The last valid rules; undefined before the first. */
-  readonly current: T | undefined;
+export interface ConfigMapRules<T> extends Live<T> {
   /** Ready from the first valid rules on. */
   readonly check: ReadinessCheck;
   /** Reads now; never throws. */

@@ -23,12 +23,16 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild } from '../build.ts';
 import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
-import type { KeystonePolicy, KeystoneSync } from './keystone-auth-configuration.ts';
-import { createKeystonePolicy } from './keystone-policy/keystone-policy.ts';
-import { type ParseResult, readPolicy } from './policy-file.ts';
-import type { AccessPolicy, KeystoneGroups, Live, ProjectSync as WebhookProjectSync } from './ports.ts';
+import type { KeystoneSync, Live } from './keystone-auth-configuration.ts';
+import { type AccessPolicy, createKeystonePolicy } from './keystone-policy.ts';
+import { type KeystonePolicy, type ParseResult, readPolicy } from './policy-file.ts';
 import { syncReader } from './sync-file.ts';
-import { createKeystoneGroups, createTokenReviewHandler } from './token-review.ts';
+import {
+  createKeystoneGroups,
+  createTokenReviewHandler,
+  type KeystoneGroups,
+  type ProjectSync as WebhookProjectSync,
+} from './token-review.ts';
 import { createWebhook } from './webhook.ts';
 
 export interface ConfiguredWebhook {

@@ -6,12 +6,18 @@ import { z } from 'zod';
 import { formatPath, formatProblem, problemsOfIssue } from '../../config/problem.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
-import type {
-  KeystonePolicy,
-  NamePattern,
-  PolicyEntry,
-  ResourcePermission,
-} from './keystone-auth-configuration.ts';
+
+/** A set of namespaces or resources; `*` in a list stands for all names. */
+export type NamePattern =
+  | { readonly kind: 'every' }
+  | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'except'; readonly names: ReadonlySet<string> };
+
+export interface ResourcePermission {
+  readonly namespaces: NamePattern;
+  readonly resources: NamePattern;
+  readonly verbs: ReadonlySet<string>;
+}
 
 /** Each problem names its path in the document. */
 export type ParseResult<T> =
@@ -23,23 +29,28 @@ const names = strings.nullish().transform((list) => new Set(list ?? []));
 /** Verbs are lower case in every request. */
 const verbs = strings.nullish().transform((list) => new Set((list ?? []).map((verb) => verb.toLowerCase())));
 
+/** All of the roles, any of the projects, and any of the domains if there are some; by name or id. */
 const users = z
   .strictObject({ roles: strings.nullish(), projects: strings.nullish(), domains: strings.nullish() })
   .transform(({ roles, projects, domains }) => ({
     roles: roles ?? [],
+    // An empty list matches no user.
     projects: projects ?? [],
-    ...(domains ? { domains } : {}),
+    domains: domains ?? undefined,
   }));
 
+/** One of the conditions of version 1, all of which must hold; any of its values satisfies it. */
 const match = z.strictObject({ type: z.string(), values: names });
 
+/** `version` is the API group. `*` stands for all, as a namespace for resources without one too. */
 const resource = z
   .strictObject({ verbs, resources: names, version: z.string(), namespace: z.string() })
   .transform(({ version, ...rest }) => ({ ...rest, apiGroup: version }));
 
+/** A final `*` of the path matches any rest; without a path it matches none. */
 const nonresource = z
   .strictObject({ verbs, path: z.string().nullish() })
-  .transform(({ path, verbs }) => ({ verbs, ...(typeof path === 'string' ? { path } : {}) }));
+  .transform(({ path, verbs }) => ({ verbs, path: path ?? undefined }));
 
 const resourcePermissions = z.record(z.string(), verbs).transform((permissions, context) => {
   const seen = new Set<string>();
@@ -64,18 +75,27 @@ const entry = z
     resource_permissions: resourcePermissions.nullish(),
     nonresource_permissions: z.record(z.string(), verbs).nullish(),
   })
-  .transform(
-    ({ users, match, resource, nonresource, ...permissions }): PolicyEntry => ({
-      match: match ?? [],
-      ...(users ? { users } : {}),
-      ...(resource ? { resource } : {}),
-      ...(nonresource ? { nonresource } : {}),
-      ...(permissions.resource_permissions ? { resourcePermissions: permissions.resource_permissions } : {}),
-      ...(permissions.nonresource_permissions
-        ? { nonResourcePermissions: new Map(Object.entries(permissions.nonresource_permissions)) }
-        : {}),
-    }),
-  );
+  .transform(({ users, match, resource, nonresource, ...permissions }) => ({
+    /** Without it: every user whose token Keystone has validated. */
+    users: users ?? undefined,
+    /** Restricts `resource` and `nonresource` only. */
+    match: match ?? [],
+    resource: resource ?? undefined,
+    nonresource: nonresource ?? undefined,
+    /** If present, `resource` is ignored. */
+    resourcePermissions: permissions.resource_permissions ?? undefined,
+    /** Path → verbs. If present, `nonresource` is ignored. */
+    nonResourcePermissions: permissions.nonresource_permissions
+      ? new Map(Object.entries(permissions.nonresource_permissions))
+      : undefined,
+  }));
+
+export type PolicyEntry = z.output<typeof entry>;
+/**
+ * Version 1 uses the `resource` and `nonresource` of an entry, version 2 its permissions. Any entry may
+ * allow, none denies.
+ */
+export type KeystonePolicy = readonly PolicyEntry[];
 
 /** A policy of thousands of entries has less. */
 const LIMITS = { depth: 16, nodes: 1_000_000 };
@@ -102,7 +122,7 @@ export function checked<T>(schema: z.ZodType<T>, document: unknown): ParseResult
   };
 }
 
-export type ResourceKey =
+type ResourceKey =
   | { readonly namespaces: NamePattern; readonly resources: NamePattern }
   /** The expectation. */
   | { readonly problem: string };

@@ -8,10 +8,23 @@ import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { KeystoneSync } from './keystone-auth-configuration.ts';
-import type { KeystoneGroups, Live, ProjectSync } from './ports.ts';
+import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configuration.ts';
 import type { TokenReviewStatus } from './review.ts';
 import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';
+
+export interface KeystoneGroups {
+  /**
+   * The names of the user's groups in Keystone, requested with the user's own token.
+   *
+   * @throws StatusError KeystoneUnavailable, CredentialInvalid
+   */
+  namesOf(identity: Identity, token: string): Promise<readonly string[]>;
+}
+
+export interface ProjectSync {
+  /** Creates missing objects in the background. Never throws; failures are logged. */
+  request(member: ProjectMember): void;
+}
 
 export interface TokenReviewHandlerOptions {
   /** The Keystone authenticator, without any other. */

@@ -9,7 +9,8 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { postedBody, sendReview } from '../../proxy/posted-review.ts';
-import type { AccessPolicy, Live } from './ports.ts';
+import type { Live } from './keystone-auth-configuration.ts';
+import type { AccessPolicy } from './keystone-policy.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
 import type { TokenReviewHandler } from './token-review.ts';
 

@@ -5,15 +5,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { arktosFieldViolations } from '../../../src/features/admission/arktos-pod-fields.ts';
-import { newViolations } from '../../../src/features/admission/changed-fields.ts';
 import { nodeSelectionViolations } from '../../../src/features/admission/node-selection.ts';
 import { podPartOf } from '../../../src/features/admission/pod-part.ts';
-import type { PodSecurityLevel } from '../../../src/features/admission/pod-security/check.ts';
 import {
-  podSecurityVersion,
+  type PodSecurityLevel,
   podSecurityViolations,
-} from '../../../src/features/admission/pod-security/evaluate.ts';
-import type { Violation } from '../../../src/features/admission/violation.ts';
+} from '../../../src/features/admission/pod-security.ts';
+import { newViolations } from '../../../src/features/admission/violation.ts';
 
 interface AdmissionRequest {
   readonly resource: { readonly group: string; readonly resource: string };
@@ -30,16 +28,14 @@ function readRequest(file: string): AdmissionRequest {
   return recorded.request.body.request;
 }
 
-/** Kubernetes 1.15 is what Arktos is made from. */
-const ARKTOS_VERSION = podSecurityVersion('v1.15');
-
 function violationsIn({ resource, object, oldObject }: AdmissionRequest, level: PodSecurityLevel) {
-  const evaluate = (one: unknown): readonly Violation[] => {
+  const evaluate = (one: unknown) => {
     const part = podPartOf(resource.group, resource.resource, one);
-    if (part === undefined || ARKTOS_VERSION === undefined) throw new TypeError(resource.resource);
+    if (part === undefined) throw new TypeError(resource.resource);
     return [
-      ...podSecurityViolations(part, { level, version: ARKTOS_VERSION }),
-      ...nodeSelectionViolations(part, { allowedLabels: [] }),
+      // Kubernetes 1.15 is what Arktos is made from.
+      ...podSecurityViolations(part, { level, version: 'v1.15', mode: 'enforce' }),
+      ...nodeSelectionViolations(part, []),
       ...arktosFieldViolations(part, level),
     ];
   };

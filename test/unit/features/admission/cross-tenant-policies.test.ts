@@ -1,6 +1,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { createPolicyProblem } from '../../../../src/features/cross-tenant/policy-problem.ts';
+import { createPolicyProblem } from '../../../../src/features/cross-tenant/cross-tenant-policies.ts';
 import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
 import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { ruleAllows } from '../../../../src/rbac/rules.ts';
@@ -116,31 +116,14 @@ t.test('rights are asked for each namespace, and for the whole tenant if "*" is 
 });
 
 t.test('a policy writes out what it grants', async (t) => {
-  const cases: readonly [string, Spec, string][] = [
-    ['every verb', { rules: [{ ...readPods, verbs: ['*'] }] }, 'spec.rules[0].verbs'],
-    ['every group', { rules: [{ ...readPods, apiGroups: ['*'] }] }, 'spec.rules[0].apiGroups'],
-    ['every resource', { rules: [{ ...readPods, resources: ['*'] }] }, 'spec.rules[0].resources'],
-    ['a subresource of all', { rules: [{ ...readPods, resources: ['*/log'] }] }, 'spec.rules[0].resources'],
-    ['all subresources', { rules: [{ ...readPods, resources: ['pods/*'] }] }, 'spec.rules[0].resources'],
-    ['more of a path', { rules: [{ ...readPods, resources: ['pods/log/x'] }] }, 'spec.rules[0].resources'],
-    ['every name', { rules: [{ ...readPods, resourceNames: ['*'] }] }, 'spec.rules[0].resourceNames'],
-    ['the empty name', { rules: [{ ...readPods, resourceNames: [''] }] }, 'spec.rules[0].resourceNames'],
-    ['no name', { rules: [{ ...readPods, resourceNames: [] }] }, 'spec.rules[0].resourceNames'],
-    ['paths', { rules: [{ ...readPods, nonResourceURLs: ['/metrics'] }] }, 'spec.rules[0]'],
-    ['an unknown field', { rules: [{ ...readPods, Verbs: ['delete'] }] }, 'spec.rules[0]'],
-    ['no group', { rules: [{ verbs: ['get'], resources: ['pods'] }] }, 'spec.rules[0].apiGroups'],
-    ['no verb', { rules: [{ ...readPods, verbs: [] }] }, 'spec.rules[0].verbs'],
-    ['no rule', { rules: [] }, 'spec.rules'],
-    ['rules that are no list', { rules: {} }, 'spec.rules'],
-    ['a verb that is no text', { rules: [{ ...readPods, verbs: [1] }] }, 'spec.rules[0].verbs[0]'],
-    ['no namespace', { namespaces: [] }, 'spec.namespaces'],
-    ['"*" and others', { namespaces: ['*', 'web'] }, 'spec.namespaces'],
-    ['a namespace that is a path', { namespaces: ['a/../b'] }, 'spec.namespaces'],
-  ];
-  for (const [what, spec, field] of cases) {
-    const { allowed, asked, message = '' } = await reviewed({ object: policy(spec) }, all);
-    t.match({ allowed, asked }, { allowed: false, asked: [] }, what);
-    t.ok(message.startsWith(field), `${what}: ${message}`);
+  for (const [spec, field] of [
+    [{ rules: [{ ...readPods, verbs: ['*'] }] }, 'spec.rules[0].verbs'],
+    [{ rules: [{ ...readPods, resources: ['pods/*'] }] }, 'spec.rules[0].resources'],
+    [{ namespaces: ['*', 'web'] }, 'spec.namespaces'],
+  ] as const) {
+    const { allowed, asked, message = '', status } = await reviewed({ object: policy(spec) }, all);
+    t.match({ allowed, asked, status }, { allowed: false, asked: [], status: { code: 403 } }, field);
+    t.equal(message.split(field).length, 2, 'the field is named once');
   }
 });
 

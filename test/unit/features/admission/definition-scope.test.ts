@@ -1,37 +1,16 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createDefinitionScopeRule } from '../../../../src/features/admission/definition-scope.ts';
-import type { BodyFormat, InspectedRequest } from '../../../../src/proxy/body-rule.ts';
-import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import type { BodyFormat } from '../../../../src/proxy/body-rule.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
-import { isTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { inspectedRequest } from '../../../support/inspected.ts';
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 const plugin = createDefinitionScopeRule(mode);
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-function tenantOf(name: string) {
-  if (isTenantName(name)) return name;
-  throw new TypeError(name);
-}
-
-function infoOf(method: string, path: string) {
-  const info = readRequestInfo(method, path, mode);
-  if (!info.isResourceRequest) throw new TypeError(path);
-  return info;
-}
-
-const asked: InspectedRequest = {
-  method: 'POST',
-  info: infoOf('POST', CRDS),
-  path: CRDS,
-  user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
-  tenant: tenantOf('acme'),
-  account: { kind: 'tenant', tenant: tenantOf('acme') },
-  sender: { kind: 'stonegate' },
-  signal: new AbortController().signal,
-  readStored: async () => ({ status: 500, content: undefined }),
-};
+const asked = inspectedRequest({ path: CRDS });
 
 /** @returns the code of the refusal, or `passes` */
 async function verdict(format: BodyFormat, content: unknown): Promise<string> {
@@ -80,12 +59,10 @@ const CASES: readonly (readonly [BodyFormat, unknown, string])[] = [
   ['json-patch', [{ op: 'add', path: '/metadata/labels', value: {} }], PASSES],
   ['json-patch', [{ op: 'replace', path: '/spec/versions/0/served', value: false }], PASSES],
   ['json-patch', [{ op: 'test', path: '/spec/scope', value: 'Namespaced' }], PASSES],
-  ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Tenant' }], PASSES],
-  ['json-patch', [{ op: 'replace', path: '/spec', value: { scope: 'Tenant' } }], PASSES],
-  ['json-patch', [{ op: 'replace', path: '', value: crd('Tenant') }], PASSES],
-  ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Cluster' }], FORBIDDEN],
-  ['json-patch', [{ op: 'replace', path: '/spec', value: { group: 'b.io' } }], FORBIDDEN],
-  ['json-patch', [{ op: 'replace', path: '', value: crd('Cluster') }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Tenant' }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '/spec/scope/x', value: 'Tenant' }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '/spec', value: { scope: 'Tenant' } }], FORBIDDEN],
+  ['json-patch', [{ op: 'replace', path: '', value: crd('Tenant') }], FORBIDDEN],
   ['json-patch', [{ op: 'remove', path: '/spec/scope' }], FORBIDDEN],
   ['json-patch', [{ op: 'remove', path: '/spec' }], FORBIDDEN],
   ['json-patch', [{ op: 'move', from: '/metadata/labels/a', path: '/spec/scope' }], FORBIDDEN],
@@ -119,10 +96,11 @@ t.test(
       CRDS.replace('/v1/', '/v1beta1/'),
       CRDS.replace('/v1/', '/v1/tenants/acme/'),
     ]) {
-      t.ok(plugin.concerns(infoOf('PUT', path), tenantOf('acme')), path);
-      t.notOk(plugin.concerns(infoOf('PUT', path), tenantOf('system')), path);
+      t.ok(plugin.concerns(inspectedRequest({ path }).info, toTenantName('acme')), path);
+      t.notOk(plugin.concerns(inspectedRequest({ path }).info, toTenantName('system')), path);
     }
-    t.notOk(plugin.concerns(infoOf('PUT', '/apis/apps/v1/namespaces/a/deployments/d'), tenantOf('acme')));
+    const deployment = inspectedRequest({ path: '/apis/apps/v1/namespaces/a/deployments/d' });
+    t.notOk(plugin.concerns(deployment.info, toTenantName('acme')));
   },
 );
 

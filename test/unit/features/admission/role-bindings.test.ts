@@ -1,8 +1,9 @@
 import t from 'tap';
-import type { BindRight } from '../../../../src/features/admission/binding-rights.ts';
+import type { Right } from '../../../../src/features/admission/required-rights.ts';
 import { createRoleBindingsRule } from '../../../../src/features/admission/role-bindings.ts';
 import type { BodyFormat, UserResponse } from '../../../../src/proxy/body-rule.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { admissionRequest, decisionOf } from '../../../support/admission-reviews.ts';
 import { type Asked, inspectedRequest } from '../../../support/inspected.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -25,7 +26,7 @@ interface Options {
 
 async function admit(content: unknown, options: Options = {}) {
   const { path = BINDINGS, format = 'object', allowed = false } = options;
-  const reviewed: BindRight[] = [];
+  const reviewed: Right[] = [];
   const admission = createRoleBindingsRule({
     isConfined: () => true,
     async review(_, attributes) {
@@ -154,4 +155,44 @@ t.test('users of the system tenant are left to the API server', async (t) => {
   t.notOk(admission.concerns(info, toTenantName('system')));
   const roles = inspectedRequest({ path: BINDINGS.replace('rolebindings', 'roles') });
   t.notOk(admission.concerns(roles.info, toTenantName('acme')));
+});
+
+t.test('at the webhook', async (t) => {
+  const object = { metadata: { name: 'b', tenant: 'acme' }, roleRef: view, subjects };
+  const changed = { ...object, subjects: [] };
+  const update = { operation: 'UPDATE', object, oldObject: object } as const;
+  const controller = (name: string) => ({
+    username: `system:serviceaccount:kube-system:${name}`,
+    groups: [],
+  });
+  const first = {
+    metadata: { name: 'admin-role-binding', tenant: 'acme' },
+    roleRef: { ...view, name: 'admin-role' },
+    subjects: [{ kind: 'User', apiGroup: RBAC, name: 'admin' }],
+  };
+  const byController = { user: controller('tenant-controller'), object: first };
+  const judge = (changes: object, mode: 'arktos' | 'shared' = 'arktos') => {
+    const kind = { group: RBAC, resource: 'rolebindings', namespace: 'ns' };
+    const { violations, required } = decisionOf({ mode })(admissionRequest({ ...kind, object, ...changes }));
+    if (violations.length > 0) return 'refused';
+    return required.flatMap(({ rights }) => rights.map(({ right }) => `${right.resource}/${right.name}`));
+  };
+  for (const [what, changes, expected] of [
+    ['a tenant’s user must hold bind on the role', {}, ['clusterroles/view']],
+    ['on a Role too', { object: { ...object, roleRef: own } }, ['roles/own']],
+    ['an update that gives it to others', { ...update, object: changed }, ['clusterroles/view']],
+    ['any other update', { ...update, object: { ...object, metadata: { name: 'b', labels: {} } } }, []],
+    ['a deletion', { operation: 'DELETE', object: undefined, oldObject: object }, []],
+    ['a role that cannot be told', { object: { ...object, roleRef: 'view' } }, 'refused'],
+    ['users of the system', { user: { username: 'system:stonegate:dora', groups: [] } }, []],
+    ['the first binding of a tenant', byController, []],
+    [
+      'another of its controller',
+      { ...byController, object: { ...first, subjects } },
+      ['clusterroles/admin-role'],
+    ],
+    ['the first of another account', { ...byController, user: controller('x') }, ['clusterroles/admin-role']],
+  ] as const)
+    t.strictSame(judge(changes), expected, what);
+  t.strictSame(judge({}, 'shared'), [], 'an ordinary API server compares bindings itself');
 });

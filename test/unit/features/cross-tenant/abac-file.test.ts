@@ -140,8 +140,8 @@ t.test('D314 comments, blank lines and a missing line break at the end are fine'
   const { policies, problems } = readAbacFile(text);
   t.same(problems, []);
   t.match(policies, [
-    { name: 'alice-pods', line: 4 },
-    { name: 'two', line: 6 },
+    { name: 'alice-pods', source: /line 4$/ },
+    { name: 'two', source: /line 6$/ },
   ]);
   for (const empty of ['', '\n', '#', '# only\n'])
     t.same(readAbacFile(empty), { policies: [], problems: [] }, JSON.stringify(empty));
@@ -245,7 +245,7 @@ t.test('two lines of one name are refused, and every problem is reported with it
   t.same(policies, []);
   t.match(problems, [
     { line: 2, message: /JSON/ },
-    { line: 3, path: 'spec.name', message: 'expected a name of its own, found the one of line 1' },
+    { line: 3, path: 'spec.name', message: /^expected a name of its own, .* line 1$/ },
     { line: 4, path: 'spec.space' },
   ]);
 });

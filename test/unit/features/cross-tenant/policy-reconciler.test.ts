@@ -1,10 +1,8 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
-import {
-  createPolicyReconciler,
-  type MembershipChange,
-} from '../../../../src/features/cross-tenant/policy-reconciler.ts';
+import type { MembershipEvent } from '../../../../src/features/cross-tenant/membership-log.ts';
+import { createPolicyReconciler } from '../../../../src/features/cross-tenant/policy-reconciler.ts';
 import type { Condition } from '../../../../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { KINDS, placeName } from '../../../../src/kubernetes/reconcile/objects.ts';
 import type { PolicyForm } from '../../../../src/proxy/tenant-entry.ts';
@@ -24,7 +22,7 @@ const FORMS: ReadonlySet<PolicyForm> = new Set(['abac', 'administration', 'tenan
 /** The objects of a cluster, and what happened to them. */
 function createSite() {
   const memory = createMemoryObjects();
-  const memberships: MembershipChange[] = [];
+  const memberships: MembershipEvent[] = [];
   const conditions: (readonly Condition[])[] = [];
   /** What is done to which object, as `create ClusterRole in acme`. */
   const run = async (
@@ -139,9 +137,16 @@ t.test('a tenant that joins an administration or leaves it is told once', async 
   const { run, memberships } = createSite();
   await run(ADMINISTRATION);
   await run(ADMINISTRATION);
-  t.same(memberships, [{ verb: 'grant', administration: 'support', tenant: 'globex' }]);
+  t.same(memberships, [
+    { verb: 'grant', administration: 'support', tenant: 'globex', reason: 'support contract' },
+  ]);
   await run({});
-  t.same(memberships[1], { verb: 'revoke', administration: 'support', tenant: 'globex' });
+  t.same(memberships[1], {
+    verb: 'revoke',
+    administration: 'support',
+    tenant: 'globex',
+    reason: 'support contract',
+  });
   t.equal(memberships.length, 2);
 });
 

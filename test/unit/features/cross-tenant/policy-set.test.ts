@@ -1,6 +1,5 @@
 import t from 'tap';
-import { createPoliciesInForce } from '../../../../src/features/cross-tenant/policies-in-force.ts';
-import { createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
+import { createPoliciesInForce, createPolicySet } from '../../../../src/features/cross-tenant/policy-set.ts';
 import {
   ALICE_READS_PODS,
   abacPolicies,
@@ -122,7 +121,7 @@ t.test('D336 a policy ends by itself, and a permit says when', async (t) => {
 
 t.test('other policies take effect with the next request', async (t) => {
   const none = createPolicySet([]);
-  const inForce = createPoliciesInForce(none);
+  const inForce = createPoliciesInForce();
   const ask = () => inForce.permits(entry('alice'), attributes('get', 'pods'), NOW)?.policy.name;
   inForce.replace(setOf({ abac: abacPolicies(ALICE_READS_PODS) }));
   t.equal(ask(), 'alice-pods');

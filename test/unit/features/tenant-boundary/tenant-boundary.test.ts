@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { toStatus } from '../../../../src/errors/to-status.ts';
-import { createTenantBoundary } from '../../../../src/features/tenant-boundary/tenant-boundary.ts';
+import { createPathBoundary } from '../../../../src/features/tenant-boundary/tenant-boundary.ts';
 import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
 
-const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
+const boundary = createPathBoundary({ isSystem: (tenant) => tenant === 'system' });
 
 async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
   await runAuthorizers([boundary], {

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { createKeystonePolicy } from '../../../../../src/features/webhook/keystone-policy/keystone-policy.ts';
-import { readPolicy } from '../../../../../src/features/webhook/policy-file.ts';
-import type { SubjectAccessReviewSpec } from '../../../../../src/kubernetes/authorization-v1.ts';
+import { createKeystonePolicy } from '../../../../src/features/webhook/keystone-policy.ts';
+import { readPolicy } from '../../../../src/features/webhook/policy-file.ts';
+import type { SubjectAccessReviewSpec } from '../../../../src/kubernetes/authorization-v1.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity';
 

@@ -1,13 +1,17 @@
 /**
- * Which kinds of policies the API server does not have: their custom resource definitions were not applied.
+ * What `stonegate check` asks about policies: whether their custom resource definitions were applied, and
+ * whether the admission webhook is registered, without which no CrossTenantPolicy counts.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-
 import { StatusError } from '../../errors/status-error.ts';
+import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-pages.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import { goList, isJSONObject, readJSONObject } from '../../lib/json-object.ts';
+import { readRegistration } from './read-policy-object.ts';
 import { TENANCY_API_VERSION } from './tenancy-v1alpha1.ts';
+
+const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 
 /**
  * @param resources in the plural, of the group `tenancy.stonegate.dev`
@@ -35,4 +39,21 @@ export async function missingDefinitions(
 function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
   const resources = goList(readJSONObject(body)?.resources);
   return resources && new Set(resources.map((resource) => isJSONObject(resource) && resource.name));
+}
+
+/** @throws StatusError as the fetcher does, UpstreamUnavailable if there is no list */
+export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
+  let registered = false;
+  try {
+    for await (const { items } of listPages(pagesOf(() => fetcher, WEBHOOKS, signal)))
+      registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
+  } catch (error) {
+    if (!(error instanceof UnexpectedStatus || error instanceof MalformedObject)) throw error;
+    throw new StatusError(
+      'UpstreamUnavailable',
+      `the webhook configurations could not be listed: ${error.message}`,
+      { cause: error },
+    );
+  }
+  return registered;
 }

@@ -7,19 +7,13 @@
  * only, which their attributes show, since service accounts have attributes too. `users.domains` is not
  * ignored.
  */
-import type { Extra } from '../../../kubernetes/authentication-v1.ts';
+import type { Extra } from '../../kubernetes/authentication-v1.ts';
 import type {
   NonResourceAttributes,
   ResourceAttributes,
   SubjectAccessReviewSpec,
-} from '../../../kubernetes/authorization-v1.ts';
-import type {
-  KeystonePolicy,
-  PolicyEntry,
-  PolicyMatch,
-  PolicyUsers,
-} from '../keystone-auth-configuration.ts';
-import { allowsNonResource, allowsResource } from './attributes.ts';
+} from '../../kubernetes/authorization-v1.ts';
+import type { KeystonePolicy, NamePattern, PolicyEntry, ResourcePermission } from './policy-file.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity/';
 
@@ -35,12 +29,12 @@ interface PolicySubject {
   readonly domains: readonly string[];
 }
 
-export interface KeystonePolicyAuthorizer {
+export interface AccessPolicy {
   /** Whether an entry allows what is asked; false says nothing but that none does. */
   allows(question: SubjectAccessReviewSpec): boolean;
 }
 
-export function createKeystonePolicy(policy: KeystonePolicy): KeystonePolicyAuthorizer {
+export function createKeystonePolicy(policy: KeystonePolicy): AccessPolicy {
   return {
     allows(question) {
       const subject = subjectOf(question);
@@ -81,7 +75,7 @@ function attribute(extra: Extra, name: string): readonly string[] {
   return Object.hasOwn(extra, key) ? (extra[key] ?? []) : [];
 }
 
-function concerns(users: PolicyUsers | undefined, subject: PolicySubject): boolean {
+function concerns(users: PolicyEntry['users'], subject: PolicySubject): boolean {
   if (users === undefined) return true;
   return (
     users.roles.every((role) => subject.roles.includes(role)) &&
@@ -125,7 +119,7 @@ function allowsPath(
   );
 }
 
-function matches(conditions: readonly PolicyMatch[], subject: PolicySubject): boolean {
+function matches(conditions: PolicyEntry['match'], subject: PolicySubject): boolean {
   return conditions.every(({ type, values }) => {
     const own = valuesOf(type, subject);
     return own !== undefined && (values.has('*') || own.some((value) => values.has(value)));
@@ -146,4 +140,52 @@ function valuesOf(type: string, subject: PolicySubject): readonly string[] | und
     default:
       return undefined;
   }
+}
+
+function allowsResource(permission: ResourcePermission, asked: ResourceAttributes): boolean {
+  const { namespace = '', resource = '', subresource = '', verb = '' } = asked;
+  return (
+    resource !== '' &&
+    hasVerb(permission.verbs, verb) &&
+    coversNamespace(permission.namespaces, namespace) &&
+    coversResource(permission.resources, resource, subresource)
+  );
+}
+
+/** @param prefixes whether a final `*` of the path stands for any rest */
+function allowsNonResource(
+  { path, verbs }: NonNullable<PolicyEntry['nonresource']>,
+  asked: Required<NonResourceAttributes>,
+  { prefixes = false } = {},
+): boolean {
+  if (path === undefined || asked.path === '' || !hasVerb(verbs, asked.verb)) return false;
+  const rest = prefixes && path.endsWith('*');
+  return rest ? asked.path.startsWith(path.replace(/\*+$/, '')) : asked.path === path;
+}
+
+function hasVerb(verbs: ReadonlySet<string>, verb: string): boolean {
+  return verb !== '' && (verbs.has('*') || verbs.has(verb.toLowerCase()));
+}
+
+/**
+ * Requests without a namespace (cluster-scoped objects, lists over all namespaces) are covered by `*` alone:
+ * neither a namespace nor all but one are the whole cluster.
+ */
+function coversNamespace(pattern: NamePattern, namespace: string): boolean {
+  if (pattern.kind === 'every') return true;
+  if (namespace === '') return false;
+  const named = pattern.names.has('*') || pattern.names.has(namespace);
+  return pattern.kind === 'only' ? named : !named;
+}
+
+/** A resource that is left out takes its subresources with it; one that is named does not bring them. */
+function coversResource(pattern: NamePattern, resource: string, subresource: string): boolean {
+  if (pattern.kind === 'every') return true;
+  const { names } = pattern;
+  const named =
+    names.has('*') ||
+    (subresource === ''
+      ? names.has(resource)
+      : names.has(`${resource}/${subresource}`) || names.has(`${resource}/*`));
+  return pattern.kind === 'only' ? named : !named && !names.has(resource);
 }

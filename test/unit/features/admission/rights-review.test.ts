@@ -1,9 +1,5 @@
 import t from 'tap';
-import { StatusError } from '../../../../src/errors/status-error.ts';
-import {
-  createAdmissionAccess,
-  noAdmissionAccess,
-} from '../../../../src/features/admission/admission-access.ts';
+import { createRightsReview } from '../../../../src/features/admission/rights-review.ts';
 import type { AccessAttributes } from '../../../../src/kubernetes/access-reviewer.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
@@ -21,7 +17,7 @@ function site() {
   const users: object[] = [];
   const accounts: object[] = [];
   const responses: PromiseWithResolvers<{ allowed: boolean; denied?: boolean }>[] = [];
-  const access = createAdmissionAccess({
+  const isAllowed = createRightsReview({
     clock: createFakeClock(),
     random: systemRandom,
     reviewer: {
@@ -33,16 +29,15 @@ function site() {
         responses.push(response);
         return response.promise;
       },
-      reviewSelf: () => Promise.reject(new Error('no token is known')),
     },
   });
-  return { access, asked, users, accounts, responses };
+  return { isAllowed, asked, users, accounts, responses };
 }
 
 t.test('the review names the tenant, and the user as the API server knows them', async (t) => {
-  const { access, asked, users, responses, accounts } = site();
+  const { isAllowed, asked, users, responses, accounts } = site();
   const user = { ...alice, uid: 'u', extra: { k: ['v'] } };
-  const answer = access.isAllowed(user, { ...get, name: 'p' }, acme, caller);
+  const answer = isAllowed(user, { ...get, name: 'p' }, acme, caller);
   await Promise.resolve();
   responses[0]?.resolve({ allowed: true });
   t.equal(await answer, true);
@@ -52,8 +47,8 @@ t.test('the review names the tenant, and the user as the API server knows them',
 });
 
 t.test('a right without a name is one on every object: no rule of RBAC holds the name', async (t) => {
-  const names = [site(), site()].map(({ access, asked }) => {
-    void access.isAllowed(alice, get, { tenant: undefined }, caller);
+  const names = [site(), site()].map(({ isAllowed, asked }) => {
+    void isAllowed(alice, get, { tenant: undefined }, caller);
     return asked;
   });
   await Promise.resolve();
@@ -66,9 +61,9 @@ t.test('a right without a name is one on every object: no rule of RBAC holds the
 });
 
 t.test('a denial is none, whatever else is allowed', async (t) => {
-  const { access, responses } = site();
+  const { isAllowed, responses } = site();
   const answers = [{ allowed: true, denied: true }, { allowed: false }].map(async (response, at) => {
-    const answer = access.isAllowed(alice, get, acme, caller);
+    const answer = isAllowed(alice, get, acme, caller);
     await Promise.resolve();
     responses[at]?.resolve(response);
     return answer;
@@ -77,9 +72,9 @@ t.test('a denial is none, whatever else is allowed', async (t) => {
 });
 
 t.test('one tenant has a part of the reviews and of the queue, at each address', async (t) => {
-  const { access, asked } = site();
+  const { isAllowed, asked } = site();
   const ask = (tenant: typeof acme, source = caller.source) =>
-    access.isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
+    isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
   const flood = Array.from({ length: 21 }, () => ask(acme));
   t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'a tenant has a bounded part');
   t.equal(asked.length, 2);
@@ -90,9 +85,8 @@ t.test('one tenant has a part of the reviews and of the queue, at each address',
 });
 
 t.test('tenants behind one client address take turns, however many reviews one of them needs', async (t) => {
-  const { access, asked, responses } = site();
-  const ask = (tenant: typeof acme) =>
-    access.isAllowed(alice, get, tenant, caller).catch((error: unknown) => error);
+  const { isAllowed, asked, responses } = site();
+  const ask = (tenant: typeof acme) => isAllowed(alice, get, tenant, caller).catch((error: unknown) => error);
   const many = ['acme', 'globex', 'initech'].flatMap((name) =>
     Array.from({ length: 20 }, () => ask({ tenant: toTenantName(name) })),
   );
@@ -114,17 +108,22 @@ t.test('tenants behind one client address take turns, however many reviews one o
 });
 
 t.test('a wait ends with the request', async (t) => {
-  const { access } = site();
+  const { isAllowed } = site();
   const request = new AbortController();
-  for (let at = 0; at < 4; at += 1) void access.isAllowed(alice, get, acme, caller);
-  const waiting = access.isAllowed(alice, get, acme, { ...caller, signal: request.signal });
+  for (let at = 0; at < 4; at += 1) void isAllowed(alice, get, acme, caller);
+  const waiting = isAllowed(alice, get, acme, { ...caller, signal: request.signal });
   request.abort();
   await t.rejects(waiting, { code: 'UpstreamTimeout' });
 });
 
 t.test('without an API server to ask nothing is allowed, and the message says what is missing', async (t) => {
-  await t.rejects(noAdmissionAccess.isAllowed(alice, get, acme, caller), {
-    constructor: StatusError,
+  const isAllowed = createRightsReview({
+    clock: createFakeClock(),
+    random: systemRandom,
+    reviewer: undefined,
+  });
+  await t.rejects(isAllowed(alice, get, acme, caller), {
+    code: 'UpstreamUnavailable',
     message: /no section `upstream`/,
   });
 });

@@ -1,0 +1,83 @@
+/**
+ * The Pod Security Standards: which one holds for a tenant, and which fields of a pod violate it, with the
+ * verdicts of the API server's PodSecurity admission. The version is not newer than the API server: a newer
+ * one allows what depends on fields that an older server does not know, and so ignores.
+ * https://kubernetes.io/docs/concepts/security/pod-security-admission/
+ */
+import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
+import type { AdmissionConfiguration, PodSecurityConfiguration } from './admission-configuration.ts';
+import { ObjectReader } from './object-reader.ts';
+import type { PodPart } from './pod-part.ts';
+import { BASELINE, type Check, RESTRICTED } from './pod-security-checks.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** The standard of a tenant. With the mode `warn` an object that violates it is stored. */
+export type PodSecurityRule = Required<PodSecurityConfiguration>;
+export type PodSecurityLevel = PodSecurityRule['level'];
+
+/** In shared mode the API server's own PodSecurity admission exists, and no level means no rule. */
+const DEFAULTS: Readonly<Record<'arktos' | 'shared', PodSecurityRule>> = {
+  arktos: { level: 'baseline', version: 'v1.15', mode: 'enforce' },
+  shared: { level: 'privileged', version: `v1.${NEWEST_POD_SECURITY_MINOR}`, mode: 'enforce' },
+};
+
+/**
+ * @returns the rules of a tenant, at least one, all of one mode. A known tenant has one. For an unknown
+ * tenant (a service account in shared mode) all that are enforced hold, since a user could otherwise leave a
+ * tenant's rule by one; if none is enforced, all that warn
+ */
+export function podSecurityRulesOf(
+  { tenants, ...given }: AdmissionConfiguration['podSecurity'],
+  tenancyMode: keyof typeof DEFAULTS,
+): (tenant: string | undefined) => readonly PodSecurityRule[] {
+  const general = { ...DEFAULTS[tenancyMode], ...given };
+  const exceptions = new Map(
+    Object.entries(tenants).map(([tenant, changes]) => [tenant, { ...general, ...changes }]),
+  );
+  const all = [general, ...exceptions.values()];
+  const enforced = all.filter(({ level, mode }) => mode === 'enforce' && level !== 'privileged');
+  const warned = all.filter(({ mode }) => mode === 'warn');
+  const ofUnknown = strictestOfVersions([enforced, warned].find(({ length }) => length > 0) ?? [general]);
+  return (tenant) => (tenant === undefined ? ofUnknown : [exceptions.get(tenant) ?? general]);
+}
+
+const LEVELS: readonly PodSecurityLevel[] = ['privileged', 'baseline', 'restricted'];
+
+/** Within one version a level refuses what a lower one does. Between versions there is no such order. */
+function strictestOfVersions(rules: readonly PodSecurityRule[]): readonly PodSecurityRule[] {
+  const byLevel = rules.toSorted((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
+  return [...new Map(byLevel.map((rule) => [rule.version, rule])).values()];
+}
+
+/** @returns every field that violates the rule; and those of a wrong type, which no check can judge */
+export function podSecurityViolations(
+  { metadata, metadataPath, spec, specPath }: PodPart,
+  { level, version, mode }: PodSecurityRule,
+): Violation[] {
+  if (level === 'privileged') return [];
+  const faults: Violation[] = [];
+  const reader = new ObjectReader(spec, specPath, faults);
+  const pod = {
+    metadata: new ObjectReader(metadata, metadataPath, faults),
+    spec: reader,
+    containers: ['initContainers', 'containers', 'ephemeralContainers'].flatMap((field) =>
+      reader.objects(field),
+    ),
+  };
+  const violates = `${mode === 'warn' ? 'would violate' : 'violates'} PodSecurity "${level}:${version}"`;
+  const violations = checksOf(level, Number(version.slice('v1.'.length))).flatMap(({ id, reason, find }) =>
+    find(pod).map(({ path, value }) => violation(id, path, value, `${violates}: ${reason}`)),
+  );
+  return [...faults, ...violations];
+}
+
+/** The checks that apply to a version, with how each finds violations in it. */
+function checksOf(level: PodSecurityLevel, minor: number) {
+  const checks: readonly Check[] = level === 'restricted' ? RESTRICTED : BASELINE;
+  const applicable = checks.flatMap(({ versions, ...check }) => {
+    const found = versions.findLast(([since]) => since <= minor);
+    return found === undefined ? [] : [{ ...check, find: found[1] }];
+  });
+  const overridden = new Set(applicable.map(({ overrides }) => overrides));
+  return applicable.filter(({ id }) => !overridden.has(id));
+}

@@ -1,0 +1,114 @@
+/**
+ * Reviews the rights that a request requires of its user: SubjectAccessReviews with Stonegate's own
+ * credential. Few are made at the same time, fewer for one tenant at one client address, and these take
+ * turns. A review that fails is never a permission.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
+import type { AdmissionUser } from '../../kubernetes/admission-v1.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import type { Random } from '../../lib/random.ts';
+import { sourceKey } from '../../lib/source-key.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { RequiredAccess, Right } from './required-rights.ts';
+import type { Violation } from './violation.ts';
+
+/** The request to the webhook for which rights are reviewed. */
+export interface ReviewCaller {
+  /** Address of the client: of an API server, unless other clients reach the listener. */
+  readonly source: string;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+export interface ReviewPlace {
+  /** The tenant that the review names; undefined if the API server has no tenants. */
+  readonly tenant: TenantName | undefined;
+}
+
+/** @throws StatusError if it cannot be told */
+export type IsAllowed = (
+  user: AdmissionUser,
+  right: Right,
+  place: ReviewPlace,
+  caller: ReviewCaller,
+) => Promise<boolean>;
+
+/** Reviews for one request at the same time. */
+const AT_ONCE = 2;
+
+/**
+ * @param holds whether the user of the request has a right
+ * @returns a violation for the first right that the user lacks; those behind it are not asked about
+ * @throws StatusError if it cannot be told what the user may do
+ */
+export async function missingRight(
+  required: readonly RequiredAccess[],
+  holds: (right: Right) => Promise<boolean>,
+): Promise<Violation | undefined> {
+  for (const { sufficient, rights } of required) {
+    if (sufficient !== undefined && (await holds(sufficient))) continue;
+    let missing: Violation | undefined;
+    await mapWithConcurrency(rights, AT_ONCE, async ({ right, violation }) => {
+      if (missing === undefined && !(await holds(right))) missing ??= violation;
+    });
+    if (missing !== undefined) return missing;
+  }
+  return undefined;
+}
+
+export interface RightsReviewOptions {
+  /** Undefined if the configuration has no API server to ask. */
+  readonly reviewer: Pick<AccessReviewer, 'review'> | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Reviews at the same time. The tenant's own connections are not used: its write may hold them. */
+const REVIEWS = { permits: 8, permitsPerKey: 2 };
+/** Waiting ones of one tenant at one client address. The webhook bounds the requests of an address. */
+const WAITING = 18;
+/** Milliseconds; the webhook gives up before. */
+const QUEUE_TIMEOUT = 5_000;
+
+export function createRightsReview({ reviewer, clock, random }: RightsReviewOptions): IsAllowed {
+  const reviews = new KeyedSemaphore({
+    ...REVIEWS,
+    clock,
+    queue: Number.POSITIVE_INFINITY,
+    queuePerKey: WAITING,
+    queueTimeout: QUEUE_TIMEOUT,
+    refusal: () =>
+      new StatusError('AdmissionRateExceeded', 'too many access reviews of the admission webhook wait'),
+  });
+  /**
+   * For rights on every object: RBAC allows an unknown name by rules without names alone, whereas a rule may
+   * hold the empty name.
+   */
+  const anyName = random.uuid();
+
+  return async ({ username, groups, uid = '', extra = {} }, right, { tenant }, { source, signal }) => {
+    if (reviewer === undefined)
+      throw new StatusError(
+        'UpstreamUnavailable',
+        'the configuration of the admission webhook has no section `upstream`',
+      );
+    const permit = reviews.of(JSON.stringify([sourceKey(source), tenant ?? '']));
+    if (!permit.tryAcquire() && !(await permit.acquire(signal)))
+      throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
+    try {
+      const { allowed, denied = false } = await reviewer.review(
+        { username, groups, uid, extra },
+        { resourceAttributes: { name: anyName, ...right, ...(tenant !== undefined && { tenant }) } },
+        STONEGATE_ACCOUNT,
+        signal,
+      );
+      return allowed && !denied;
+    } finally {
+      permit.release();
+    }
+  };
+}

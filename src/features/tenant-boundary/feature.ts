@@ -1,0 +1,27 @@
+/**
+ * What keeps users in their tenant: paths of other tenants, resources that all tenants share, and connections
+ * into pods without the right to open them.
+ */
+import type { Feature } from '../../proxy/feature.ts';
+import type { FeatureBuild, Parts } from '../build.ts';
+import { createConnectCreate } from './connect-create.ts';
+import { createSharedResources } from './shared-resources.ts';
+import { createPathBoundary } from './tenant-boundary.ts';
+import { createUpgradePlaces } from './upgrade-places.ts';
+
+export function createTenantBoundary({ loaded }: FeatureBuild, parts: Parts): Feature {
+  const { mode, reviewer, reasonOf, discovery } = parts;
+  const allowedGroups = new Set(loaded.configuration.tenancy.sharedAPIGroups);
+  return {
+    authorizers: [
+      createUpgradePlaces(mode),
+      createPathBoundary(mode),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf }),
+      createSharedResources({
+        discovered: discovery.documents,
+        mayBeShared: mode.mayBeShared,
+        allowedGroups,
+      }),
+    ],
+  };
+}
