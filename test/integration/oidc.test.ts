@@ -7,6 +7,7 @@ import { runAuthenticators } from '../../src/identity/authenticator.ts';
 import { createJWTAuthenticator } from '../../src/identity/jwt/jwt.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import { eventually } from '../support/eventually.ts';
@@ -55,6 +56,7 @@ async function scene(t: Test): Promise<Scene> {
     refreshInterval: 10_000,
     timeout: 5_000,
     clock,
+    random: systemRandom,
     logger: silentLogger,
     telemetry: noTelemetry,
   });

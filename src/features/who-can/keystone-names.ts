@@ -4,7 +4,7 @@
  * without them.
  */
 
-import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeystoneNames } from '../../rbac/access-index.ts';

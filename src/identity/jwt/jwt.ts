@@ -4,6 +4,7 @@
  * are read, since `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
  */
 
+import type { JSONWebKeySet } from 'jose';
 import { digestOf } from '../../cache/credential-digest.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,11 +13,14 @@ import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AsyncAuthenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
-import type { IssuerKeys, KeySet } from '../ports.ts';
+import type { IssuerKeys } from '../oidc/oidc-issuer-keys.ts';
 import type { JWTConfiguration } from './jwt-configuration.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
-import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+
+/** Google issues tokens with and without the scheme in `iss`. */
+const GOOGLE = 'https://accounts.google.com';
 
 /** Verified tokens that are cached; each is some kilobytes large. */
 const MAX_VERIFIED = 2_000;
@@ -41,7 +45,7 @@ interface Issuer {
 interface Verdict {
   readonly issuer: Issuer;
   readonly verified: VerifiedJWT;
-  readonly keys: KeySet;
+  readonly keys: JSONWebKeySet;
   readonly kid: string | undefined;
 }
 
@@ -67,7 +71,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     const kid = stringMember(parts.header, 'kid');
     // An empty `kid` selects no key.
     const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
-    const verified = issuer.verify(parts, keys);
+    const verified = await issuer.verify(credential.token, parts, keys);
     const verdict = { issuer, verified, keys, kid };
     verdicts.set(digestOf(credential), verdict, Math.min(clock.now() + MAX_AGE, verified.expiresAt));
     return verdict;
@@ -88,6 +92,12 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
       return identityOf(await verify(credential, parts, issuer));
     },
   };
+}
+
+/** The URL of the issuer that the token names; empty if it names none. */
+function issuerOf({ payload }: JWTParts): string {
+  const issuer = stringMember(payload, 'iss') ?? '';
+  return issuer === 'accounts.google.com' ? GOOGLE : issuer;
 }
 
 /** A refusal is memoized too: a refused client may repeat its request. */

@@ -16,7 +16,7 @@ import {
   scopeGroups,
 } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
-import type { AssignmentSource, DisabledScopes } from './directory.ts';
+import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
 import {
   type NamespaceOf,
   projectNamespaces,

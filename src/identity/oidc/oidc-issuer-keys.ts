@@ -5,14 +5,14 @@
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
 import { createHash } from 'node:crypto';
+import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type Random, systemRandom } from '../../lib/random.ts';
+import type { Random } from '../../lib/random.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { IssuerKeys, KeySet } from '../ports.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
 import { discoverProvider } from './oidc-provider.ts';
 
@@ -35,9 +35,21 @@ export interface IssuerKeysOptions {
   /** Timeout of discovery and keys together, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
-  readonly random?: Random;
+  readonly random: Random;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+}
+
+export interface IssuerKeys {
+  /**
+   * The result is the same object as long as the issuer publishes the same keys. An unknown `kid` causes a
+   * refresh, at most once per configured interval.
+   *
+   * @param kid of the token; undefined if it has none
+   * @throws StatusError IssuerUnavailable if there is no key, or if the `kid` is unknown and the issuer
+   *   cannot be reached
+   */
+  keys(kid: string | undefined): Promise<JSONWebKeySet>;
 }
 
 export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
@@ -48,13 +60,13 @@ export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
 }
 
 interface Fetched {
-  readonly set: KeySet;
+  readonly set: JSONWebKeySet;
   readonly digest: string;
   readonly kids: ReadonlySet<string | undefined>;
 }
 
 export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKeys {
-  const { url, clock, logger, telemetry, random = systemRandom } = options;
+  const { url, clock, logger, telemetry, random } = options;
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();
   let fetched: Fetched | undefined;
@@ -133,9 +145,6 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   return {
     name: `issuer ${url}`,
-    get initialized() {
-      return fetched !== undefined;
-    },
     notReadyBecause: () => (fetched === undefined ? failure : undefined),
     async keys(kid) {
       if (!isKnown(kid)) await refreshOnDemand(kid);
@@ -193,7 +202,7 @@ function explain(error: unknown): string {
   return parts.join(': ').slice(0, 500);
 }
 
-type Key = KeySet['keys'][number];
+type Key = JSONWebKeySet['keys'][number];
 
 const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
 
@@ -206,7 +215,7 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
  * @returns the set; empty if the issuer has withdrawn all keys
  * @throws Error if the text is not a key set
  */
-export function parseKeySet(text: string, issuer: string | undefined): KeySet {
+export function parseKeySet(text: string, issuer: string | undefined): JSONWebKeySet {
   const document: unknown = JSON.parse(text);
   if (!isJSONObject(document) || !Array.isArray(document.keys))
     throw new Error('the answer is no JSON Web Key Set');

@@ -104,12 +104,8 @@ authentication:
         verifiedEmail: false
         authorizedParty: false
         tokenTypes: false
-        uniqueMembers: false
-        exactNumbers: false
         completeGroups: false
         ownKeys: false
-        namedUsers: false
-        wholeCharacters: false
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s
@@ -276,12 +272,8 @@ log: { level: debug }
             verifiedEmail: false,
             authorizedParty: false,
             tokenTypes: false,
-            uniqueMembers: false,
-            exactNumbers: false,
             completeGroups: false,
             ownKeys: false,
-            namedUsers: false,
-            wholeCharacters: false,
           },
           asKubernetes: false,
           clockTolerance: 11_000,
@@ -317,12 +309,8 @@ log: { level: debug }
             verifiedEmail: true,
             authorizedParty: true,
             tokenTypes: true,
-            uniqueMembers: true,
-            exactNumbers: true,
             completeGroups: true,
             ownKeys: true,
-            namedUsers: true,
-            wholeCharacters: true,
           },
           asKubernetes: false,
           clockTolerance: 5_000,

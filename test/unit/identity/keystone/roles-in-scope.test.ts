@@ -1,6 +1,6 @@
 /** Which looked-up roles count for a request, and the identity they make. */
 import t from 'tap';
-import { identityOf } from '../../../../src/identity/keystone/keystone-mapping-authenticator.ts';
+import { identityOf } from '../../../../src/identity/keystone/keystone-identity.ts';
 import { withRoles } from '../../../../src/identity/keystone/role-lookup.ts';
 import { type RoleScope, rolesInScope } from '../../../../src/identity/keystone/roles-in-scope.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
