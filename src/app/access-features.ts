@@ -18,7 +18,7 @@ import { CreatedNamespaces } from '../features/namespaces/created-namespaces.ts'
 import { createFilteredNamespaces } from '../features/namespaces/handle-namespaces.ts';
 import type { NamespacesMemory } from '../features/namespaces/request.ts';
 import { VisibleNamespacesCache } from '../features/namespaces/visible-namespaces-cache.ts';
-import type { AccessSource } from '../features/portal/ports.ts';
+import type { AccessSource } from '../features/portal/context.ts';
 import { fingerprintOfIndex } from '../features/rbac-index/feature.ts';
 import { createVerifier, type OwnedVerifier } from '../features/rbac-index/verification.ts';
 import { createVerificationSource } from '../features/rbac-index/verification-source.ts';

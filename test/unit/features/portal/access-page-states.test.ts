@@ -4,8 +4,8 @@
  */
 import t from 'tap';
 import type { MatrixGroup } from '../../../../src/features/access-rules/access-matrix.ts';
+import type { AccessView } from '../../../../src/features/portal/context.ts';
 import { accessPage } from '../../../../src/features/portal/pages/access-page.ts';
-import type { AccessView } from '../../../../src/features/portal/ports.ts';
 
 const ACCOUNT = {
   name: 'alice',

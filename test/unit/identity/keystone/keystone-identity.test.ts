@@ -86,13 +86,6 @@ t.test('C217 an unscoped token gives the home tenant and no roles', async (t) =>
   t.strictSame(Object.keys(identity.extra), [`${EXTRA}/user/domain/id`, `${EXTRA}/user/domain/name`]);
 });
 
-t.test('federated groups are groups by id', async (t) => {
-  const identity = identityOf(
-    tokenOf({ scope: { kind: 'unscoped' }, roles: [], federatedGroups: ['g1', 'g2'] }),
-  );
-  t.strictSame(identity.groups, ['keystone:group:g1', 'keystone:group:g2']);
-});
-
 t.test('an application credential has its own name and none of the user’s groups', async (t) => {
   const delegation = { kind: 'application-credential', id: '75b868e7' } as const;
   const identity = identityOf(tokenOf({ delegation, federatedGroups: ['g1'] }));
