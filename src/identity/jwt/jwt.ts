@@ -60,12 +60,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
-  const outcomeOf = memoizeByReference(outcomeOfClaims);
-  const identityOf = (verdict: Verdict): Identity => {
-    const outcome = outcomeOf(verdict);
-    if ('refusal' in outcome) throw outcome.refusal;
-    return outcome.identity;
-  };
+  const identityOf = memoizeByReference(identityOfVerdict);
 
   async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
@@ -100,16 +95,11 @@ function issuerOf({ payload }: JWTParts): string {
   return issuer === 'accounts.google.com' ? GOOGLE : issuer;
 }
 
-/** A refusal is memoized too: a refused client may repeat its request. */
-function outcomeOfClaims({
-  verified,
-  issuer,
-}: Verdict): { readonly identity: Identity } | { readonly refusal: StatusError } {
+function identityOfVerdict({ verified, issuer: { configuration } }: Verdict): Identity {
   try {
-    return { identity: identityOfClaims(verified, issuer.configuration) };
+    return identityOfClaims(verified, configuration);
   } catch (refusal) {
-    if (refusal instanceof StatusError)
-      return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
-    throw refusal;
+    if (!(refusal instanceof StatusError)) throw refusal;
+    throw refusal.annotated(annotationsOf(verified, configuration));
   }
 }

@@ -14,6 +14,7 @@ import type { Random } from '../../lib/random.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
+import { innermost } from './oidc-login-error.ts';
 import { discoverProvider } from './oidc-provider.ts';
 
 const FIRST_RETRY = 1_000;
@@ -93,7 +94,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
       telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
     } catch (error) {
       if (closing.signal.aborted) return;
-      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : explain(error);
+      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : innermost(error);
       failures += 1;
       const result = deadline.signal.aborted ? 'timeout' : 'error';
       telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
@@ -188,18 +189,6 @@ async function fetchKeys(
   const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
   const digest = createHash('sha256').update(text).digest('base64');
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
-}
-
-/** Message of a library error without information. */
-const SAYS_NOTHING = 'something went wrong';
-
-/** Libraries put the reason in the innermost cause. */
-function explain(error: unknown): string {
-  const parts: string[] = [];
-  for (let current = error; current instanceof Error && parts.length < 4; current = current.cause) {
-    if (current.message !== SAYS_NOTHING) parts.push(current.message);
-  }
-  return parts.join(': ').slice(0, 500);
 }
 
 type Key = JSONWebKeySet['keys'][number];
