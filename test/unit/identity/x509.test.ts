@@ -67,17 +67,6 @@ t.test('the common name begins with the tenant, the organizations are the groups
   );
 });
 
-t.test(
-  'where the tenancy mode keeps tenants apart by nothing but names, names and groups carry it',
-  async (t) => {
-    const options = { tenantInNames: true };
-    const acme = await identify({ cn: ['bob'], o: ['tenant:acme'], ou: ['dev'] }, options);
-    t.match(acme, { subject: { name: 'x509:acme:bob' }, groups: ['x509:acme:dev'] });
-    const globex = await identify({ cn: ['globex:bob'], o: ['dev'] }, options);
-    t.match(globex, { subject: { name: 'x509:globex:bob' }, groups: ['x509:globex:dev'] });
-  },
-);
-
 t.test('a certificate that names no user, or could name two, is refused', async (t) => {
   const refused = {
     'two organizations, one of them a tenant': { cn: ['bob'], o: ['tenant:acme', 'dev'] },

@@ -41,15 +41,6 @@ t.test('each project has its own context, the project of the token first', async
   });
 });
 
-t.test('projects whose names give the same context name are distinguished by their ID', async (t) => {
-  const otherProjects = [
-    { id: 'p2', name: 'WEB' },
-    { id: 'p3', name: '网' },
-  ];
-  const names = kubeconfigUsers({ ...ACCOUNT, otherProjects }, CLUSTER, undefined).map(({ name }) => name);
-  t.same(names, ['demo-web', 'demo-web-p2', 'demo-p3']);
-});
-
 t.test(
   'with an issuer the exec plugin gets the issuer, the client ID and the scopes beyond its defaults',
   async (t) => {

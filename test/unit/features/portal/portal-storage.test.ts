@@ -68,12 +68,6 @@ t.test('dropping the user, by id or by name, or the tenant ends the session', as
   }
 });
 
-t.test('under another configuration of identities there is no session', async (t) => {
-  const { join, session } = setUp();
-  await join('one').sessions.save(ID, session, KNOWN);
-  t.equal(await join('other').sessions.find(ID), undefined);
-});
-
 t.test('where Redis takes or removes nothing, that is said', async (t) => {
   const { join, session } = setUp();
   const { sessions, connection } = join();

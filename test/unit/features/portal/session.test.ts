@@ -1,5 +1,4 @@
 import t from 'tap';
-import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakePortal, headerOf, keystoneIdentity } from '../../../support/portal.ts';
 
 const SESSION = '__Host-stonegate';
@@ -150,15 +149,6 @@ t.test('if the session cannot be removed, the page says what that means', async 
   t.equal(response.status, 503);
   t.match(response.text, 'signed out in this browser only');
   t.notOk(browser.cookies.has(SESSION));
-});
-
-t.test('the account page follows the current configuration', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
-  t.match((await browser.get('/')).text, 'acme:alice');
-  portal.world.tenant = toTenantName('renamed');
-  t.match((await browser.get('/')).text, 'renamed:alice');
 });
 
 t.test('no credential is stored in the session or logged', async (t) => {

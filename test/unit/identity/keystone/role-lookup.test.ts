@@ -112,17 +112,6 @@ t.test('a user’s roles in one namespace are the same object until they are loo
   t.same(later, made);
 });
 
-t.test('a drop of the user is seen at once', async (t) => {
-  const { directory, lookup, identity, inNamespace, shared } = await setUp(t);
-  const [erin, web] = [directory.user('acme', 'erin'), directory.project('acme', 'web')];
-  const who = identity(erin);
-  t.equal(await lookup.inScope(who, inNamespace('web')), who);
-  directory.assign(erin, 'member', { project: web });
-  t.equal(await lookup.inScope(who, inNamespace('web')), who);
-  await shared.drop([userTag(erin.id)]);
-  t.not(await lookup.inScope(who, inNamespace('web')), who);
-});
-
 t.test('what comes back from Redis in another shape counts as not found', async (t) => {
   for (const text of ['{}', '[1]', '[{"user":{}}]', 'null', '{"projectIDs":[1],"domainIDs":[]}']) {
     t.equal(assignmentsCodec.decode(text), undefined, text);

@@ -189,14 +189,6 @@ t.test('the requested scopes', async (t) => {
   }
 });
 
-t.test('extra parameters cannot replace those of the login', async (t) => {
-  const { login } = await scene(t);
-  const extraParameters = { access_type: 'offline', state: 'fixed', nonce: 'fixed' };
-  const { url, state } = await (await login({ extraParameters })).beginCode(REDIRECT);
-  t.match(Object.fromEntries(new URL(url).searchParams), { access_type: 'offline', state });
-  t.not(state, 'fixed');
-});
-
 t.test('the secret of a client is sent as the provider reads it', async (t) => {
   const send = async (methods: unknown) => {
     const { provider, login } = await scene(t, { token_endpoint_auth_methods_supported: methods });
