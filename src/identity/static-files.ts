@@ -1,7 +1,8 @@
 /**
  * The authenticators for the two files in which an operator lists users: bearer tokens and passwords (RFC
  * 7617). Both look up a keyed digest, so that timing reveals nothing about how much of a guess was right.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file; RFC 7914 (scrypt)
+ * RFC 7914 (scrypt);
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac, hash, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { compare } from '@node-rs/bcrypt';

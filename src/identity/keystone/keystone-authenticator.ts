@@ -140,8 +140,8 @@ function isKeystoneJWS(token: string): boolean {
 }
 
 /**
- * The stored form of a validated token. Another version of Stonegate may have written an entry, so a value of
- * any other shape counts as not found. Another form needs another name.
+ * The stored form of a validated token. Another version of Stonegate may have written an entry, so a value
+ * of any other shape counts as not found. Another form needs another name.
  */
 export const keystoneTokenCodec: Codec<KeystoneToken> = jsonCodec('keystone', keystoneTokenSchema);
 
@@ -163,9 +163,9 @@ export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken
 }
 
 /**
- * The tags that a revocation event drops. An event applies to tokens that match all of its ids, so one id, the
- * narrowest, is enough. Dropping an entry only means that Keystone validates the token again: an event with
- * no known id drops everything.
+ * The tags that a revocation event drops. An event applies to tokens that match all of its ids, so one id,
+ * the narrowest, is enough. Dropping an entry only means that Keystone validates the token again: an event
+ * with no known id drops everything.
  */
 export function tagsOfEvent(event: RevocationEvent): string[] {
   const { auditID, auditChainID, trustID, userID, projectID, domainID } = event;

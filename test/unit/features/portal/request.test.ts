@@ -4,19 +4,20 @@ import { redirectTarget } from '../../../../src/features/portal/request.ts';
 import { openRedirects } from '../../../support/open-redirects.ts';
 import { createFakePortal, headerOf } from '../../../support/portal.ts';
 
-for (const [what, target] of [
-  ['C166 a slash and a backslash', '/\\evil.com'],
-  ['C167 a tab between slashes', '/\t/evil.com'],
-  ['C168 a space between slashes', '/ /evil.com'],
-  ['C169 a dot segment and a backslash', '/./\\evil.com'],
-  ['C170 a carriage return and a backslash', '/\r\\evil.com'],
-  ['C171 another site with a redirect of its own', 'http://evil.corp/redirect?rd=foo.bar'],
-  ['C172 a host with the same suffix', 'http://foo.bar.evil.corp/redirect'],
-] as const)
-  t.test(`${what} leads to the start page`, async (t) => {
-    const response = await createFakePortal().browser().signIn({ next: target });
-    t.equal(headerOf(response, 'location'), '/');
-  });
+t.test('C166 C167 C168 C169 C170 C171 C172 targets on another site lead to the start page', async (t) => {
+  for (const next of [
+    '/\\evil.com',
+    '/\t/evil.com',
+    '/ /evil.com',
+    '/./\\evil.com',
+    '/\r\\evil.com',
+    'http://evil.corp/redirect?rd=foo.bar',
+    'http://foo.bar.evil.corp/redirect',
+  ]) {
+    const response = await createFakePortal().browser().signIn({ next });
+    t.equal(headerOf(response, 'location'), '/', next);
+  }
+});
 
 t.test('C175 each of thousands of known payloads leads to the start page', async (t) => {
   const payloads = openRedirects();
