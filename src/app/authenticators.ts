@@ -24,11 +24,11 @@ import {
 } from '../identity/static-files.ts';
 import {
   createTokenReviewAuthenticator,
+  createTokenReviewer,
   type ReviewedUser,
   reviewedUserCodec,
   tenantOfReviewed,
 } from '../identity/token-review.ts';
-import { createTokenReviewClient } from '../identity/token-reviewer.ts';
 import { createX509Authenticator } from '../identity/x509.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createUnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
@@ -89,7 +89,7 @@ export function createKeystoneAuthentication(
   const { clock, telemetry } = build.runtime;
   const { unknownCredentials } = build.loaded.configuration.limits;
   return createKeystoneAuthenticator({
-    identity: createKeystone(build, keystone).client,
+    client: createKeystone(build, keystone).client,
     cache: createTokenCache(build, keystone),
     gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
     tokenProvider: keystone.tokenProvider,
@@ -169,7 +169,7 @@ function tokenReviewAuthenticator(
     isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
   };
   return createTokenReviewAuthenticator({
-    reviewer: createTokenReviewClient({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
+    review: createTokenReviewer({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
     cache,
     gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
     rules,

@@ -15,7 +15,7 @@ import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
-import type { AccessSource } from '../features/portal/ports.ts';
+import type { AccessSource } from '../features/portal/context.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
 import { createSelfReviews } from '../features/self-reviews/feature.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/feature.ts';

@@ -21,14 +21,10 @@ import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { namespaceOf } from '../features/bindings/namespace-name.ts';
 import { caOf, type Keystone } from '../features/build.ts';
-import type { DisabledScopes } from '../identity/keystone/directory.ts';
 import { createKeystoneClient, type KeystoneClient } from '../identity/keystone/keystone.ts';
-import {
-  keystoneTokenCodec,
-  tagsOfEvent,
-  tagsOfToken,
-} from '../identity/keystone/keystone-cache-authenticator.ts';
-import { identityOf } from '../identity/keystone/keystone-mapping-authenticator.ts';
+import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../identity/keystone/keystone-authenticator.ts';
+import type { DisabledScopes } from '../identity/keystone/keystone-directory.ts';
+import { identityOf } from '../identity/keystone/keystone-identity.ts';
 import { createRevocations, type Revocations } from '../identity/keystone/keystone-revocations.ts';
 import {
   assignmentsCodec,
@@ -79,13 +75,12 @@ export function createConfiguredKeystoneClient(
   runtime: RuntimeDependencies,
 ): KeystoneClient {
   const { url, timeout, serviceCredential: credential } = configuration;
-  const secret = serviceSecret(loaded, configuration);
   return createKeystoneClient({
     ...runtime,
     url,
     ...caOf(loaded, configuration),
     ...(credential && { credential }),
-    readSecret: () => secret,
+    secret: serviceSecret(loaded, configuration),
     timeout,
   });
 }
@@ -105,7 +100,7 @@ function followRevocations(
   keystone: Keystone,
 ): void {
   const { generation, loaded, runtime } = build;
-  const service = keystone.client.quietService;
+  const service = keystone.client.service;
   if (service === undefined || revocationEvents === false) return;
   const shared = createShared(build);
   generation.component(REVOCATIONS, {

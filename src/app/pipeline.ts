@@ -6,7 +6,7 @@
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
-import type { AccessSource } from '../features/portal/ports.ts';
+import type { AccessSource } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
 import { createAnonymousAccess } from '../identity/anonymous.ts';

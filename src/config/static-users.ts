@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { CsvError, parse } from 'csv-parse/sync';
-import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../identity/credentials.ts';
+import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../identity/static-files.ts';
 import { RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-names.ts';
 import { TENANT_NAME } from '../lib/schema-fields.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';

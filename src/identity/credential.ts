@@ -33,11 +33,8 @@ export function credentialOf(
   const keystone = soleValue(headers, 'x-auth-token');
   const subprotocols = offeredSubprotocols(headers);
   const carrier = soleCarrier(subprotocols);
-  const given =
-    Number(authorization !== undefined) +
-    Number(keystone !== undefined) +
-    Number(carrier !== undefined) +
-    Number(certificate !== undefined);
+  let given = 0;
+  for (const one of [authorization, keystone, carrier, certificate]) if (one !== undefined) given += 1;
   if (given > 1) throw ambiguous();
   if (certificate !== undefined) return { kind: 'certificate', certificate };
   if (keystone !== undefined) return fieldCredential('x-auth-token', keystone, connection);
@@ -73,21 +70,28 @@ function soleValue(headers: HeaderList, name: string): string | undefined {
 }
 
 function soleCarrier(subprotocols: readonly string[]): string | undefined {
-  let sole: string | undefined;
-  for (const subprotocol of subprotocols) {
-    if (!carriesToken(subprotocol)) continue;
-    if (sole !== undefined) throw ambiguous();
-    sole = subprotocol;
-  }
-  return sole;
+  const carriers = subprotocols.filter(carriesToken);
+  if (carriers.length > 1) throw ambiguous();
+  return carriers[0];
 }
 
+/**
+ * The last token of each connection. A connection usually sends the same token with every request, and gets
+ * the same object, so that what is derived from the token (its digest, its kind) is memoized by reference.
+ * Whether it is valid is not.
+ */
+const lastTokens = new WeakMap<
+  object,
+  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
+>();
+
+/** @param value the whole field; it must equal the memoized one exactly */
 function fieldCredential(field: TokenField, value: string, connection: object | undefined): Credential {
-  const cached = connection && cachedToken(connection, field, value);
-  if (cached !== undefined) return cached;
+  const last = connection && lastTokens.get(connection);
+  if (last !== undefined && last.field === field && last.value === value) return last.credential;
   const credential = field === 'authorization' ? authorizationCredential(value) : xAuthToken(value);
   if (connection !== undefined && (credential.kind === 'bearer' || credential.kind === 'x-auth-token'))
-    cacheToken(connection, field, value, credential);
+    lastTokens.set(connection, { field, value, credential });
   return credential;
 }
 
@@ -151,27 +155,4 @@ export interface TokenCredential {
 }
 
 /** The header field that carries the token. */
-export type TokenField = 'authorization' | 'x-auth-token';
-
-/**
- * The last token of each connection. A connection usually sends the same token with every request, and gets
- * the same object, so that what is derived from the token (its digest, its kind) is memoized by reference.
- * Whether it is valid is not.
- */
-const lastTokens = new WeakMap<
-  object,
-  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
->();
-
-/**
- * @param value the whole field; it must equal the memoized one exactly
- * @returns undefined if the connection's last token was another one
- */
-function cachedToken(connection: object, field: TokenField, value: string): TokenCredential | undefined {
-  const last = lastTokens.get(connection);
-  return last !== undefined && last.field === field && last.value === value ? last.credential : undefined;
-}
-
-function cacheToken(connection: object, field: TokenField, value: string, credential: TokenCredential): void {
-  lastTokens.set(connection, { field, value, credential });
-}
+type TokenField = 'authorization' | 'x-auth-token';

@@ -3,7 +3,8 @@
  * 7617). Both look up a keyed digest, so that timing reveals nothing about how much of a guess was right.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { compare } from '@node-rs/bcrypt';
 import { unauthorized } from '../errors/status-error.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
@@ -12,8 +13,32 @@ import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts
 import type { Identity } from '../tenancy/identity.ts';
 import type { AsyncAuthenticator, Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
-import type { StaticPassword, StaticToken, StaticUser } from './credentials.ts';
-import { passwordMatches } from './password.ts';
+
+export interface StaticUser {
+  /** The user's name with the configured prefix. */
+  readonly name: string;
+  readonly uid: string;
+  /** The groups with the configured prefix. */
+  readonly groups: readonly string[];
+  readonly tenant: string;
+}
+
+export interface StaticToken {
+  readonly token: string;
+  readonly user: StaticUser;
+}
+
+export interface StaticPassword {
+  /** The name that the client sends, without the prefix. */
+  readonly login: string;
+  readonly password: StoredPassword;
+  readonly user: StaticUser;
+}
+
+export type StoredPassword =
+  | { readonly kind: 'plain'; readonly password: string }
+  /** The hash contains its salt and cost. */
+  | { readonly kind: 'bcrypt'; readonly hash: string };
 
 export interface TokenFileOptions {
   /** No two with the same token. */
@@ -115,4 +140,21 @@ function identityOfStaticUser(authenticator: string): (user: StaticUser) => Iden
     expiresAt: Number.POSITIVE_INFINITY,
     auditAnnotations: {},
   }));
+}
+
+/** bcrypt ignores further bytes, so a longer password is refused. */
+const BCRYPT_BYTES = 72;
+/** Bounds the cost of hashing. */
+const MAX_BYTES = 1_024;
+
+/** Compares in constant time. */
+async function passwordMatches(given: string, stored: StoredPassword): Promise<boolean> {
+  const bytes = Buffer.byteLength(given);
+  if (bytes > MAX_BYTES) return false;
+  switch (stored.kind) {
+    case 'plain':
+      return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', stored.password, 'buffer'));
+    case 'bcrypt':
+      return (await compare(given, stored.hash)) && bytes <= BCRYPT_BYTES;
+  }
 }

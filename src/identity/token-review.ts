@@ -6,21 +6,23 @@
  */
 import { z } from 'zod';
 import type { ForgettingCredentialCache, Validated } from '../cache/credential-cache.ts';
-import { unauthorized } from '../errors/status-error.ts';
+import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { postReview } from '../kubernetes/access-reviews.ts';
 import { type UserInfo, userInfoSchema } from '../kubernetes/authentication-v1.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
+import { type Clock, withDeadline } from '../lib/clock.ts';
+import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import { type Codec, jsonCodec } from '../lib/parse-json.ts';
+import { type Codec, jsonCodec, parseJSON } from '../lib/parse-json.ts';
 import type { Output } from '../lib/schema-fields.ts';
 import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt/jwt-parser.ts';
-import type { TokenReviewClient } from './ports.ts';
 
 export interface TokenReviewAuthenticatorOptions {
-  readonly reviewer: TokenReviewClient;
+  readonly review: TokenReviewer;
   readonly cache: ForgettingCredentialCache<ReviewedUser>;
   readonly gate: UnknownCredentialGate;
   readonly rules: ReviewedTenantRules;
@@ -40,12 +42,12 @@ const MAX_LENGTH = 16 * 1024;
  * may not create TokenReviews, CredentialRateExceeded from the gate.
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
-  const { reviewer, cache, gate, rules, clock, tagsOf } = options;
+  const { review, cache, gate, rules, clock, tagsOf } = options;
   const identityOfUser = memoizeByReference((reviewed: ReviewedUser) => identityOf(reviewed, rules));
 
   // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(token: string, source: string): Promise<Validated<ReviewedUser>> {
-    const user = await reviewer.review(token, source);
+    const user = await review(token, source);
     const reviewed = user && reviewedUser(token, user);
     return reviewed && { value: reviewed, expiresAt: endOf(reviewed), tags: tagsOf(reviewed) };
   }
@@ -163,4 +165,100 @@ export function tenantOfReviewed(
   const colon = user.username.indexOf(':');
   const word = user.username.slice(0, Math.max(colon, 0));
   return isOrdinaryTenant(word) ? word : tenant;
+}
+
+export interface TokenReviewerOptions {
+  readonly fetcher: UpstreamFetcher;
+  /** The token must be for one of these audiences; empty for the API server's own. */
+  readonly audiences: readonly string[];
+  /** Timeout of one review, in milliseconds. */
+  readonly timeout: number;
+  readonly clock: Clock;
+}
+
+const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
+/** The anonymous user: no token may authenticate as it. */
+const ANONYMOUS = 'system:anonymous';
+const UNAUTHENTICATED = 'system:unauthenticated';
+
+const reviewSchema = z.object({
+  kind: z.literal('TokenReview'),
+  status: z.object({
+    authenticated: z.boolean().default(false),
+    error: z.string().default(''),
+    audiences: goTextsSchema,
+    user: z
+      .object({
+        username: goTextSchema,
+        uid: goTextSchema,
+        groups: goTextsSchema,
+        extra: goTextListsSchema,
+      })
+      .optional(),
+  }),
+});
+type ReviewStatus = z.infer<typeof reviewSchema>['status'];
+
+/**
+ * @param source address of the client, whose account the request is charged to
+ * @returns undefined if the API server does not authenticate the token, or not for the configured audiences
+ * @throws StatusError UpstreamUnavailable if the API server cannot be reached or its response cannot be used,
+ *   UpstreamRefusedCredential if Stonegate may not create TokenReviews
+ */
+export type TokenReviewer = (token: string, source: string) => Promise<UserInfo | undefined>;
+
+/**
+ * Creates TokenReviews with Stonegate's own credential. Only `authenticated: true` authenticates a user; a
+ * response that cannot be read is an error, so that it neither admits a client nor makes the client discard
+ * its token.
+ */
+export function createTokenReviewer({
+  fetcher,
+  audiences,
+  timeout,
+  clock,
+}: TokenReviewerOptions): TokenReviewer {
+  return async (token, source) => {
+    const spec = audiences.length === 0 ? { token } : { token, audiences };
+    const late = new Error('a token review took too long');
+    const response = await withDeadline(clock, timeout, late, (signal) =>
+      postReview(
+        fetcher,
+        { account: { kind: 'source', address: source }, sender: { kind: 'stonegate' }, target: PATH },
+        { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec },
+        signal,
+      ),
+    );
+    return userOf(statusOf(response), audiences);
+  };
+}
+
+/** @throws StatusError UpstreamUnavailable, UpstreamRefusedCredential */
+function statusOf({ status: http, body }: UpstreamResponse): ReviewStatus {
+  if (http === 403) {
+    throw new StatusError(
+      'UpstreamRefusedCredential',
+      'the API server does not let Stonegate create tokenreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
+    );
+  }
+  if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
+  const review = parseJSON(body.toString('utf8'), reviewSchema);
+  if (review === undefined) throw unusable('it is no review');
+  return review.status;
+}
+
+function userOf(status: ReviewStatus, audiences: readonly string[]): UserInfo | undefined {
+  const { authenticated, error, user } = status;
+  if (!authenticated) return undefined;
+  if (error !== '') throw unusable('it says yes, and that something failed');
+  // A response without audiences comes from an API server that does not support them.
+  if (audiences.length > 0 && !status.audiences.some((one) => audiences.includes(one))) return undefined;
+  if (user === undefined || user.username === '') throw unusable('it names no user');
+  return user.username === ANONYMOUS || user.groups.includes(UNAUTHENTICATED) ? undefined : user;
+}
+
+function unusable(cause: string): StatusError {
+  return new StatusError('UpstreamUnavailable', "the API server's answer to a token review is unusable", {
+    cause,
+  });
 }

@@ -1,12 +1,11 @@
 /**
  * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before
- * the first colon of their name.
+ * the first colon of their name. Two sources never give the same name, and none gives a guest's.
  */
 
-import { StatusError } from '../errors/status-error.ts';
+import { refusedName, StatusError } from '../errors/status-error.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
-import { GUEST_PREFIX } from '../kubernetes/reserved-names.ts';
-import { assertNoGuestName, nameWithin, prefixOf } from './arktos-names.ts';
+import { GUEST_PREFIX, GUESTS_GROUP, isEnterable } from '../kubernetes/reserved-names.ts';
 import {
   CLUSTER_SCOPED,
   CLUSTER_SCOPED_GROUPS,
@@ -18,10 +17,11 @@ import {
   tenantRoute,
 } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
-import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
-import { createGuestRules } from './guests.ts';
+import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
+import type { Identity } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
-import type { TenancyMode } from './tenancy-mode.ts';
+import type { GuestRules, TenancyMode } from './tenancy-mode.ts';
+import { assertUsable, DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
 export interface ArktosOptions {
   /** The tenant whose users act in every tenant. */
@@ -75,7 +75,10 @@ export function createArktosMode({
     },
     userOf(identity, tenant) {
       assertNoGuestName(identity);
-      return userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named)));
+      const systemUser = isSystem(tenant);
+      return userOrNamed(identity, (named) =>
+        finishedUser(named, { username: `${prefixOf(tenant, systemUser)}${nameWithin(named)}`, systemUser }),
+      );
     },
     guests: createGuestRules(systemTenant),
     // Service accounts are of the system tenant here, so none is a tenant's.
@@ -100,6 +103,73 @@ function nameInTenant(tenant: TenantName, wanted: string, systemUser: boolean): 
   return name;
 }
 
-function nameIn(tenant: TenantName, systemUser: boolean, identity: NamedIdentity): Addition {
-  return { username: `${prefixOf(tenant, systemUser)}${nameWithin(identity)}`, systemUser };
+/** What the names of a tenant's users begin with. */
+function prefixOf(tenant: TenantName, systemUser: boolean): string {
+  // The second word keeps Keystone's users apart from the cluster's own `system:` users.
+  return systemUser ? `${tenant}:stonegate:` : `${tenant}:`;
+}
+
+/**
+ * @returns the name without the tenant's prefix
+ * @throws StatusError IdentityReserved or IdentityUnusable
+ */
+function nameWithin({ subject }: NamedIdentity): string {
+  if (subject.kind === 'claim') return claimedName(subject.name);
+  const name = nameInDomain(subject);
+  const atHome = subject.delegation !== undefined || subject.userDomain.id === subject.scopeDomain.id;
+  return atHome ? name : `${name}@${escapeNamePart(subject.userDomain.name)}`;
+}
+
+function claimedName(name: string): string {
+  if (name.startsWith(GUEST_PREFIX)) throw refused(GUEST_PREFIX, name);
+  const [word = ''] = name.split(':', 1);
+  if (DELEGATION_WORDS.has(word)) throw refused(`${word}:`, name);
+  return name;
+}
+
+/**
+ * A user whom the API server itself authenticated has their name from there.
+ *
+ * @throws StatusError IdentityReserved for a name that only a guest has
+ */
+function assertNoGuestName({ subject }: Identity): void {
+  if (subject.kind !== 'upstream') return;
+  const { username } = subject.user;
+  if (username.slice(username.indexOf(':') + 1).startsWith(GUEST_PREFIX))
+    throw refused(GUEST_PREFIX, username);
+}
+
+function refused(prefix: string, name: string): Error {
+  return refusedName(
+    'IdentityReserved',
+    `this identity is refused: names under "${prefix}" are reserved`,
+    name,
+  );
+}
+
+/**
+ * A guest has a name that no user of the entered tenant can have, brings nothing of home but that name, and
+ * belongs to the group of the one policy that lets them in: RBAC in the entered tenant decides by that group.
+ */
+function createGuestRules(systemTenant: string): GuestRules {
+  return {
+    mayBeEntered: (tenant) => isEnterable(tenant, systemTenant),
+    nameOf(identity) {
+      const { subject } = identity;
+      if (subject.kind === 'upstream' || subject.kind === 'anonymous') return undefined;
+      return nameWithin({ ...identity, subject });
+    },
+    userOf({ home, name, tenant }, policyGroup) {
+      const username = `${tenant}:${GUEST_PREFIX}${home}:${name}`;
+      assertUsable(username, 'the user name');
+      return {
+        username,
+        uid: '',
+        groups: [GUESTS_GROUP, `${GUESTS_GROUP}:${home}`, policyGroup],
+        // Extras hold roles of home, which an authorizer of the API server could go by.
+        extra: {},
+      };
+    },
+    route: tenantRoute,
+  };
 }

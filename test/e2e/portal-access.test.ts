@@ -5,8 +5,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import type { AccessView } from '../../src/features/portal/context.ts';
 import { accessPage } from '../../src/features/portal/pages/access-page.ts';
-import type { AccessView } from '../../src/features/portal/ports.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';

@@ -67,7 +67,7 @@ function clientOf(
   return createKeystoneClient({
     url: keystone.url,
     ...(credential && { credential }),
-    readSecret: () => 'bridge-pass',
+    secret: 'bridge-pass',
     timeout: 30_000,
     clock,
     logger: silentLogger,
@@ -77,7 +77,7 @@ function clientOf(
 
 function authenticatorOf(client: KeystoneClient) {
   const authenticator = createKeystoneAuthenticator({
-    identity: client,
+    client,
     cache: {
       async lookup<V>(_credential: string, load: (reason: 'miss') => Promise<Validated<V>>) {
         return (await load('miss'))?.value;

@@ -4,7 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
-import { createPortalPasswordLogin } from '../../src/features/portal/portal-password-login.ts';
+import { createPasswordLogin } from '../../src/features/portal/portal-password-login.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
@@ -85,7 +85,7 @@ t.test(
 t.test('a real Keystone signs in and lists projects', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
-  const login = createPortalPasswordLogin({
+  const login = createPasswordLogin({
     url: keystone.url,
     timeout: 10_000,
     clock: systemClock,

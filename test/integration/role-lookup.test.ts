@@ -140,7 +140,7 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     const client = createKeystoneClient({
       url: keystone.url,
       credential: BRIDGE,
-      readSecret: () => 'bridge-pass',
+      secret: 'bridge-pass',
       timeout: 30_000,
       clock: systemClock,
       logger: silentLogger,

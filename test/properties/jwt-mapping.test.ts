@@ -61,9 +61,7 @@ t.test('no token makes a reserved name, a blank one, or a tenant that is not lis
           extra: [{ key: 'example.org/d', claim: 'd' }],
         },
       });
-      const identity = refusable(() =>
-        identityOfClaims({ claims: token, expiresAt: 1, elsewhere: {} }, configuration),
-      );
+      const identity = refusable(() => identityOfClaims({ claims: token, expiresAt: 1 }, configuration));
       if (identity === undefined) return true;
       accepted += 1;
       if (identity.subject.kind !== 'claim' || identity.tenantOrigin.from !== 'issuer') return false;
@@ -123,9 +121,7 @@ t.test('no expression makes a reserved name, a blank one, or one outside its iss
           usernamePrefix: prefix,
           groupsPrefix: prefix,
         });
-        const identity = refusable(() =>
-          identityOfClaims({ claims: token, expiresAt: 1, elsewhere: {} }, configuration),
-        );
+        const identity = refusable(() => identityOfClaims({ claims: token, expiresAt: 1 }, configuration));
         if (identity?.subject.kind !== 'claim') return identity === undefined;
         accepted += 1;
         const names = [

@@ -67,7 +67,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'features/', 'identity/', 'kubernetes/', 'lib/', 'limits/', 'proxy/'],
   jose: ['identity/'],
-  '@node-rs/bcrypt': ['identity/password.ts'],
+  '@node-rs/bcrypt': ['identity/static-files.ts'],
   'csv-parse': ['config/static-users.ts'],
   'openid-client': ['identity/oidc/', 'features/portal/oidc-portal.ts'],
   undici: ['identity/', 'cli/stonegate-api.ts'],

@@ -5,15 +5,10 @@
 
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { PortalOptions } from '../../src/features/portal/context.ts';
+import type { OIDCLogin, OIDCResult, Provider } from '../../src/features/portal/oidc-portal.ts';
 import { createPortal } from '../../src/features/portal/portal.ts';
+import type { PasswordResult, PasswordSignIn } from '../../src/features/portal/portal-password-login.ts';
 import { createMemorySessions, createPortalSealer } from '../../src/features/portal/portal-storage.ts';
-import type {
-  OIDCLogin,
-  OIDCResult,
-  PasswordResult,
-  PasswordSignIn,
-  Provider,
-} from '../../src/features/portal/ports.ts';
 import type { TenantName } from '../../src/kubernetes/request-info.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';

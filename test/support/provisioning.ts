@@ -6,7 +6,7 @@ import type { BindingsConfiguration } from '../../src/config/configuration.ts';
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
 import { makeProvisioningPlan } from '../../src/features/bindings/make-plan.ts';
-import type { KeystoneDirectory } from '../../src/identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../src/identity/keystone/keystone-directory.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import type { Plan } from '../../src/kubernetes/reconcile/plan.ts';
 import type { RoleAssignment } from '../../src/tenancy/keystone-v3.ts';

@@ -4,7 +4,7 @@
  * tenants, in the namespaces of its projects; it never applies to the whole cluster.
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
-import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/directory.ts';
+import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { ownValue } from '../../lib/json-object.ts';
 import { isSafeID } from '../../tenancy/keystone-groups.ts';

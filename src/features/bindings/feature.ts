@@ -6,7 +6,7 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';

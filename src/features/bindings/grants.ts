@@ -5,7 +5,7 @@
  */
 
 import type { BindingsConfiguration, RoleTarget } from '../../config/configuration.ts';
-import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/directory.ts';
+import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import type { Binding, RBACSubject, RoleRef } from '../../kubernetes/kubernetes-object.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { ownValue } from '../../lib/json-object.ts';

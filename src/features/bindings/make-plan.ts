@@ -4,7 +4,7 @@
  * other.
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import type { Objects } from '../../kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';

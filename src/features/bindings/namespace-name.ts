@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
-import type { KeystoneProject } from '../../identity/keystone/directory.ts';
+import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
 

@@ -6,7 +6,7 @@
 
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { KINDS, type Objects, type Place, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';

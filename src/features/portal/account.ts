@@ -6,7 +6,7 @@
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
-import type { ProjectName, Session } from './ports.ts';
+import type { ProjectName, Session } from './portal-storage.ts';
 
 export interface Account {
   /** The user's name in Keystone or at the issuer. */

@@ -4,24 +4,44 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import type { SignInRateLimiter } from '../../limits/rate-limits.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { TrustedProxies } from '../../proxy/request/client-address.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
-import type {
-  AccessSource,
-  PasswordLogin,
-  Provider,
-  Sealer,
-  SessionStore,
-  SignInRateLimit,
-} from './ports.ts';
+import type { Provider } from './oidc-portal.ts';
+import type { PasswordLogin } from './portal-password-login.ts';
+import type { Sealer, SessionStore } from './portal-storage.ts';
 
 export interface KeystoneSignIn {
   readonly displayName: string;
   /** Prefills the field of the form. */
   readonly defaultDomain: string | undefined;
-  readonly login: PasswordLogin;
+  readonly login: Pick<PasswordLogin, 'signIn'>;
+}
+
+export interface AccessView {
+  readonly matrix: AccessMatrix;
+  readonly roles: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly everywhere: boolean;
+    readonly namespaces: readonly string[];
+  }[];
+  /** Roles whose names the user may not read. */
+  readonly hiddenRoles: number;
+  /** Further roles, of which nothing is known here. */
+  readonly moreRoles: number;
+  /** Why the user may have other access; undefined if this is all. */
+  readonly incompleteReason: string | undefined;
+}
+
+/** What a user may do, from the RBAC index. */
+export interface AccessSource {
+  /** @throws StatusError if the index has never been complete, or roles cannot be looked up */
+  accessOf(identity: Identity): Promise<AccessView>;
 }
 
 export interface PortalOptions {
@@ -36,7 +56,7 @@ export interface PortalOptions {
   /** Undefined if there is no RBAC index. */
   readonly access?: AccessSource | undefined;
   readonly sessions: SessionStore;
-  readonly limit: SignInRateLimit;
+  readonly limit: SignInRateLimiter;
   readonly sealer: Sealer;
   /** The longest life of a session, in milliseconds. */
   readonly sessionLifetime: number;

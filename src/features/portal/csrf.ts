@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { type HeaderList, headerValues } from '../../lib/header-list.ts';
-import type { Sealer } from './ports.ts';
+import type { Sealer } from './portal-storage.ts';
 
 /** Milliseconds. */
 const LIFETIME = 3_600_000;

@@ -11,16 +11,21 @@ import type {
   PortalOIDCConfiguration,
 } from '../../config/configuration.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import { createSignInRateLimit } from '../../limits/rate-limits.ts';
+import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/rate-limits.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
-import type { KeystoneSignIn } from './context.ts';
-import { createOidcPortalLogin, type OidcPortalLogin } from './oidc-portal.ts';
+import type { AccessSource, KeystoneSignIn } from './context.ts';
+import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
-import { createPortalPasswordLogin, type PortalPasswordLogin } from './portal-password-login.ts';
-import { createMemorySessions, createPortalSealer, createSharedSessions } from './portal-storage.ts';
-import type { AccessSource, Provider, Sealer, SessionStore, SignInRateLimit } from './ports.ts';
+import { createPasswordLogin, type PasswordLogin } from './portal-password-login.ts';
+import {
+  createMemorySessions,
+  createPortalSealer,
+  createSharedSessions,
+  type Sealer,
+  type SessionStore,
+} from './portal-storage.ts';
 
 /** Bounds the sessions of one process without Redis. */
 const MAX_SESSIONS = 10_000;
@@ -40,13 +45,13 @@ export function createPortalState({ clock, random }: RuntimeDependencies): Porta
   };
 }
 
-const SIGN_IN_LIMIT = new ComponentType<SignInRateLimit>('limit of sign-ins');
-const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', {
+const SIGN_IN_LIMIT = new ComponentType<SignInRateLimiter>('limit of sign-ins');
+const PASSWORD_LOGIN = new ComponentType<PasswordLogin>('password login', {
   dispose: (login) => login.close(),
 });
-const OIDC_LOGIN = new ComponentType<OidcPortalLogin>('OIDC login', { dispose: (login) => login.close() });
+const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login) => login.close() });
 
-/** What the portal needs of the API's pipeline. */
+/** What the portal needs of the proxy. */
 export interface PortalPipeline {
   readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
   readonly accessSource: AccessSource | undefined;
@@ -114,7 +119,7 @@ function createKeystoneSignIn(
   const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
   const login = generation.component(PASSWORD_LOGIN, {
     fingerprint: [options],
-    create: () => createPortalPasswordLogin({ ...runtime, ...options }),
+    create: () => createPasswordLogin({ ...runtime, ...options }),
   });
   return { displayName, defaultDomain, login };
 }
@@ -137,7 +142,7 @@ function createProvider(
   };
   const login = generation.component(OIDC_LOGIN, {
     fingerprint: [options],
-    create: () => createOidcPortalLogin({ ...options, ...runtime }),
+    create: () => createOIDCLogin({ ...options, ...runtime }),
   });
   return { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes, login };
 }

@@ -11,7 +11,7 @@ import {
   kubeconfigName,
 } from '../../kubernetes/kubeconfig-v1.ts';
 import type { Account } from './account.ts';
-import type { Provider } from './ports.ts';
+import type { Provider } from './oidc-portal.ts';
 
 /** Keeps the kubeconfig readable. */
 const MAX_CONTEXTS = 50;

@@ -8,7 +8,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, cookieOf, OIDC_COOKIE, setCookie } from './cookies.ts';
-import type { OIDCTransaction, Provider, Sealer } from './ports.ts';
+import type { Provider } from './oidc-portal.ts';
+import type { Sealer } from './portal-storage.ts';
 import {
   misdirectedResponse,
   notFound,
@@ -24,25 +25,19 @@ const SEALED_FOR = 'oidc';
 /** Milliseconds from the authorization request to its response. */
 const AUTHORIZATION_TIMEOUT = 600_000;
 
-interface AuthorizationRequest extends OIDCTransaction {
-  readonly issuer: string;
-  /** The path of the redirect URI. */
-  readonly callback: string;
-  readonly next: string;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-}
-
 /** Another version of Stonegate may have sealed it. */
 const authorizationRequestSchema = z.strictObject({
   state: z.string(),
   nonce: z.string(),
   codeVerifier: z.string(),
   issuer: z.string(),
+  /** The path of the redirect URI. */
   callback: z.string(),
   next: z.string(),
+  /** Milliseconds since the epoch. */
   expiresAt: z.number(),
 });
+type AuthorizationRequest = z.infer<typeof authorizationRequestSchema>;
 
 /**
  * The path of an issuer's redirect URI. Each issuer has its own, against mix-up attacks: with a shared one, a

@@ -8,6 +8,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { createIssuerHTTP } from '../../identity/oidc/oidc-http.ts';
 import { explainOidcError } from '../../identity/oidc/oidc-login-error.ts';
 import {
+  type BegunCodeLogin,
   beginCodeLogin,
   discoverProvider,
   finishCodeLogin,
@@ -15,25 +16,54 @@ import {
 } from '../../identity/oidc/oidc-provider.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
-import type { OIDCLogin } from './ports.ts';
 
 /** Milliseconds after which the discovery document is read again. */
 const MAX_AGE = 3_600_000;
 
-export interface OidcPortalOptions extends Omit<OidcProviderOptions, 'signal'> {
+export interface OIDCLoginOptions extends Omit<OidcProviderOptions, 'signal'> {
   readonly scopes: readonly string[];
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | Buffer | undefined;
   readonly clock: Clock;
 }
 
-export interface OidcPortalLogin extends OIDCLogin {
+/** The secrets of an authorization request: `state`, `nonce` and the PKCE code verifier. */
+export type OIDCTransaction = Omit<BegunCodeLogin, 'url'>;
+
+/** `refused` is the issuer's error text: it is shown to the user and decides nothing. */
+export type OIDCResult = { readonly idToken: string } | { readonly refused: string };
+
+export interface OIDCLogin {
+  /**
+   * @returns `location`: the URL of the authorization request
+   * @throws StatusError IssuerUnavailable
+   */
+  begin(redirectURI: string): Promise<{ readonly location: string; readonly transaction: OIDCTransaction }>;
+  /**
+   * @param callback the redirect URI with the authorization response in its query
+   * @throws StatusError IssuerUnavailable if the issuer cannot be reached or its response cannot be used
+   */
+  finish(callback: URL, transaction: OIDCTransaction): Promise<OIDCResult>;
   /** Cancels all requests. */
   close(): Promise<void>;
 }
 
+/** An identity provider that users can sign in with. */
+export interface Provider {
+  /** A unique DNS label: part of links and of the redirect URI. */
+  readonly name: string;
+  readonly displayName: string;
+  readonly issuer: string;
+  /** The client ID of `stonegate login`. */
+  readonly kubectlClientID: string;
+  /** The redirect URI of `stonegate login`, if it is not the default one. */
+  readonly kubectlRedirectURI: string | undefined;
+  readonly scopes: readonly string[];
+  readonly login: Pick<OIDCLogin, 'begin' | 'finish'>;
+}
+
 /** The provider is discovered at the first login: it may be down when Stonegate starts. */
-export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLogin {
+export function createOIDCLogin(options: OIDCLoginOptions): OIDCLogin {
   const { issuer, scopes, clock } = options;
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();

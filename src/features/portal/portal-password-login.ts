@@ -8,18 +8,32 @@ import { createKeystoneHTTP, type KeystoneHTTPOptions } from '../../identity/key
 import { type KeystoneLoginScope, listProjects, logIn } from '../../identity/keystone/keystone-login.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { PasswordLogin, ProjectName } from './ports.ts';
+import type { ProjectName } from './portal-storage.ts';
 
 /** The limit of a page and of a session. */
 const MAX_PROJECTS = 100;
 
-export interface PortalPasswordLogin extends PasswordLogin {
+export interface PasswordSignIn {
+  readonly user: string;
+  readonly domain: string;
+  readonly password: string;
+  /** Undefined: Keystone uses the user's default project, or none. */
+  readonly project: string | undefined;
+}
+
+export type PasswordResult =
+  | { readonly token: string; readonly projects: readonly ProjectName[] }
+  | { readonly refused: 'wrong' | 'second-factor' };
+
+export interface PasswordLogin {
+  /** @throws StatusError KeystoneUnavailable */
+  signIn(request: PasswordSignIn, signal: AbortSignal): Promise<PasswordResult>;
   close(): Promise<void>;
 }
 
-export function createPortalPasswordLogin(
+export function createPasswordLogin(
   options: KeystoneHTTPOptions & { readonly clock: Clock; readonly logger: Logger },
-): PortalPasswordLogin {
+): PasswordLogin {
   const { clock, logger } = options;
   const http = createKeystoneHTTP(options);
 

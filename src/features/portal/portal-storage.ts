@@ -4,15 +4,50 @@
  * sessions.
  */
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import { tenantTag, userTag } from '../../cache/drop-tags.ts';
 import { createSealingKey } from '../../cache/sealing-key.ts';
 import type { EntryKey, SharedCache } from '../../cache/shared-cache.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { type Codec, jsonCodec } from '../../lib/parse-json.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Output } from '../../lib/schema-fields.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
-import type { Sealer, Session, SessionStore } from './ports.ts';
-import { sessionCodec } from './session-codec.ts';
+import { identitySchema } from '../../tenancy/identity.ts';
+
+const projectSchema = z.strictObject({ id: z.string(), name: z.string() });
+
+/**
+ * A user's session. It has no credential: an attacker who reads all sessions learns names and can act as no
+ * user. The Kubernetes identity is derived for each page, as the API does it.
+ */
+const sessionSchema = z.strictObject({
+  identity: identitySchema,
+  /** Absent if the user signed in with Keystone. */
+  issuer: z.string().exactOptional(),
+  /** Keystone projects that the user may sign in to. */
+  projects: z.array(projectSchema),
+  /** Milliseconds since the epoch; never after the credential's own end. */
+  expiresAt: z.number(),
+});
+
+export type ProjectName = Output<typeof projectSchema>;
+export type Session = Output<typeof sessionSchema>;
+
+/**
+ * The stored form. Another version of Stonegate may have written it, so a value of any other shape counts as
+ * not found, and the user signs in again. Another form needs another name.
+ */
+export const sessionCodec: Codec<Session> = jsonCodec('portal-session-1', sessionSchema);
+
+export interface SessionStore {
+  /** @returns false if it could not be stored */
+  save(id: string, session: Session, identity: KubernetesIdentity): Promise<boolean>;
+  find(id: string): Promise<Session | undefined>;
+  /** @returns false if it may still exist */
+  remove(id: string): Promise<boolean>;
+}
 
 const digestOf = (id: string): string => hash('sha256', id, 'base64url');
 
@@ -71,6 +106,17 @@ export function createMemorySessions(options: {
 function tagsOf({ identity }: Session, { tenant, user }: KubernetesIdentity): string[] {
   const names = identity.uid === '' ? [user.username] : [identity.uid, user.username];
   return [...names.map(userTag), tenantTag(tenant)];
+}
+
+/** Authenticated encryption and MACs with a key that all replicas share. */
+export interface Sealer {
+  /** @returns base64url */
+  seal(text: string, purpose: string): string;
+  /** @returns undefined if the text was not sealed for this purpose */
+  open(sealed: string, purpose: string): string | undefined;
+  /** @returns base64url */
+  mac(parts: readonly string[]): string;
+  verify(mac: string, parts: readonly string[]): boolean;
 }
 
 const CONTEXT = 'portal';

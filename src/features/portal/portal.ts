@@ -11,7 +11,7 @@ import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
-import type { Provider } from './ports.ts';
+import type { Provider } from './oidc-portal.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
 import { type PortalRequest, readRequest } from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';

@@ -5,7 +5,7 @@
  */
 import type { PortalContext } from './context.ts';
 import { clearCookie, newID, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
-import type { ProjectName, Session } from './ports.ts';
+import type { ProjectName, Session } from './portal-storage.ts';
 import { sessionNotStored } from './problem.ts';
 import { type PortalRequest, redirectTarget } from './request.ts';
 import { type PortalResponse, seeOther } from './response.ts';

@@ -3,8 +3,9 @@
  * projects and domains at once, for a minute, since one review names many. A review waits for ten seconds at
  * most, since it can be answered without them.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';

@@ -5,8 +5,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
-import { requirePrintableText, requireUnreservedName } from '../name-validation.ts';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { JWTStrictness } from './jwt-configuration.ts';
 
 /**
@@ -60,7 +59,7 @@ export function stringsClaim(claims: JSONObject, name: string): readonly string[
 export function usernameClaim(claims: JSONObject, name: string, strict: JWTStrictness): string {
   const value = stringClaim(claims, name, MISSING);
   if (value === undefined) throw new UnusableClaims(`${MISSING}claim ${quoted(name)} is missing`);
-  if (strict.namedUsers && value === '') throw new UnusableClaims(`${MISSING}claim ${quoted(name)} is empty`);
+  if (value === '') throw new UnusableClaims(`${MISSING}claim ${quoted(name)} is empty`);
   if (name === 'email') requireVerifiedEmail(claims, value, strict);
   return value;
 }
@@ -94,17 +93,25 @@ export function requireWholeCharacters(claims: JSONObject): void {
   }
 }
 
-/** @throws StatusError IdentityUnusable for an empty value, control characters, or blanks at either end */
-export function requirePrintable(value: string, claim: string): string {
-  return requirePrintableText(value, `claim ${quoted(claim)}`);
-}
-
 /**
- * @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may
- *   give
+ * Refuses a token whose groups are elsewhere (distributed claims, Entra ID's group overage): Stonegate sends
+ * no request to an address that a token names, and without its groups a user would lose rights at random.
+ * OpenID Connect Core 1.0 §5.6.2;
+ * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference#groups-overage-claim
+ *
+ * @param strict whether any hint counts, even if the token also has groups
+ * @throws StatusError GroupsOverflow
  */
-export function requireUnreserved(name: string, claim: string): string {
-  return requireUnreservedName(name, `claim ${quoted(claim)}`);
+export function requireCompleteGroups(claims: JSONObject, claim: string, strict: boolean): void {
+  const names = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
+  const distributed = isJSONObject(names) && Object.hasOwn(names, claim);
+  const hint = Object.hasOwn(claims, 'hasgroups') ? claims.hasgroups : undefined;
+  const hinted = claim === 'groups' && (hint === true || hint === 'true');
+  if (strict ? !distributed && !hinted : !distributed || Object.hasOwn(claims, claim)) return;
+  throw new StatusError(
+    'GroupsOverflow',
+    `your groups do not fit into the token, which only says where else to find them: ask the administrator of the issuer to send only groups assigned to the application, or application roles instead of ${quoted(claim)}`,
+  );
 }
 
 export function quoted(name: string): string {

@@ -88,15 +88,11 @@ const strict = z
       true,
     ),
     tokenTypes: toggle('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).', true),
-    uniqueMembers: toggle('Refuse a token with a duplicate member.', true),
-    exactNumbers: toggle('Refuse a number beyond 2^53 in a claim that an expression reads.', true),
     completeGroups: toggle('Refuse a token that references groups instead of containing them all.', true),
     ownKeys: toggle(
       'Ignore keys that the key set assigns to another issuer (`issuer`, as in Entra ID).',
       true,
     ),
-    namedUsers: toggle('Refuse a user or group name that consists of its prefix only.', true),
-    wholeCharacters: toggle('Refuse a token with a lone surrogate in a claim.', true),
   })
   .prefault({})
   .describe('Checks that kube-apiserver does not make; all are on by default.');
@@ -276,12 +272,8 @@ export const KUBERNETES_VERIFICATION = {
     verifiedEmail: false,
     authorizedParty: false,
     tokenTypes: false,
-    uniqueMembers: false,
-    exactNumbers: false,
     completeGroups: false,
     ownKeys: false,
-    namedUsers: false,
-    wholeCharacters: false,
   },
 };
 

@@ -22,10 +22,10 @@ import type { ExpressionRule } from './jwt-configuration.ts';
  *   is for the log
  * @throws ExpressionError if it does not compile, which loading the configuration has already reported
  */
-export function claimRule(rule: ExpressionRule, exact: boolean): (claims: JSONObject) => void {
+export function claimRule(rule: ExpressionRule): (claims: JSONObject) => void {
   const expression = compileClaimsExpression(rule.expression);
   return (claims) => {
-    if (exact) refuseInexact(expression, claims);
+    refuseInexact(expression, claims);
     requireTrue(expression, claims, rule);
   };
 }
@@ -54,8 +54,6 @@ export interface ReaderOptions {
   readonly source: string;
   /** The field, for the message: `the username`. */
   readonly what: string;
-  /** Whether claims with numbers beyond the safe integers are refused. */
-  readonly exact: boolean;
 }
 
 /** @returns a reader that throws UnusableClaims if the expression gives anything but a string */
@@ -90,10 +88,10 @@ export function stringsReader(
   };
 }
 
-function evaluator({ source, exact, what }: ReaderOptions): (claims: JSONObject) => Result {
+function evaluator({ source, what }: ReaderOptions): (claims: JSONObject) => Result {
   const expression = compileClaimsExpression(source);
   return (claims) => {
-    if (exact) refuseInexact(expression, claims);
+    refuseInexact(expression, claims);
     try {
       return expression.evaluate(claims);
     } catch (error) {

@@ -7,21 +7,15 @@
 import { compileClaimsExpression } from '../../cel/cel.ts';
 import { refusedName, StatusError, unauthorized } from '../../errors/status-error.ts';
 import type { Extra, UserInfo } from '../../kubernetes/authentication-v1.ts';
-import {
-  AUTHENTICATED,
-  CREDENTIAL_ID_KEY,
-  RESERVED_EXTRA_KEY,
-  SENDABLE_EXTRA_KEY,
-} from '../../kubernetes/reserved-names.ts';
+import { AUTHENTICATED, CREDENTIAL_ID_KEY } from '../../kubernetes/reserved-names.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import { requirePrintableText, requireUnreservedName } from '../name-validation.ts';
 import {
   quoted,
+  requireCompleteGroups,
   requiredClaim,
-  requirePrintable,
-  requireUnreserved,
   requireVerified,
   requireWholeCharacters,
   stringClaim,
@@ -32,7 +26,6 @@ import {
 } from './jwt-claims.ts';
 import type { JWTConfiguration, JWTStrictness, JWTTenant } from './jwt-configuration.ts';
 import { claimRule, stringReader, stringsReader, userRule } from './jwt-expressions.ts';
-import { groupsElsewhere } from './jwt-groups.ts';
 import { stringMember } from './jwt-parser.ts';
 import type { VerifiedJWT } from './jwt-verifier.ts';
 
@@ -82,19 +75,16 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
 
 /** Memoized for each configuration, since compiling expressions is expensive. */
 const userReader = memoizeByReference((configuration: JWTConfiguration): Read<UserInfo> => {
-  const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
-    'claim' in rule
-      ? requiredValue(rule.claim, rule.requiredValue, configuration.strict)
-      : claimRule(rule, exactNumbers),
+    'claim' in rule ? requiredValue(rule.claim, rule.requiredValue, configuration.strict) : claimRule(rule),
   );
   const userRules = configuration.userValidationRules.map(userRule);
   const username = usernameReader(configuration);
-  const uid = uidReader(configuration.claimMappings.uid, exactNumbers);
+  const uid = uidReader(configuration.claimMappings.uid);
   const groups = groupsReader(configuration);
   const extra = configuration.claimMappings.extra.map((mapping) => extraReader(mapping, configuration));
   return (verified) => {
-    if (wholeCharacters) requireWholeCharacters(verified.claims);
+    requireWholeCharacters(verified.claims);
     for (const require of claimRules) require(verified.claims);
     const user = {
       username: username(verified),
@@ -115,7 +105,7 @@ function credentialID({ claims }: VerifiedJWT): Extra {
   const jti = stringMember(claims, 'jti');
   return jti === undefined || jti === ''
     ? {}
-    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintable(jti, 'jti')}`] };
+    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintableText(jti, 'claim "jti"')}`] };
 }
 
 function requiredValue(claim: string, value: string, strict: JWTStrictness): (claims: JSONObject) => void {
@@ -138,30 +128,27 @@ function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfi
   const mapping = claimMappings.username;
   if ('claim' in mapping) {
     const { claim, prefix } = mapping;
-    return ({ claims }) => {
-      const value = usernameClaim(claims, claim, strict);
-      // A leading blank in the value would be hidden behind the prefix.
-      if (value !== '') requirePrintable(value, claim);
-      return requireUnreserved(requirePrintable(prefix + value, claim), claim);
-    };
+    const what = claimNamed(claim);
+    // A leading blank in the value would be hidden behind the prefix.
+    return ({ claims }) =>
+      unreserved(prefix + requirePrintableText(usernameClaim(claims, claim, strict), what), what);
   }
-  const read = stringReader({ source: mapping.expression, exact: strict.exactNumbers, what: 'the username' });
+  const read = stringReader({ source: mapping.expression, what: 'the username' });
   return ({ claims }) => {
     const value = read(claims);
     if (value === '') throw new UnusableClaims('the expression for the username gives an empty text');
-    const name = requirePrintableText(value, 'the username');
-    return requirePrefix(requireUnreservedName(name, 'the username'), usernamePrefix, strict);
+    return requirePrefix(unreserved(value, 'the username'), usernamePrefix);
   };
 }
 
-function uidReader(mapping: ClaimMappings['uid'], exact: boolean): Read<string> {
+function uidReader(mapping: ClaimMappings['uid']): Read<string> {
   if (mapping === undefined) return () => '';
   const printable = (uid: string) => (uid === '' ? '' : requirePrintableText(uid, 'the uid'));
   if ('claim' in mapping) {
     const { claim } = mapping;
     return ({ claims }) => printable(requiredClaim(claims, claim));
   }
-  const read = stringReader({ source: mapping.expression, exact, what: 'the uid' });
+  const read = stringReader({ source: mapping.expression, what: 'the uid' });
   return ({ claims }) => printable(read(claims));
 }
 
@@ -171,33 +158,30 @@ function groupsReader(configuration: JWTConfiguration): Read<readonly string[]> 
   if (mapping === undefined) return () => [];
   if ('claim' in mapping) {
     const { claim, prefix } = mapping;
-    return (verified) => {
-      groupsElsewhere(verified, claim, strict.completeGroups);
-      if (strict.verifiedEmail) requireVerified(verified.claims, claim);
-      return stringsClaim(verified.claims, claim).map((group) => {
-        const name =
-          prefix +
-          (group === '' && prefix !== '' && !strict.namedUsers ? '' : requirePrintable(group, claim));
-        return name === AUTHENTICATED ? name : requireUnreserved(requirePrintable(name, claim), claim);
+    const what = claimNamed(claim);
+    return ({ claims }) => {
+      requireCompleteGroups(claims, claim, strict.completeGroups);
+      if (strict.verifiedEmail) requireVerified(claims, claim);
+      return stringsClaim(claims, claim).map((group) => {
+        const name = prefix + requirePrintableText(group, what);
+        return name === AUTHENTICATED ? name : unreserved(name, what);
       });
     };
   }
   const { expression: source } = mapping;
-  const read = stringsReader({ source, exact: strict.exactNumbers, what: 'groups', asKubernetes });
+  const read = stringsReader({ source, what: 'groups', asKubernetes });
   const named = compileClaimsExpression(source).claims;
-  return (verified) => {
-    if (strict.completeGroups) for (const claim of named) groupsElsewhere(verified, claim, true);
-    return read(verified.claims).map((given) => {
-      const group = requirePrintableText(given, 'a group');
-      if (group === AUTHENTICATED) return group;
-      return requirePrefix(requireUnreservedName(group, 'a group'), groupsPrefix, strict);
-    });
+  return ({ claims }) => {
+    if (strict.completeGroups) for (const claim of named) requireCompleteGroups(claims, claim, true);
+    return read(claims).map((group) =>
+      group === AUTHENTICATED ? group : requirePrefix(unreserved(group, 'a group'), groupsPrefix),
+    );
   };
 }
 
 /** An expression must produce the declared prefix itself: none is added. */
-function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictness): string {
-  if (name.startsWith(prefix) && !(namedUsers && name === prefix)) return name;
+function requirePrefix(name: string, prefix: string): string {
+  if (name.startsWith(prefix) && name !== prefix) return name;
   throw refusedName(
     'IdentityReserved',
     `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
@@ -205,13 +189,18 @@ function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictne
   );
 }
 
+function unreserved(name: string, what: string): string {
+  return requireUnreservedName(requirePrintableText(name, what), what);
+}
+
+function claimNamed(claim: string): string {
+  return `claim ${quoted(claim)}`;
+}
+
 function extraReader(mapping: ClaimMappings['extra'][number], configuration: JWTConfiguration): Read<Extra> {
   const { key } = mapping;
   const read = valuesReader(mapping, configuration);
   return (verified) => {
-    if (!SENDABLE_EXTRA_KEY.test(key) || RESERVED_EXTRA_KEY.test(key)) {
-      throw new StatusError('IdentityReserved', `the extra key ${quoted(key)} may not come from a claim`);
-    }
     const values = read(verified);
     return values.length === 0 ? {} : { [key]: values };
   };
@@ -219,15 +208,16 @@ function extraReader(mapping: ClaimMappings['extra'][number], configuration: JWT
 
 function valuesReader(
   mapping: ClaimMappings['extra'][number],
-  { strict, asKubernetes }: JWTConfiguration,
+  { asKubernetes }: JWTConfiguration,
 ): Read<readonly string[]> {
   if ('claim' in mapping) {
     const { claim } = mapping;
-    return ({ claims }) => stringsClaim(claims, claim).map((value) => requirePrintable(value, claim));
+    return ({ claims }) =>
+      stringsClaim(claims, claim).map((value) => requirePrintableText(value, claimNamed(claim)));
   }
   const what = `the extra ${quoted(mapping.key)}`;
   const source = mapping.valueExpression;
-  const read = stringsReader({ source, exact: strict.exactNumbers, what, asKubernetes });
+  const read = stringsReader({ source, what, asKubernetes });
   return ({ claims }) => read(claims).map((value) => requirePrintableText(value, what));
 }
 

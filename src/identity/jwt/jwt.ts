@@ -4,6 +4,7 @@
  * are read, since `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
  */
 
+import type { JSONWebKeySet } from 'jose';
 import { digestOf } from '../../cache/credential-digest.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,11 +13,14 @@ import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AsyncAuthenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
-import type { IssuerKeys, KeySet } from '../ports.ts';
+import type { IssuerKeys } from '../oidc/oidc-issuer-keys.ts';
 import type { JWTConfiguration } from './jwt-configuration.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
-import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+
+/** Google issues tokens with and without the scheme in `iss`. */
+const GOOGLE = 'https://accounts.google.com';
 
 /** Verified tokens that are cached; each is some kilobytes large. */
 const MAX_VERIFIED = 2_000;
@@ -41,7 +45,7 @@ interface Issuer {
 interface Verdict {
   readonly issuer: Issuer;
   readonly verified: VerifiedJWT;
-  readonly keys: KeySet;
+  readonly keys: JSONWebKeySet;
   readonly kid: string | undefined;
 }
 
@@ -56,18 +60,13 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
-  const outcomeOf = memoizeByReference(outcomeOfClaims);
-  const identityOf = (verdict: Verdict): Identity => {
-    const outcome = outcomeOf(verdict);
-    if ('refusal' in outcome) throw outcome.refusal;
-    return outcome.identity;
-  };
+  const identityOf = memoizeByReference(identityOfVerdict);
 
   async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
     // An empty `kid` selects no key.
     const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
-    const verified = issuer.verify(parts, keys);
+    const verified = await issuer.verify(credential.token, parts, keys);
     const verdict = { issuer, verified, keys, kid };
     verdicts.set(digestOf(credential), verdict, Math.min(clock.now() + MAX_AGE, verified.expiresAt));
     return verdict;
@@ -90,16 +89,17 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
   };
 }
 
-/** A refusal is memoized too: a refused client may repeat its request. */
-function outcomeOfClaims({
-  verified,
-  issuer,
-}: Verdict): { readonly identity: Identity } | { readonly refusal: StatusError } {
+/** The URL of the issuer that the token names; empty if it names none. */
+function issuerOf({ payload }: JWTParts): string {
+  const issuer = stringMember(payload, 'iss') ?? '';
+  return issuer === 'accounts.google.com' ? GOOGLE : issuer;
+}
+
+function identityOfVerdict({ verified, issuer: { configuration } }: Verdict): Identity {
   try {
-    return { identity: identityOfClaims(verified, issuer.configuration) };
+    return identityOfClaims(verified, configuration);
   } catch (refusal) {
-    if (refusal instanceof StatusError)
-      return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
-    throw refusal;
+    if (!(refusal instanceof StatusError)) throw refusal;
+    throw refusal.annotated(annotationsOf(verified, configuration));
   }
 }

@@ -5,20 +5,37 @@
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CredentialCache, Validated } from '../../cache/credential-cache.ts';
+import {
+  ANY_PROJECT_TAG,
+  auditChainTag,
+  auditTag,
+  domainTag,
+  EVERYTHING_TAG,
+  projectTag,
+  trustTag,
+  userTag,
+} from '../../cache/drop-tags.ts';
 import { unauthorized } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import { type Codec, jsonCodec } from '../../lib/parse-json.ts';
 import type { UnknownCredentialGate } from '../../limits/unknown-credential-gate.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import { FERNET_START, type KeystoneToken, TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
+import {
+  FERNET_START,
+  type KeystoneToken,
+  keystoneTokenSchema,
+  type RevocationEvent,
+  TOKEN_SPELLING,
+} from '../../tenancy/keystone-v3.ts';
 import type { KeystoneConfiguration } from '../authentication-configuration.ts';
 import type { AuthenticationContext, Authenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
-import type { KeystoneTokenValidator } from '../ports.ts';
-import { identityOf } from './keystone-mapping-authenticator.ts';
+import type { KeystoneClient } from './keystone.ts';
+import { identityOf } from './keystone-identity.ts';
 
 export interface KeystoneAuthenticatorOptions {
-  readonly identity: KeystoneTokenValidator;
+  readonly client: Pick<KeystoneClient, 'validate'>;
   readonly cache: CredentialCache<KeystoneToken>;
   readonly gate: UnknownCredentialGate;
   readonly tokenProvider: KeystoneConfiguration['tokenProvider'];
@@ -33,7 +50,7 @@ export interface KeystoneAuthenticatorOptions {
  * for unusable names.
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
-  const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
+  const { client, cache, gate, tokenProvider, clock, tagsOf } = options;
   const identityOfToken = memoizeByReference(identityOf);
   /** Memoized: a connection sends the same credential object with every request. */
   const judge = memoizeByReference((credential: TokenCredential) => {
@@ -43,7 +60,7 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
 
   // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
-    const token = await identity.validate(credential);
+    const token = await client.validate(credential);
     return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
   }
 
@@ -120,4 +137,43 @@ function isKeystoneJWS(token: string): boolean {
     // It is no JWT, so no Keystone token either.
     return false;
   }
+}
+
+/**
+ * The stored form of a validated token. Another version of Stonegate may have written an entry, so a value
+ * of any other shape counts as not found. Another form needs another name.
+ */
+export const keystoneTokenCodec: Codec<KeystoneToken> = jsonCodec('keystone', keystoneTokenSchema);
+
+/** The tags of a token's entry. */
+export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken): string[] {
+  const [own = ''] = auditIDs;
+  const tags = [
+    EVERYTHING_TAG,
+    auditTag(own),
+    auditChainTag(auditIDs.at(-1) ?? own),
+    userTag(user.id),
+    domainTag(user.domain.id),
+  ];
+  if (scope.kind === 'project') tags.push(projectTag(scope.project.id), domainTag(scope.project.domain.id));
+  if (scope.kind === 'domain') tags.push(domainTag(scope.domain.id));
+  // Under an impersonating trust the user is the trustor, but the trustee's password may have leaked.
+  if (delegation?.kind === 'trust') tags.push(trustTag(delegation.id), userTag(delegation.trusteeUserID));
+  return [...new Set(tags)];
+}
+
+/**
+ * The tags that a revocation event drops. An event applies to tokens that match all of its ids, so one id,
+ * the narrowest, is enough. Dropping an entry only means that Keystone validates the token again: an event
+ * with no known id drops everything.
+ */
+export function tagsOfEvent(event: RevocationEvent): string[] {
+  const { auditID, auditChainID, trustID, userID, projectID, domainID } = event;
+  if (auditID !== undefined) return [auditTag(auditID)];
+  if (auditChainID !== undefined) return [auditChainTag(auditChainID)];
+  if (trustID !== undefined) return [trustTag(trustID)];
+  if (userID !== undefined) return [userTag(userID)];
+  if (projectID !== undefined) return [projectTag(projectID), ANY_PROJECT_TAG];
+  if (domainID !== undefined) return [domainTag(domainID)];
+  return [EVERYTHING_TAG];
 }

@@ -15,7 +15,6 @@ import type {
   RoleReference,
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
-import type { AssignmentSource, KeystoneDirectory } from './directory.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import {
   assignmentSchema,
@@ -26,6 +25,60 @@ import {
   withImpliedRoles,
 } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
+
+export interface KeystoneDomain {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+}
+
+export interface KeystoneProject {
+  readonly id: string;
+  readonly name: string;
+  readonly domainID: string;
+  readonly enabled: boolean;
+}
+
+export interface KeystoneDirectory {
+  /**
+   * All domains, including disabled ones.
+   *
+   * @throws StatusError KeystoneUnavailable, as every function here
+   */
+  domains(): Promise<readonly KeystoneDomain[]>;
+  projects(): Promise<readonly KeystoneProject[]>;
+  /** Ids of disabled users; role assignments do not include this. */
+  disabledUserIDs(): Promise<ReadonlySet<string>>;
+  /** Role assignments of all users, on projects and domains. */
+  roleAssignments(): Promise<readonly RoleAssignment[]>;
+  /** Role assignments of all users, on one project or one domain. */
+  roleAssignmentsOn(place: {
+    readonly kind: 'project' | 'domain';
+    readonly id: string;
+  }): Promise<readonly RoleAssignment[]>;
+  /** Names of all roles that are not specific to a domain. */
+  roleNames(): Promise<readonly string[]>;
+}
+
+export interface DisabledScopes {
+  readonly projectIDs: ReadonlySet<string>;
+  readonly domainIDs: ReadonlySet<string>;
+}
+
+export interface AssignmentSource {
+  /**
+   * Disabled projects and domains: no role counts there.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  disabledScopes(): Promise<DisabledScopes>;
+  /**
+   * Role assignments of one user, on projects, domains and the system; empty for an unknown user.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
+}
 
 /** Timeout of a complete list, in milliseconds; no request waits for one. */
 const LIST_TIMEOUT = 60_000;

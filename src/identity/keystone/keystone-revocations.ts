@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { Backoff } from '../../lib/backoff.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -18,11 +19,6 @@ import type { KeystoneService } from './keystone-service.ts';
 /** All in milliseconds. */
 const OVERLAP = 60_000;
 const LONGEST_PAUSE = 60_000;
-/** After so many consecutive failures the delay no longer doubles. */
-const MAX_DOUBLINGS = 10;
-/** Further failure reasons between two successes are not logged. */
-const MAX_REASONS = 16;
-
 const eventsSchema = z.array(z.record(z.string(), z.unknown()));
 const revokedAtSchema = instantSchema.nullish();
 
@@ -50,9 +46,8 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   /** Digest → time of revocation, of events that the next response may repeat. */
   const done = new Map<string, number>();
   let since = clock.now() - options.reach - OVERLAP;
-  let failures = 0;
-  /** Reasons of failures since the last success; each is logged once. */
-  const said = new Set<string>();
+  const backoff = new Backoff({ first: interval, longest: Math.max(interval, LONGEST_PAUSE), random });
+  let failing = false;
   let timer: Timer | undefined;
   let stopped = false;
 
@@ -86,35 +81,28 @@ export function createRevocations(options: RevocationsOptions): Revocations {
     if (failures.length > 0) throw failures[0];
   }
 
-  function succeeded(): void {
-    if (said.size > 0) logger.info({}, "Keystone's revocation events are followed again");
-    said.clear();
-    failures = 0;
-  }
-
-  function failed(error: unknown): void {
+  async function run(): Promise<void> {
+    try {
+      await poll();
+      if (failing) logger.info({}, "Keystone's revocation events are followed again");
+      failing = false;
+      backoff.reset();
+    } catch (error) {
+      if (!failing && !stopped)
+        logger.error(
+          { error },
+          "Keystone's revocation events cannot be followed; the caches' times alone hold",
+        );
+      failing = true;
+    }
     if (stopped) return;
-    failures = Math.min(failures + 1, MAX_DOUBLINGS);
-    const reason = reasonOf(error);
-    if (said.has(reason) || said.size >= MAX_REASONS) return;
-    said.add(reason);
-    logger.error({ error }, "Keystone's revocation events cannot be followed; the caches' times alone hold");
-  }
-
-  function wait(): void {
-    if (stopped) return;
-    const pause =
-      failures === 0 ? interval : Math.min(interval * 2 ** failures, Math.max(interval, LONGEST_PAUSE));
     // Jitter: replicas that start together must not poll together.
-    timer = clock.after(pause * (0.9 + 0.2 * random.fraction()), run);
-  }
-
-  function run(): void {
-    void poll().then(succeeded, failed).then(wait);
+    const pause = failing ? backoff.next() : interval * (0.9 + 0.2 * random.fraction());
+    timer = clock.after(pause, () => void run());
   }
 
   return {
-    start: run,
+    start: () => void run(),
     stop() {
       stopped = true;
       timer?.cancel();
@@ -146,9 +134,4 @@ function byName([one]: [string, unknown], [other]: [string, unknown]): number {
 
 function instant(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }

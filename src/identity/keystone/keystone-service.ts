@@ -9,7 +9,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { SecretSource } from '../../lib/schema-files.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
 import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
@@ -117,8 +116,8 @@ const RENEW_AHEAD = 5 * 60_000;
 export interface KeystoneSessionOptions {
   readonly http: KeystoneHTTP;
   readonly credential: KeystoneServiceCredential;
-  /** Reads the secret for each login, so that a rotated one is used. */
-  readonly readSecret: (source: SecretSource) => string | Promise<string>;
+  /** The secret of the application credential, or the password. */
+  readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -148,7 +147,7 @@ export function createKeystoneSession(options: KeystoneSessionOptions): Keystone
 
   async function login(): Promise<OwnToken> {
     if (clock.now() < pausedUntil) throw keystoneUnavailable(new Error('the last login was refused'));
-    const { proof, scope } = await ownProof(credential, options.readSecret);
+    const { proof, scope } = ownProof(credential, options.secret);
     const { issued, refused } = await logIn(http, proof, scope, clock.now());
     if (refused !== undefined) {
       pausedUntil = clock.now() + REFUSED_PAUSE;
@@ -187,19 +186,17 @@ function renewedAhead({ token, expiresAt }: IssuedToken, now: number): OwnToken 
   return { token, expiresAt, renewAt: expiresAt - ahead };
 }
 
-async function ownProof(
+function ownProof(
   credential: KeystoneServiceCredential,
-  readSecret: KeystoneSessionOptions['readSecret'],
-): Promise<{ proof: KeystoneAuthMethod; scope?: KeystoneLoginScope }> {
+  secret: string,
+): { proof: KeystoneAuthMethod; scope?: KeystoneLoginScope } {
   if ('applicationCredential' in credential) {
-    const { id, secret } = credential.applicationCredential;
-    const read = await secretOf(secret, readSecret);
-    return { proof: { method: 'application_credential', credential: { id }, secret: read } };
+    const { id } = credential.applicationCredential;
+    return { proof: { method: 'application_credential', credential: { id }, secret } };
   }
-  const { userName, userDomainName, password, scope } = credential.password;
+  const { userName, userDomainName, scope } = credential.password;
   const user = { name: userName, domain: { name: userDomainName } };
-  const read = await secretOf(password, readSecret);
-  return { proof: { method: 'password', user, password: read }, scope: loginScope(scope) };
+  return { proof: { method: 'password', user, password: secret }, scope: loginScope(scope) };
 }
 
 type PasswordScope = Extract<KeystoneServiceCredential, { password: unknown }>['password']['scope'];
@@ -208,15 +205,4 @@ function loginScope(scope: PasswordScope): KeystoneLoginScope {
   if ('system' in scope) return { system: { all: true } };
   if ('domainName' in scope) return { domain: { name: scope.domainName } };
   return { project: { name: scope.projectName, domain: { name: scope.projectDomainName } } };
-}
-
-async function secretOf(
-  source: SecretSource,
-  readSecret: KeystoneSessionOptions['readSecret'],
-): Promise<string> {
-  try {
-    return await readSecret(source);
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
 }

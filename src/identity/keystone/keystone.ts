@@ -7,16 +7,17 @@
 
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import { type Logger, silentLogger } from '../../lib/logger.ts';
-import type { SecretSource } from '../../lib/schema-files.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
 import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
-import type { KeystoneTokenValidator } from '../ports.ts';
-import type { AssignmentSource, KeystoneDirectory } from './directory.ts';
-import { createKeystoneDirectory } from './keystone-directory.ts';
+import {
+  type AssignmentSource,
+  createKeystoneDirectory,
+  type KeystoneDirectory,
+} from './keystone-directory.ts';
 import { createKeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
-import { type ReadToken, readToken } from './keystone-response.ts';
+import { readToken } from './keystone-response.ts';
 import {
   createKeystoneService,
   createKeystoneSession,
@@ -33,8 +34,8 @@ export interface KeystoneClientOptions {
   readonly ca?: string;
   /** If absent, each token is validated with itself. */
   readonly credential?: KeystoneServiceCredential;
-  /** Reads a secret of `credential`. */
-  readonly readSecret: (source: SecretSource) => string | Promise<string>;
+  /** The secret of `credential`; empty without one. */
+  readonly secret: string;
   /** Timeout of one request, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
@@ -47,11 +48,18 @@ const DIRECTORY_RESPONSE_BYTES = 128 * 1024 * 1024;
 /** Few, so that they do not delay validations. */
 const DIRECTORY_CONNECTIONS = 8;
 
-export interface KeystoneClient extends KeystoneTokenValidator {
+export interface KeystoneClient {
+  /**
+   * `GET /v3/auth/tokens`.
+   *
+   * @returns undefined if Keystone does not know the token (any more)
+   * @throws StatusError KeystoneUnavailable if Keystone cannot be reached or its response cannot be used
+   */
+  validate(token: string): Promise<KeystoneToken | undefined>;
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
-  /** Logs no refusals, for callers that retry and log once; undefined without a service credential. */
-  readonly quietService: KeystoneService | undefined;
+  /** For lists; undefined without a service credential. */
+  readonly service: KeystoneService | undefined;
   /**
    * Checks that Keystone responds and, with a service credential, accepts it.
    *
@@ -67,28 +75,28 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   const session =
     options.credential && createKeystoneSession({ ...options, credential: options.credential, http });
 
-  const service = session && createKeystoneService({ http, session, logger });
+  const validations = session && createKeystoneService({ http, session, logger });
   const listing = createKeystoneHTTP({
     ...options,
     maxResponseBytes: DIRECTORY_RESPONSE_BYTES,
     connections: DIRECTORY_CONNECTIONS,
   });
-  const directory =
-    session &&
-    createKeystoneDirectory({ service: createKeystoneService({ http: listing, session, logger }), clock });
+  const service = session && createKeystoneService({ http: listing, session, logger });
 
-  function believe(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
-    const { token, refused } = readResponse(response, subject);
+  /** @returns undefined for a token that is not accepted */
+  function tokenIn(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
+    if (response.token !== undefined && response.token !== subject)
+      throw keystoneUnavailable(new Error('the answer is about another token'));
+    const { token, refused } = readToken(response.body);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');
     return token !== undefined && token.expiresAt > clock.now() ? token : undefined;
   }
 
-  async function validateByItself(subject: string, signal?: AbortSignal): Promise<KeystoneToken | undefined> {
+  async function validateByItself(subject: string): Promise<KeystoneToken | undefined> {
     const headers = { 'x-auth-token': subject, 'x-subject-token': subject };
-    const request = { method: 'GET', path: VALIDATION, headers, refusals: [] } as const;
-    const response = await http.exchange(signal === undefined ? request : { ...request, signal });
-    if (response.status === 200) return believe(response, subject);
+    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [] });
+    if (response.status === 200) return tokenIn(response, subject);
     if (isRefusal(response, [401, 403, 404])) return undefined;
     throw unexpected(response.status);
   }
@@ -96,20 +104,23 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   async function validateAsService(
     { get }: KeystoneService,
     subject: string,
-    signal?: AbortSignal,
   ): Promise<KeystoneToken | undefined> {
     const headers = { 'x-subject-token': subject };
-    const question = { path: VALIDATION, headers, to: 'validate tokens', needs: 'the role service' };
-    const response = await get(signal === undefined ? question : { ...question, signal });
-    return response && believe(response, subject);
+    const response = await get({
+      path: VALIDATION,
+      headers,
+      to: 'validate tokens',
+      needs: 'the role service',
+    });
+    return response && tokenIn(response, subject);
   }
 
   return {
-    directory,
-    quietService: session && createKeystoneService({ http: listing, session, logger: silentLogger }),
-    async validate(token, signal) {
+    directory: service && createKeystoneDirectory({ service, clock }),
+    service,
+    async validate(token) {
       if (!TOKEN_SPELLING.test(token)) return undefined;
-      return service ? validateAsService(service, token, signal) : validateByItself(token, signal);
+      return validations ? validateAsService(validations, token) : validateByItself(token);
     },
     async probe() {
       const response = await http.exchange({ method: 'GET', path: '', refusals: [] });
@@ -120,11 +131,4 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
       await Promise.all([http.close(), listing.close()]);
     },
   };
-}
-
-function readResponse(response: KeystoneResponse, subject: string): ReadToken {
-  if (response.token !== undefined && response.token !== subject) {
-    throw keystoneUnavailable(new Error('the answer is about another token'));
-  }
-  return readToken(response.body);
 }

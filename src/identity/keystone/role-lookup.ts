@@ -4,6 +4,7 @@
  * looked up, the request fails with 503 and never continues with fewer rights.
  */
 import { z } from 'zod';
+import type { CredentialCache } from '../../cache/credential-cache.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { jsonCodec } from '../../lib/parse-json.ts';
@@ -16,7 +17,7 @@ import {
   scopeGroups,
 } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
-import type { AssignmentSource, DisabledScopes } from './directory.ts';
+import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
 import {
   type NamespaceOf,
   projectNamespaces,
@@ -26,21 +27,10 @@ import {
   scopeKey,
 } from './roles-in-scope.ts';
 
-export interface AssignmentCache<V> {
-  lookup(
-    key: string,
-    load: () => Promise<{
-      readonly value: V;
-      readonly expiresAt: number;
-      readonly tags: readonly string[];
-    }>,
-  ): Promise<V | undefined> | V | undefined;
-}
-
 export interface RoleLookupOptions {
   readonly source: AssignmentSource;
-  readonly assignments: AssignmentCache<readonly RoleAssignment[]>;
-  readonly disabled: AssignmentCache<DisabledScopes>;
+  readonly assignments: CredentialCache<readonly RoleAssignment[]>;
+  readonly disabled: CredentialCache<DisabledScopes>;
   readonly namespaceOf: NamespaceOf;
   /** Tags by which a user's entry is dropped. */
   readonly tagsOf: (identity: Identity, assignments: readonly RoleAssignment[]) => readonly string[];

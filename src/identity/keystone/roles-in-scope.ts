@@ -5,7 +5,7 @@
  */
 
 import type { AssignmentScope, RoleAssignment, RoleReference } from '../../tenancy/keystone-v3.ts';
-import type { DisabledScopes } from './directory.ts';
+import type { DisabledScopes } from './keystone-directory.ts';
 
 /** The scope of a request in Keystone's terms. */
 export interface RoleScope {

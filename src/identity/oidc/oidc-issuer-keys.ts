@@ -5,15 +5,16 @@
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
 import { createHash } from 'node:crypto';
+import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type Random, systemRandom } from '../../lib/random.ts';
+import type { Random } from '../../lib/random.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { IssuerKeys, KeySet } from '../ports.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
+import { innermost } from './oidc-login-error.ts';
 import { discoverProvider } from './oidc-provider.ts';
 
 const FIRST_RETRY = 1_000;
@@ -35,9 +36,21 @@ export interface IssuerKeysOptions {
   /** Timeout of discovery and keys together, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
-  readonly random?: Random;
+  readonly random: Random;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+}
+
+export interface IssuerKeys {
+  /**
+   * The result is the same object as long as the issuer publishes the same keys. An unknown `kid` causes a
+   * refresh, at most once per configured interval.
+   *
+   * @param kid of the token; undefined if it has none
+   * @throws StatusError IssuerUnavailable if there is no key, or if the `kid` is unknown and the issuer
+   *   cannot be reached
+   */
+  keys(kid: string | undefined): Promise<JSONWebKeySet>;
 }
 
 export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
@@ -48,13 +61,13 @@ export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
 }
 
 interface Fetched {
-  readonly set: KeySet;
+  readonly set: JSONWebKeySet;
   readonly digest: string;
   readonly kids: ReadonlySet<string | undefined>;
 }
 
 export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKeys {
-  const { url, clock, logger, telemetry, random = systemRandom } = options;
+  const { url, clock, logger, telemetry, random } = options;
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();
   let fetched: Fetched | undefined;
@@ -81,7 +94,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
       telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
     } catch (error) {
       if (closing.signal.aborted) return;
-      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : explain(error);
+      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : innermost(error);
       failures += 1;
       const result = deadline.signal.aborted ? 'timeout' : 'error';
       telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
@@ -133,9 +146,6 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   return {
     name: `issuer ${url}`,
-    get initialized() {
-      return fetched !== undefined;
-    },
     notReadyBecause: () => (fetched === undefined ? failure : undefined),
     async keys(kid) {
       if (!isKnown(kid)) await refreshOnDemand(kid);
@@ -181,19 +191,7 @@ async function fetchKeys(
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
 }
 
-/** Message of a library error without information. */
-const SAYS_NOTHING = 'something went wrong';
-
-/** Libraries put the reason in the innermost cause. */
-function explain(error: unknown): string {
-  const parts: string[] = [];
-  for (let current = error; current instanceof Error && parts.length < 4; current = current.cause) {
-    if (current.message !== SAYS_NOTHING) parts.push(current.message);
-  }
-  return parts.join(': ').slice(0, 500);
-}
-
-type Key = KeySet['keys'][number];
+type Key = JSONWebKeySet['keys'][number];
 
 const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
 
@@ -206,7 +204,7 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
  * @returns the set; empty if the issuer has withdrawn all keys
  * @throws Error if the text is not a key set
  */
-export function parseKeySet(text: string, issuer: string | undefined): KeySet {
+export function parseKeySet(text: string, issuer: string | undefined): JSONWebKeySet {
   const document: unknown = JSON.parse(text);
   if (!isJSONObject(document) || !Array.isArray(document.keys))
     throw new Error('the answer is no JSON Web Key Set');

@@ -125,7 +125,7 @@ function unreachable(error: unknown, issuer: string): OidcLoginError {
 }
 
 /** Libraries put the reason in the innermost cause. Only messages are read: the rest may contain tokens. */
-function innermost(error: unknown): string {
+export function innermost(error: unknown): string {
   let message = '';
   let current = error;
   for (let depth = 0; current instanceof Error && depth < 5; depth += 1) {

@@ -52,7 +52,7 @@ async function verdict(one: Recording, credential?: KeystoneServiceCredential) {
   const client = createKeystoneClient({
     url: server.url,
     ...(credential && { credential }),
-    readSecret: () => 'secret',
+    secret: 'secret',
     timeout: 5_000,
     clock: createFakeClock(recordedAt(one)),
     logger: silentLogger,

@@ -20,7 +20,7 @@ export function bridgeDirectory(t: Pick<Test, 'teardown'>, url: string) {
         scope: { system: true },
       },
     },
-    readSecret: () => 'bridge-pass',
+    secret: 'bridge-pass',
     timeout: 60_000,
     clock: systemClock,
     logger: silentLogger,

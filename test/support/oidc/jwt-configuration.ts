@@ -2,7 +2,7 @@
  * An issuer's configuration as tests need it: complete, with only what matters written out.
  */
 import type { JWTConfiguration, JWTStrictness } from '../../../src/config/configuration.ts';
-import type { IssuerKeys } from '../../../src/identity/ports.ts';
+import type { IssuerKeys } from '../../../src/identity/oidc/oidc-issuer-keys.ts';
 import type { SigningIssuer } from './signing-issuer.ts';
 
 export const ISSUER = 'https://login.example.com';
@@ -11,12 +11,8 @@ const STRICT: JWTStrictness = {
   verifiedEmail: true,
   authorizedParty: true,
   tokenTypes: true,
-  uniqueMembers: true,
-  exactNumbers: true,
   completeGroups: true,
   ownKeys: true,
-  namedUsers: true,
-  wholeCharacters: true,
 };
 
 export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTConfiguration {
@@ -44,7 +40,6 @@ export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTCo
 export function directKeys(issuer: SigningIssuer): IssuerKeys {
   const sets = new Map<string, { keys: SigningIssuer['keys'][number][] }>();
   return {
-    initialized: true,
     async keys() {
       const name = JSON.stringify(issuer.keys);
       const set = sets.get(name) ?? { keys: [...issuer.keys] };

@@ -2,7 +2,7 @@
  * An issuer of several names over TLS that signs whatever it is given, byte by byte: for tokens that no
  * library makes.
  */
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeyPair } from '../tls/authority.ts';
 import { startLoopbackServer } from './loopback-server.ts';
 
@@ -74,7 +74,8 @@ function signature(algorithm: string, name: string, data: Buffer): Buffer {
   if (key === undefined || !/^(?:RS|PS|ES)\d{3}$/.test(algorithm)) return Buffer.from('none');
   const hash = `sha${algorithm.slice(2)}`;
   if (algorithm.startsWith('RS')) return sign(hash, data, key);
-  if (algorithm.startsWith('PS')) return sign(hash, data, { key, padding: 6 });
+  if (algorithm.startsWith('PS'))
+    return sign(hash, data, { key, padding: 6, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
   const made = sign(hash, data, { key, dsaEncoding: 'ieee-p1363' });
   const size = HALVES[algorithm] ?? 32;
   const halves = [made.subarray(0, made.length / 2), made.subarray(made.length / 2)];

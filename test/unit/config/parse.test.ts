@@ -107,12 +107,8 @@ authentication:
         verifiedEmail: false
         authorizedParty: false
         tokenTypes: false
-        uniqueMembers: false
-        exactNumbers: false
         completeGroups: false
         ownKeys: false
-        namedUsers: false
-        wholeCharacters: false
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s

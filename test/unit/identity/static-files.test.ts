@@ -2,7 +2,7 @@ import { hash } from '@node-rs/bcrypt';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createAnonymousAccess } from '../../../src/identity/anonymous.ts';
-import type { StaticPassword, StaticUser } from '../../../src/identity/credentials.ts';
+import type { StaticPassword, StaticUser } from '../../../src/identity/static-files.ts';
 import {
   createBasicAuthFileAuthenticator,
   createTokenFileAuthenticator,

@@ -17,10 +17,6 @@ function routeOf(target: string, { method = 'GET', as = keystoneIdentity('alice'
   return mode.route(info, method, tenant, mode.userOf(as, tenant));
 }
 
-t.test('a user at home is the tenant and the name', async (t) => {
-  t.equal(nameOf(keystoneIdentity('alice')), 'acme:alice');
-});
-
 t.test('C220 alice of another domain carries her home: two alices share no name', async (t) => {
   t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })), 'acme:alice@globex');
   t.not(
@@ -46,18 +42,10 @@ t.test('a delegated token has a name of its own', async (t) => {
   t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' }, trust)), 'acme:trust:t1');
 });
 
-t.test('a claimed user is the issuer’s prefix and the claim as it is', async (t) => {
-  t.equal(nameOf(claimIdentity('oidc:carol@example.com')), 'acme:oidc:carol@example.com');
-});
-
 t.test('C046 a claimed name cannot be one of the cluster’s, nor look like a delegated token', async (t) => {
   t.throws(() => nameOf(claimIdentity('system:masters')), { code: 'IdentityReserved' });
   t.throws(() => nameOf(claimIdentity('trust:t1')), { code: 'IdentityReserved' });
   t.throws(() => nameOf(claimIdentity('application-credential:c0ffee')), { code: 'IdentityReserved' });
-});
-
-t.test('an empty Keystone name is refused', async (t) => {
-  t.throws(() => nameOf(keystoneIdentity('')), { code: 'IdentityUnusable' });
 });
 
 t.test('no user gets the union of all tenants, not even by an entry', async (t) => {
@@ -70,10 +58,6 @@ t.test('a system tenant of another name is reserved too', async (t) => {
   t.throws(() => other.tenantOf(keystoneIdentity('x', { home: 'root' })), { code: 'TenantUnknown' });
   const tenant = other.tenantOf(claimIdentity('o:x', 'root'));
   t.equal(other.userOf(claimIdentity('o:x', 'root'), tenant).username, 'root:stonegate:o:x');
-});
-
-t.test('access reviews name the tenant', async (t) => {
-  t.equal(mode.reviewTenant(mode.tenantOf(keystoneIdentity('alice'))), 'acme');
 });
 
 t.test(
@@ -90,9 +74,6 @@ t.test(
 for (const target of [
   '/api/v1/nodes/n1/proxy/logs',
   '/api/v1/storageclusters/1',
-  '/api/v1/datapartitionconfigs',
-  '/api/v1/controllerinstances',
-  '/apis/storage.k8s.io/v1/csinodes',
   '/apis/admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations/x',
   '/api/v1/watch/tenants',
 ]) {
@@ -114,12 +95,9 @@ for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com
 
 for (const [query, expected] of [
   ['tenant=globex', 'tenant=acme'],
-  ['timeout=32s', 'tenant=acme'],
   ['%74enant=globex&timeout=32s', 'tenant=acme'],
-  ['a=1;tenant=globex', 'tenant=acme'],
   ['tenant&ten%61nt=x&&TENANT=y', 'tenant=acme'],
   ['hash=AB&verbose&exclude=etcd', 'tenant=acme'],
-  ['tenant%zz=globex', 'tenant=acme'],
 ] as const) {
   t.test(`discovery with ?${query} is asked with ?${expected}`, async (t) => {
     t.strictSame(routeOf(`/apis?${query}`), {
@@ -146,11 +124,8 @@ for (const target of [
   '/apis/apps/',
   '/version/x',
   '/openapi',
-  '/openapi/v4',
-  '/livez/ping',
   '/openapi/v3/a%20b',
   '/openapi/v3/a&b',
-  '/api/v2',
   '/apis/%3Fx',
   '/logs',
 ]) {

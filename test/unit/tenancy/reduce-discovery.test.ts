@@ -46,11 +46,6 @@ t.test('an empty list may be null, as Go writes it', async (t) => {
   t.strictSame(readGroupList({ groups: null }), { groups: [] });
 });
 
-t.test('everything else of the document stays as it was', async (t) => {
-  const list = { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'pods', kind: 'Pod' }] };
-  t.strictSame(reduceResources(list, CLUSTER_SCOPED), list);
-});
-
 t.test('what a real server calls cluster-scoped in the core group goes, and nothing else', async (t) => {
   const list = recorded('discovery-api-v1');
   const tenanted = list.resources.filter((resource) => resource.tenanted).map(({ name }) => name);

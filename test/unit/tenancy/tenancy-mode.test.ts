@@ -23,11 +23,3 @@ t.test('for another tenant than the own one the memoized user is never returned'
   t.same(mode.userOf(alice, elsewhere), arktos.userOf(alice, elsewhere));
   t.not(mode.userOf(alice, elsewhere).username, arktos.userOf(alice, mode.tenantOf(alice)).username);
 });
-
-t.test('another identity never gets it either', async (t) => {
-  const mode = memoizedMode(arktos);
-  const other = { ...alice, groups: ['keystone:project:other'] };
-  const tenant = mode.tenantOf(alice);
-  t.match(mode.userOf(alice, tenant).groups, arktos.userOf(alice, tenant).groups);
-  t.same(mode.userOf(other, tenant), arktos.userOf(other, tenant));
-});

@@ -9,8 +9,8 @@ import {
   shortened,
 } from '../../access-rules/access-matrix.ts';
 import type { Account } from '../account.ts';
+import type { AccessView } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
-import type { AccessView } from '../ports.ts';
 import { list } from './account-page.ts';
 import { layout, signOutForm } from './layout.ts';
 

@@ -4,7 +4,7 @@
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
 import { type Content, type Html, html } from '../html.ts';
-import type { Provider } from '../ports.ts';
+import type { Provider } from '../oidc-portal.ts';
 import { layout } from './layout.ts';
 
 export const FIELDS = ['user', 'password', 'domain', 'project'] as const;

@@ -4,8 +4,8 @@
  */
 import t from 'tap';
 import type { MatrixGroup } from '../../../../src/features/access-rules/access-matrix.ts';
+import type { AccessView } from '../../../../src/features/portal/context.ts';
 import { accessPage } from '../../../../src/features/portal/pages/access-page.ts';
-import type { AccessView } from '../../../../src/features/portal/ports.ts';
 
 const ACCOUNT = {
   name: 'alice',
@@ -63,28 +63,6 @@ t.test('`*` is said in words, and long names may break before a dot', async (t) 
   t.match(text, '<code>pods/log</code>');
   t.match(text, '<code>leases<wbr>.coordination<wbr>.k8s<wbr>.io</code>');
   t.match(text, '<code>&lt;b&gt;</code>');
-});
-
-t.test('many different sets of rules are folded, each under its namespace', async (t) => {
-  const cells = {
-    get: 'all',
-    list: 'none',
-    watch: 'none',
-    create: 'none',
-    update: 'none',
-    patch: 'none',
-    delete: 'none',
-  } as const;
-  const rows = [{ kind: 'pods', cells, otherVerbs: [], names: [] }];
-  const groupsOf = (count: number) =>
-    Array.from(
-      { length: count },
-      (_, at): MatrixGroup => ({ scope: 'namespaces', names: [`ns-${at}`], rows, moreRows: 0 }),
-    );
-  const few = page(matrixOf(...groupsOf(6)));
-  t.notMatch(few, '<details');
-  const many = page(matrixOf(...groupsOf(7)));
-  t.equal([...many.matchAll(/<details class="card"><summary><h2 id="place-\d">In namespace/g)].length, 7);
 });
 
 t.test('what is not shown is counted', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
-import type { AccessView } from '../../../../src/features/portal/ports.ts';
+import type { AccessView } from '../../../../src/features/portal/context.ts';
 import { createFakePortal } from '../../../support/portal.ts';
 
 const NONE = {
@@ -86,16 +86,6 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
   t.notMatch(text, /may be incomplete/);
 });
 
-t.test('the page says if it may be incomplete, and if there is nothing', async (t) => {
-  const nothing = {
-    matrix: { groups: [], moreGroups: 0 },
-    ...{ roles: [], hiddenRoles: 0, moreRoles: 0, incompleteReason: 'the index is stale' },
-  };
-  const { text } = await shown(nothing);
-  t.match(text, 'This may be incomplete: the index is stale.');
-  t.match(text, 'No right of yours in this cluster is known at the moment.');
-});
-
 t.test('the account page leads to it if there is an index; without one there is no such page', async (t) => {
   const withIndex = createFakePortal({ access: { accessOf: async () => view } }).browser();
   await withIndex.signIn();
@@ -104,14 +94,6 @@ t.test('the account page leads to it if there is an index; without one there is 
   await without.signIn();
   t.notMatch((await without.get('/')).text, '/access');
   t.equal((await without.get('/access')).status, 404);
-});
-
-t.test('a user who is not signed in signs in first', async (t) => {
-  const { status, headers } = await createFakePortal({ access: { accessOf: async () => view } })
-    .browser()
-    .get('/access');
-  t.equal(status, 303);
-  t.match(Object.fromEntries(headers), { Location: /^\/login/ });
 });
 
 t.test('while the index or Keystone is not there, the page says so', async (t) => {

@@ -41,21 +41,6 @@ t.test('each project has its own context, the project of the token first', async
   });
 });
 
-t.test('projects whose names give the same context name are distinguished by their ID', async (t) => {
-  const otherProjects = [
-    { id: 'p2', name: 'WEB' },
-    { id: 'p3', name: '网' },
-  ];
-  const names = kubeconfigUsers({ ...ACCOUNT, otherProjects }, CLUSTER, undefined).map(({ name }) => name);
-  t.same(names, ['demo-web', 'demo-web-p2', 'demo-p3']);
-});
-
-t.test('a user without a project signs in without one', async (t) => {
-  const [user] = kubeconfigUsers({ ...ACCOUNT, project: undefined }, CLUSTER, undefined);
-  t.equal(user?.name, 'demo-acme');
-  t.notMatch(user?.args.join(' '), '--os-project');
-});
-
 t.test(
   'with an issuer the exec plugin gets the issuer, the client ID and the scopes beyond its defaults',
   async (t) => {
@@ -95,24 +80,6 @@ t.test(
     });
   },
 );
-
-t.test('without a CA the kubeconfig names none', async (t) => {
-  const users = kubeconfigUsers(ACCOUNT, CLUSTER, undefined);
-  t.notMatch(kubeconfigOf(CLUSTER, users), 'certificate-authority');
-});
-
-t.test('many groups are folded', async (t) => {
-  const portal = createFakePortal();
-  const { identity } = portal.world;
-  if (identity instanceof Error) throw identity;
-  portal.world.identity = {
-    ...identity,
-    groups: Array.from({ length: 100 }, (_, index) => `group-${index}`),
-  };
-  const browser = portal.browser();
-  await browser.signIn();
-  t.match((await browser.get('/')).text, '<summary>88 more</summary>');
-});
 
 t.test('times are shown in UTC, durations rounded down', async (t) => {
   t.equal(formatTime(Date.UTC(2026, 10, 21, 3, 15)), '21 November 2026 at 03:15 UTC');

@@ -3,8 +3,8 @@
  * sending the browser on to an honest one. RFC 9700 §4.4.
  */
 import t from 'tap';
+import type { Provider } from '../../../../src/features/portal/oidc-portal.ts';
 import { createPortalSealer } from '../../../../src/features/portal/portal-storage.ts';
-import type { Provider } from '../../../../src/features/portal/ports.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { createFakePortal, createFakeProvider, type FakeBrowser, headerOf } from '../../../support/portal.ts';
 
@@ -68,17 +68,6 @@ t.test(
     t.same(redeemed, []);
   },
 );
-
-t.test('an error at another issuer’s redirect URI is refused too, and its text is not shown', async (t) => {
-  const { honest, hostile, redeemed } = setUp();
-  const browser = createFakePortal({ providers: [honest, hostile] }).browser();
-  await begin(browser, honest.name);
-  const said = 'error=access_denied&error_description=Call+0800+now';
-  const response = await browser.get(`/login/callback/hostile?${said}&state=the-state`);
-  t.equal(response.status, 400);
-  t.notMatch(response.text, '0800');
-  t.same(redeemed, []);
-});
 
 t.test('a sign-in survives a reload only if its issuer keeps its name', async (t) => {
   const { honest, hostile, redeemed } = setUp();

@@ -11,12 +11,6 @@ t.test('user, password, domain and project are sent to Keystone as entered', asy
   t.same(portal.asked, [{ user: 'Älice ', password: ' p&=<"+ ', domain: 'acme', project: 'web' }]);
 });
 
-t.test('an empty project means no project', async (t) => {
-  const portal = createFakePortal();
-  await portal.browser().signIn({ project: '' });
-  t.equal(portal.asked[0]?.project, undefined);
-});
-
 t.test(
   'a refusal by Keystone does not tell which value was wrong, and the password is not put back',
   async (t) => {
@@ -30,12 +24,6 @@ t.test(
     t.notMatch(JSON.stringify(portal.logged), /alice-pass/);
   },
 );
-
-t.test('a user who needs a second factor gets instructions', async (t) => {
-  const portal = createFakePortal();
-  portal.world.password = { refused: 'second-factor' };
-  t.match((await portal.browser().signIn()).text, /second factor.*application credential/);
-});
 
 t.test('a missing value is shown at its field, and Keystone is not called', async (t) => {
   const portal = createFakePortal();
@@ -148,14 +136,6 @@ t.test(
     }
   },
 );
-
-t.test('a user without a tenant is not signed in', async (t) => {
-  const portal = createFakePortal();
-  portal.world.tenant = new StatusError('TenantUnknown', 'no tenant for you');
-  const browser = portal.browser();
-  t.match((await browser.signIn()).text, /You have no access here.*no tenant for you/s);
-  t.notOk(browser.cookies.has('__Host-stonegate'));
-});
 
 t.test('without password sign-in there is neither a form nor its target', async (t) => {
   const portal = createFakePortal({ keystone: undefined });

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createPortalPasswordLogin } from '../../../../src/features/portal/portal-password-login.ts';
+import { createPasswordLogin } from '../../../../src/features/portal/portal-password-login.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
@@ -15,7 +15,7 @@ async function setUp(t: Test) {
   const alice = directory.user('acme', 'alice');
   for (const name of ['web', 'batch'])
     directory.assign(alice, 'member', { project: directory.project('acme', name) });
-  const login = createPortalPasswordLogin({
+  const login = createPasswordLogin({
     url: keystone.url,
     timeout: 2_000,
     clock: systemClock,
@@ -31,19 +31,6 @@ t.test('a user who signs in gets a token of the project, and the list of their o
   const result = await login.signIn(ALICE, signal);
   t.match(result, { token: /^gAAAAA/, projects: [{ name: 'web' }, { name: 'batch' }] });
   t.match(result, { projects: [{ id: directory.project('acme', 'web').id }] });
-});
-
-t.test('a project that is disabled is not offered', async (t) => {
-  const { login, directory } = await setUp(t);
-  directory.project('acme', 'batch').enabled = false;
-  const result = await login.signIn(ALICE, signal);
-  t.match(result, { projects: [{ name: 'web' }] });
-  t.equal('projects' in result && result.projects.length, 1);
-});
-
-t.test('without a project the token has none, unless Keystone knows a default', async (t) => {
-  const { login } = await setUp(t);
-  t.match(await login.signIn({ ...ALICE, project: undefined }, signal), { token: /^gAAAAA/ });
 });
 
 t.test('whatever is wrong, it is simply wrong', async (t) => {
@@ -66,7 +53,7 @@ async function scripted(t: Test, answers: Readonly<Record<string, readonly [stat
     response.end(JSON.stringify(body));
   });
   const warnings: string[] = [];
-  const login = createPortalPasswordLogin({
+  const login = createPasswordLogin({
     url: `${server.origin}/v3`,
     timeout: 2_000,
     clock: systemClock,

@@ -4,8 +4,8 @@ import {
   createMemorySessions,
   createPortalSealer,
   createSharedSessions,
+  type Session,
 } from '../../../../src/features/portal/portal-storage.ts';
-import type { Session } from '../../../../src/features/portal/ports.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -111,9 +111,4 @@ t.test('after a rotation the old key still opens and vouches', async (t) => {
   t.equal(after.verify(before.mac(['a']), ['a']), true);
   t.equal(after.verify(before.mac(['a']), ['b']), false);
   t.equal(before.verify(after.mac(['a']), ['a']), false);
-});
-
-t.test('without a key each process has its own', async (t) => {
-  const [one, other] = [createPortalSealer([], systemRandom), createPortalSealer([], systemRandom)];
-  t.equal(other.open(one.seal('text', 'oidc'), 'oidc'), undefined);
 });

@@ -1,6 +1,5 @@
 import t from 'tap';
 import { STYLE, STYLE_HASH } from '../../../../src/features/portal/assets.ts';
-import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { createFakePortal, headerOf } from '../../../support/portal.ts';
 
 const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
@@ -92,20 +91,4 @@ t.test('an unexpected error is a page with the ID of its log entry, and no detai
   t.notMatch(response.text, 'secret detail');
   const [entry] = portal.logged.filter(({ fields }) => fields.error instanceof Error);
   t.match(response.text, String(entry?.fields.id));
-});
-
-t.test('HEAD has the headers of GET and no body', async (t) => {
-  const browser = createFakePortal().browser();
-  const [got, head] = [await browser.get('/icon.svg'), await browser.head('/icon.svg')];
-  t.equal(head.status, 200);
-  t.equal(head.text, '');
-  t.same(head.headers, got.headers);
-});
-
-t.test('a client that has disconnected gets no response', async (t) => {
-  const { serve } = createFakePortal();
-  const exchange = fakeExchange({ target: '/login', headers: [['host', 'login.example.com']] });
-  exchange.leave();
-  await serve(exchange);
-  t.equal(exchange.response.status, 0);
 });

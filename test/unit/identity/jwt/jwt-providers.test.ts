@@ -16,7 +16,7 @@ type Claims = Readonly<Record<string, unknown>> & { readonly iss: string };
 const CONTEXT = { source: '192.0.2.1' };
 
 function read(path: string): string {
-  return readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 }
 
 function sample(name: string): readonly JWTConfiguration[] {
@@ -61,15 +61,6 @@ t.test('Entra ID: a user is named by their object id, with their groups', async 
     groups: ENTRA.groups.map((group) => `entra-acme:${group}`),
     extra: { 'acme.example.com/login': ['alice@acme.com'] },
   });
-});
-
-t.test('Entra ID: a user of 200 groups has them all', async (t) => {
-  const groups = Array.from(
-    { length: 200 },
-    (_, index) => `0f2a9a3e-7ad1-4c39-9f2e-${String(index).padStart(12, '0')}`,
-  );
-  const identity = await login('azure-ad', 'RS256', { ...ENTRA, groups });
-  t.equal(identity?.groups.length, 200);
 });
 
 t.test('Entra ID: groups that overflowed are refused with a message that says so', async (t) => {
@@ -140,12 +131,6 @@ t.test('Google: a private account has no tenant, whatever its address', async (t
   await t.rejects(login('google', 'RS256', { ...GOOGLE, hd: 'evil.com' }), { code: 'TenantUnknown' });
 });
 
-t.test('Google: an address that is not verified is refused', async (t) => {
-  await t.rejects(login('google', 'RS256', { ...GOOGLE, email_verified: false }), {
-    code: 'IdentityUnusable',
-  });
-});
-
 t.test('Google: the issuer may lack its scheme', async (t) => {
   t.ok(await login('google', 'RS256', { ...GOOGLE, iss: 'accounts.google.com' }));
 });
@@ -213,10 +198,6 @@ t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
   await t.rejects(login('generic-oidc', 'RS256', { ...GITLAB, namespace_path: 'mallory' }), {
     code: 'TenantUnknown',
   });
-});
-
-t.test('a sample of another provider has no issuer to offer', async (t) => {
-  t.same(sample('keystone'), []);
 });
 
 t.test('what the documentation shows is what the samples hold', async (t) => {

@@ -54,16 +54,6 @@ t.test('roles through groups and implied ones are read as Keystone resolves them
   });
 });
 
-t.test('an inherited role is listed for each project', async (t) => {
-  const dave = '12c1b3bd3c7c472ba25046c3ccdebc04';
-  const { directory } = directoryOf({
-    [assignmentsOf(dave)]: recorded('role-assignments-effective-inherited'),
-  });
-  const held = await directory.roleAssignmentsOf(dave);
-  t.ok(held.length > 4);
-  t.ok(held.every(({ scope }) => scope.kind === 'project'));
-});
-
 t.test('a role on the system includes the roles it implies, which “effective” leaves out', async (t) => {
   const auditor = '7b789f1033f74e779c48ae24bf2d50c0';
   const { directory } = directoryOf({
@@ -188,9 +178,4 @@ t.test('disabled users and projects are reported, even if Keystone ignores the f
   });
   t.same(await directory.disabledScopes(), { projectIDs: new Set(['off']), domainIDs: new Set() });
   t.same(await directory.disabledUserIDs(), new Set(['frank']));
-});
-
-t.test('roles are listed by name', async (t) => {
-  const { directory } = directoryOf({ '/roles': { roles: [{ id: 'r', name: 'member' }] } });
-  t.same(await directory.roleNames(), ['member']);
 });

