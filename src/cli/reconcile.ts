@@ -5,9 +5,9 @@
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { reasonOf } from '../errors/status-error.ts';
+import { type Place, placeName } from '../kubernetes/kubernetes-object.ts';
 import type { CommandReconciler, Progress } from '../kubernetes/reconcile/apply.ts';
 import { heldBack, type Loss, lossesOf } from '../kubernetes/reconcile/deletion-guard.ts';
-import { type Place, placeName } from '../kubernetes/reconcile/objects.ts';
 import type { ChangedObject, Plan } from '../kubernetes/reconcile/plan.ts';
 import { type CommandIO, columns, EXIT, UsageError } from './command.ts';
 

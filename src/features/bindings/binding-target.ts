@@ -3,8 +3,13 @@
  * project or domain when users are bound in it.
  */
 
-import type { Binding } from '../../kubernetes/kubernetes-object.ts';
-import { KINDS, type Place, placeOf, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import {
+  type Binding,
+  KINDS,
+  type Place,
+  placeOf,
+  type StoredObject,
+} from '../../kubernetes/kubernetes-object.ts';
 import type { Target } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import { isManaged, ownerLabels } from './managed-object.ts';

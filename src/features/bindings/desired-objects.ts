@@ -4,8 +4,14 @@
  * claimed by two projects is refused. A renamed project keeps its namespace.
  */
 
-import type { ClusterRole, KubernetesObject } from '../../kubernetes/kubernetes-object.ts';
-import { KINDS, type Place, placeOf, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import {
+  type ClusterRole,
+  KINDS,
+  type KubernetesObject,
+  type Place,
+  placeOf,
+  type StoredObject,
+} from '../../kubernetes/kubernetes-object.ts';
 import type { Comparison, Desired, Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';

@@ -4,7 +4,7 @@
  * tenants changed; objects that Stonegate did not create stay as they are.
  */
 
-import { KINDS, placeOf, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import { KINDS, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import { type DesiredObjectRules, desiredObjects, resolveNamespaces } from './desired-objects.ts';

@@ -7,10 +7,9 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
-import { createObjects } from '../../kubernetes/objects.ts';
+import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
-import type { Objects } from '../../kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
@@ -67,10 +66,6 @@ const PERIODIC = new ComponentType<Controller>('periodic provisioning', RUNS);
 const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
   dispose: (provisioning) => provisioning.close(),
 });
-
-/** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
-const FIRST_RETRY = 10_000;
-const LONGEST_RETRY = 60_000;
 
 /**
  * The bindings of one user are a large share of the few bindings of one project, so the configured share
@@ -129,7 +124,6 @@ function createPeriodic(build: FeatureBuild): void {
         reconciler,
         lease: createControllerLease(build, 'bindings', reconciler.objects),
         interval,
-        retry: { first: Math.min(interval, FIRST_RETRY), longest: Math.max(interval, LONGEST_RETRY) },
       });
     },
   });

@@ -5,7 +5,7 @@
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
-import type { Objects } from '../../kubernetes/reconcile/objects.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import { computeDesiredState, type TenancyFacts } from './desired-state.ts';

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
+import type { NamedObjectMeta, WrittenObject } from '../../kubernetes/kubernetes-object.ts';
 import {
   DOMAIN_ID,
   hasManagedLabel,
@@ -13,7 +13,6 @@ import {
   PROJECT_ID,
   STONEGATE,
 } from '../../kubernetes/managed-labels.ts';
-import type { WrittenObject } from '../../kubernetes/reconcile/objects.ts';
 
 const PURPOSE = 'stonegate.dev/purpose';
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;

@@ -7,7 +7,8 @@
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/directory.ts';
-import { KINDS, type Objects, type Place, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import { KINDS, type Place, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';

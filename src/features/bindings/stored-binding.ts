@@ -7,9 +7,9 @@ import {
   type RBACSubject,
   type RoleRef,
   roleRefSchema,
+  type StoredObject,
   subjectsSchema,
 } from '../../kubernetes/kubernetes-object.ts';
-import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
 
 export type StoredBinding = StoredObject & {
   readonly roleRef: RoleRef;

@@ -2,9 +2,12 @@
  * What a copy contains besides its metadata, and which objects have no copies: tokens of the cluster, roles
  * beyond what may be granted, definitions that tenants would share.
  */
-import { CRD_SHARING_POLICY, type PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import {
+  CRD_SHARING_POLICY,
+  type PolicyRule,
+  type StoredObject,
+} from '../../kubernetes/kubernetes-object.ts';
 import { kindProblem, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
-import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { bindingProblem, roleProblem } from './rbac-objects.ts';
 

@@ -2,8 +2,9 @@
  * Which copies there should be, from the sources and those who receive them. Pure. A binding is copied only
  * where its role is copied too, or is Stonegate's own.
  */
+
+import { objectKey, type Place, placeName } from '../../kubernetes/kubernetes-object.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
-import { objectKey, type Place, placeName } from '../../kubernetes/reconcile/objects.ts';
 import { PER_TURN, type Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { forEachInTurns } from '../../lib/in-turns.ts';
 import { Copy } from './copy.ts';

@@ -3,6 +3,7 @@
  * copy is part of it, so that an object with a copy's labels under another name is none.
  */
 import { createHash } from 'node:crypto';
+import type { StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
 import {
   PUBLISHED_FROM,
@@ -10,7 +11,6 @@ import {
   type PublishedKind,
   resourceName,
 } from '../../kubernetes/published-objects.ts';
-import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
 
 const DIGITS = 40;
 

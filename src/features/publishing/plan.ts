@@ -2,15 +2,16 @@
  * Plans what publishing changes at the API server. Pure. What no source asks for any more is deleted, if it
  * is a copy; nothing is deleted whose sources could not be read.
  */
-import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
-import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
+
 import {
   isBindingKind,
   KINDS,
   objectKey,
   type Place,
   type StoredObject,
-} from '../../kubernetes/reconcile/objects.ts';
+} from '../../kubernetes/kubernetes-object.ts';
+import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
+import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import {
   type DeletionRule,
   type Desired,

@@ -4,14 +4,17 @@
  */
 import { z } from 'zod';
 import {
+  objectKey,
+  type Place,
   type PolicyRule,
+  placeOf,
   policyRuleSchema,
   type RBACSubject,
   type RoleRef,
   roleRefSchema,
+  type StoredObject,
   subjectsSchema,
 } from '../../kubernetes/kubernetes-object.ts';
-import { objectKey, type Place, placeOf, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 

@@ -4,15 +4,15 @@
  */
 
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import {
   KINDS,
-  type Objects,
   objectKey,
   type Place,
   placeOf,
   type StoredObject,
-} from '../../kubernetes/reconcile/objects.ts';
+} from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
+import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Existing } from '../../kubernetes/reconcile/plan.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { type Copy, identityOf } from './copy.ts';

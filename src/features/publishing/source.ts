@@ -1,13 +1,14 @@
 /**
  * Decides whether an annotated object may be published, to which tenants, and what its copies contain. Pure.
  */
+
+import type { StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import {
   PUBLISHED,
   PUBLISHED_FROM,
   PUBLISHED_POLICY,
   type PublishedKind,
 } from '../../kubernetes/published-objects.ts';
-import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { OWN_RBAC_NAME } from '../../kubernetes/reserved-names.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';

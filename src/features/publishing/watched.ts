@@ -3,9 +3,9 @@
  * run.
  */
 
+import { KINDS, type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { MANAGED_BY } from '../../kubernetes/managed-labels.ts';
 import { PUBLISHED, type PublishedKind } from '../../kubernetes/published-objects.ts';
-import { KINDS, type Place, placeOf } from '../../kubernetes/reconcile/objects.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { PublishingRules } from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';

@@ -5,15 +5,15 @@
  */
 
 import { forEachInTurns } from '../../lib/in-turns.ts';
-import type { ResourceKind } from '../kubernetes-object.ts';
 import {
   isBindingKind,
   objectKey,
   type Place,
   placeName,
+  type ResourceKind,
   type StoredObject,
   type WrittenObject,
-} from './objects.ts';
+} from '../kubernetes-object.ts';
 
 export interface Desired {
   readonly kind: ResourceKind;

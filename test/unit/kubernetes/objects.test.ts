@@ -1,8 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { Binding } from '../../../src/kubernetes/kubernetes-object.ts';
+import { type Binding, KINDS, type StoredObject } from '../../../src/kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../../src/kubernetes/objects.ts';
-import { KINDS, type StoredObject } from '../../../src/kubernetes/reconcile/objects.ts';
 import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
