@@ -3,12 +3,12 @@
  * ended. No watch is trusted without proof: an API server that sends no bookmarks is listed every minute.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
+import { StatusError } from '../errors/status-error.ts';
 import { Backoff } from '../lib/backoff.ts';
 import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
-import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
+import type { InformerFailure, InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
 import {
   listPages,
@@ -18,9 +18,10 @@ import {
   readPage,
   readRevision,
   UnexpectedStatus,
-} from './list-pages.ts';
+  type WatchEvent,
+  watchEvents,
+} from './list-watch.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from './upstream-ports.ts';
-import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };
 /** Milliseconds that a watch lasts before a failure counts as the first one again. */
@@ -38,6 +39,8 @@ const WATCH_SECONDS = 300;
  * its cache has seen an event or a progress notification of etcd.
  */
 const FIRST_WATCH_SECONDS = 58;
+/** Milliseconds between two log lines about failures: an API server may be down for hours. */
+const LOG_INTERVAL = 60_000;
 
 export interface InformerOptions<T> {
   /** The informers that belong together; a label of metrics. */
@@ -49,8 +52,6 @@ export interface InformerOptions<T> {
   readonly store: InformerStore<T>;
   /** Called after each list, event and bookmark. */
   readonly onUpdate?: () => void;
-  /** Called after a list whose revision is lower than before. */
-  readonly onRestored?: (revision: number) => void;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
   readonly clock: Clock;
@@ -63,7 +64,6 @@ export class Informer<T extends { readonly revision: number }> {
   readonly resource: string;
   readonly #options: InformerOptions<T>;
   readonly #backoff: Backoff;
-  readonly #failures: FailureLog;
   readonly #stopping = new AbortController();
   /** Ends the present watch; the reason says what follows. */
   #watching: AbortController | undefined;
@@ -76,24 +76,19 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
+  #isFailing = false;
+  #quietUntil = 0;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
     const { path, random } = options;
-    const [, apiGroup = ''] = /^\/apis\/([^/]+)/.exec(path) ?? [];
     this.resource = path.slice(path.lastIndexOf('/') + 1);
     this.#backoff = new Backoff({ ...RETRY, random });
-    this.#failures = new FailureLog({ ...options, resource: this.resource, apiGroup });
   }
 
   /** When the store was last known to be complete: the request of a list, an event or a bookmark. */
   get provenAt(): number | undefined {
     return this.#provenAt;
-  }
-
-  /** The store is complete through this revision; 0 before the first list. */
-  get revision(): number {
-    return this.#revision;
   }
 
   get isIncomplete(): boolean {
@@ -145,7 +140,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   async #list(reason: InformerListReason): Promise<void> {
-    const { name, path, store, upstream, clock, telemetry, onRestored } = this.#options;
+    const { name, path, store, upstream, clock, telemetry } = this.#options;
     telemetry.informerListed(name, this.resource, reason);
     this.#listFor = undefined;
     const requestedAt = clock.now();
@@ -159,10 +154,8 @@ export class Informer<T extends { readonly revision: number }> {
         list.take(this.#readable(page.items));
       }
       list?.end();
-      const isRestored = revision < this.#revision;
       this.#revision = revision;
       this.#proved(requestedAt);
-      if (isRestored) onRestored?.(revision);
     } catch (error) {
       this.#listFor ??= reason;
       throw error;
@@ -176,7 +169,7 @@ export class Informer<T extends { readonly revision: number }> {
         yield this.#options.read(item);
       } catch (error) {
         if (!(error instanceof MalformedObject)) throw error;
-        this.#failures.mention(error);
+        this.#logFailure(error);
       }
   }
 
@@ -218,7 +211,7 @@ export class Informer<T extends { readonly revision: number }> {
     const wait = () => {
       timer = afterPendingIO(clock, Math.max(0, this.#deadline() - clock.now()), () => {
         if (clock.now() < this.#deadline()) wait();
-        else watching.abort(this.#hasBookmarks ? new WatchSilent() : new ListNeeded('no-bookmarks'));
+        else watching.abort(this.#hasBookmarks ? SILENT : new ListNeeded('no-bookmarks'));
       });
     };
     wait();
@@ -258,10 +251,15 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #proved(at: number): void {
+    const { clock, logger, name: informer, onUpdate } = this.#options;
     this.#provenAt = at;
-    this.#receivedAt = this.#options.clock.now();
-    this.#failures.recovered();
-    this.#options.onUpdate?.();
+    this.#receivedAt = clock.now();
+    if (this.#isFailing) {
+      this.#isFailing = false;
+      this.#quietUntil = 0;
+      logger.info({ informer, resource: this.resource }, RECOVERED);
+    }
+    onUpdate?.();
   }
 
   /** @returns whether the next attempt follows without a pause */
@@ -280,8 +278,26 @@ export class Informer<T extends { readonly revision: number }> {
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
-    this.#failures.report(error);
+    this.#isFailing = true;
+    this.#logFailure(error);
     return false;
+  }
+
+  #logFailure(error: unknown): void {
+    const { clock, logger, name: informer, path } = this.#options;
+    const { resource } = this;
+    const now = clock.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + LOG_INTERVAL;
+    if (error instanceof UnexpectedStatus && error.status === 403) {
+      const [, group = ''] = /^\/apis\/([^/]+)/.exec(path) ?? [];
+      const rule = { apiGroups: [group], resources: [resource], verbs: ['list', 'watch'] };
+      logger.error({ informer, missingRule: JSON.stringify(rule) }, NO_RIGHT);
+    } else if (failureOf(error) === 'refused') {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.error({ informer, resource, reason }, "informer: the API server refuses Stonegate's credential");
+    } else
+      logger.warn({ informer, resource, error }, 'informer: the API server could not be listed or watched');
   }
 
   #pause(): Promise<void> {
@@ -290,4 +306,27 @@ export class Informer<T extends { readonly revision: number }> {
   }
 }
 
+/** The watch cannot continue from its revision, or has to be checked. */
+class ListNeeded extends Error {
+  readonly reason: InformerListReason;
+
+  constructor(reason: InformerListReason) {
+    super(`a new list is needed: ${reason}`);
+    this.reason = reason;
+  }
+}
+
 const RECONNECT = new Error('another connection is used');
+const SILENT = new Error('the watch was silent for too long');
+const RECOVERED = 'informer: the API server is watched again';
+const NO_RIGHT =
+  'informer: the API server does not let Stonegate list and watch a resource: apply the output of `stonegate manifests rbac --config FILE`';
+
+function failureOf(error: unknown): InformerFailure {
+  if (error === SILENT) return 'silent';
+  if (error instanceof MalformedObject) return 'garbage';
+  if (error instanceof UnexpectedStatus)
+    return error.status === 401 || error.status === 403 ? 'refused' : 'status';
+  if (!(error instanceof StatusError)) return 'status';
+  return error.code === 'UpstreamRefusedCredential' ? 'refused' : 'unreachable';
+}

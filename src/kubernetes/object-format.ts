@@ -13,7 +13,7 @@ import {
   type ResourceKind,
   type StoredObject,
 } from './kubernetes-object.ts';
-import { MalformedObject } from './list-pages.ts';
+import { MalformedObject } from './list-watch.ts';
 
 /** @returns with every part escaped, so that no name changes the path */
 export function collectionPath({ group, version, resource }: ResourceKind, place: Place): string {

@@ -8,7 +8,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { readJSONObject } from '../lib/json-object.ts';
 import type { Place, ResourceKind, StoredObject, WrittenObject } from './kubernetes-object.ts';
-import { listPages, MalformedObject, UnexpectedStatus } from './list-pages.ts';
+import { listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
 import { collectionPath, objectPath, storedObject } from './object-format.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';

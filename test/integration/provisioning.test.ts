@@ -3,8 +3,8 @@
  * the next run binds.
  */
 import t from 'tap';
-import { makeProvisioningPlan } from '../../src/features/bindings/make-plan.ts';
-import { storedBinding } from '../../src/features/bindings/stored-binding.ts';
+import { storedBinding } from '../../src/features/bindings/managed-object.ts';
+import { makeProvisioningPlan } from '../../src/features/bindings/plan.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { bridgeDirectory } from '../support/keystone/bridge-directory.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
@@ -38,8 +38,8 @@ t.test(
 
     /** Who is bound to `edit` in the project's namespace after one more run. */
     async function bound(): Promise<string[]> {
-      const sources = { directory, objects: cluster, rules, systemTenant: 'system', signal };
-      const plan = await makeProvisioningPlan({ ...sources, facts: factsOf('shared') });
+      const sources = { directory, objects: cluster, rules, signal };
+      const plan = await makeProvisioningPlan({ ...sources, facts: factsOf('shared') }, 'system');
       const { failures } = await applyPlan(plan, {
         objects: cluster,
         maxDeletedShare: 1,

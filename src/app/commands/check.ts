@@ -22,14 +22,14 @@ import { hasPolicyWebhook } from '../../features/cross-tenant/policy-webhook.ts'
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import {
+  type AskedUpstreamRights,
   mayImpersonateUsers,
   mayReadTenants,
   missingListWatchRights,
-} from '../../kubernetes/own-access-reviews.ts';
-import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
-import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
-import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
+} from '../../kubernetes/upstream-rights.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
@@ -73,7 +73,7 @@ async function warningsFrom(
   signal: AbortSignal,
 ): Promise<string[]> {
   const isShared = configuration.tenancy.mode === 'shared';
-  if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained: isShared }, signal)))
+  if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
     return [
       'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac --config FILE`',
     ];
@@ -96,7 +96,7 @@ async function unjudgedWarnings(
   fetcher: UpstreamFetcher,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const missing = await missingListWatchRights({ fetcher }, [ROLE_BINDINGS], signal);
+  const missing = await missingListWatchRights(fetcher, [ROLE_BINDINGS], signal);
   if (missing.length === 0)
     return whenAsked('its role bindings', () => unjudgedTenantWarnings(createObjects(fetcher), signal));
   if (admission === undefined) return [];
@@ -118,8 +118,8 @@ async function indexWarnings(
     group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
     resource,
   }));
-  const missing = await missingListWatchRights({ fetcher }, indexed, signal);
-  const lacksTenants = !isShared && !(await mayReadTenants({ fetcher }, signal));
+  const missing = await missingListWatchRights(fetcher, indexed, signal);
+  const lacksTenants = !isShared && !(await mayReadTenants(fetcher, signal));
   return [
     ...(missing.length === 0
       ? []
@@ -141,7 +141,7 @@ async function policyWarnings(
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
-  const missing = await missingListWatchRights({ fetcher }, resources, signal);
+  const missing = await missingListWatchRights(fetcher, resources, signal);
   if (missing.length > 0)
     return [
       `upstream.credential: may not ${missing.join(', ')}, so policies grant nothing, or get no roles: ${APPLY_RIGHTS}`,

@@ -12,7 +12,7 @@ import type {
   TenancyConfiguration,
 } from '../../config/configuration.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
-import { createAccessReviewer } from '../../kubernetes/access-reviews.ts';
+import { createAccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import { publishedKindsOf } from '../../kubernetes/published-objects.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';

@@ -20,8 +20,8 @@ import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
-import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
+import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
 
 export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
 
@@ -50,7 +50,7 @@ export function createProvisioning(
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
   return {
-    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, systemTenant, signal }),
+    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, signal }, systemTenant),
     planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
     apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
     objects,

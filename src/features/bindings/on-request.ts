@@ -14,7 +14,7 @@ import type { Telemetry } from '../../lib/telemetry.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { Provisioner } from '../../proxy/feature.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { ProvisioningScope } from './make-plan.ts';
+import type { ProvisioningScope } from './plan.ts';
 
 /** Milliseconds that requests wait, from the start of the run. */
 const WAIT_TIMEOUT = 3_000;

@@ -14,9 +14,8 @@ import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { KeystoneSync, ProjectMember } from '../webhook/keystone-auth-configuration.ts';
-import { isManagedFor, managedLabels } from './managed-object.ts';
+import { isManagedFor, managedLabels, type StoredBinding, storedBinding } from './managed-object.ts';
 import { formatNamespace } from './namespace-name.ts';
-import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 const CONCURRENT = 4;
 const MAX_WAITING = 1_000;

@@ -3,7 +3,7 @@
  * nothing has checked what its author may grant.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-pages.ts';
+import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-watch.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { readRegistration } from './read-policy-object.ts';
 

@@ -15,11 +15,9 @@ import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernet
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { fieldsOf } from './content.ts';
-import { marksOf, sourceOfCopy } from './marks.ts';
-import { roleKey, subjectsIn } from './rbac-objects.ts';
+import { fieldsOf, roleKey, subjectsIn } from './content.ts';
 import { isReceiver, type Receiver } from './receivers.ts';
-import type { Source } from './source.ts';
+import { marksOf, type Source, sourceOfCopy } from './source.ts';
 
 /** Their labels and annotations mean something for the source only, or are Stonegate's. */
 const OWN_DOMAINS = [

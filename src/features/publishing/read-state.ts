@@ -16,12 +16,17 @@ import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubern
 import type { Existing } from '../../kubernetes/reconcile/plan.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { type Copy, identityOf } from './copy.ts';
-import { desiredCopies, keyOfCopy } from './desired-copies.ts';
-import { COPIES } from './marks.ts';
-import type { NamespaceFacts, PublishingRules, PublishingState, UnreadSources } from './plan.ts';
+import {
+  desiredCopies,
+  keyOfCopy,
+  type NamespaceFacts,
+  type PublishingRules,
+  type PublishingState,
+  type UnreadSources,
+} from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
 import { isTerminating, namespaceReceivers, type Receiver, tenantReceivers } from './receivers.ts';
-import { isAnnotated, type SourceObject } from './source.ts';
+import { COPIES, isAnnotated, type SourceObject } from './source.ts';
 
 export interface ReadOptions {
   readonly objects: Objects;

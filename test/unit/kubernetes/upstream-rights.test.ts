@@ -1,7 +1,6 @@
 import t from 'tap';
-import { mayImpersonateUsers } from '../../../src/kubernetes/own-access-reviews.ts';
 import type { UpstreamRights } from '../../../src/kubernetes/upstream-ports.ts';
-import { createUpstreamRights } from '../../../src/kubernetes/upstream-rights.ts';
+import { createUpstreamRights, mayImpersonateUsers } from '../../../src/kubernetes/upstream-rights.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeFetcher } from '../../support/outgoing.ts';
@@ -186,7 +185,7 @@ t.test('whether users can be impersonated at all', async (t) => {
   const { signal } = new AbortController();
   const asked = async (changes: Partial<Server>, mayBeConstrained = true) => {
     const { fetcher } = setUp(changes);
-    return mayImpersonateUsers({ fetcher, mayBeConstrained }, signal);
+    return mayImpersonateUsers(fetcher, mayBeConstrained, signal);
   };
   t.ok(await asked({ rights: ['impersonate users', 'impersonate groups'] }));
   t.notOk(await asked({ rights: ['impersonate users'] }), 'without groups');

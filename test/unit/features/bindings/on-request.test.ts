@@ -1,7 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import type { ProvisioningScope } from '../../../../src/features/bindings/make-plan.ts';
 import { createRequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
+import type { ProvisioningScope } from '../../../../src/features/bindings/plan.ts';
 import { KINDS } from '../../../../src/kubernetes/kubernetes-object.ts';
 import type { ApplyResult } from '../../../../src/kubernetes/reconcile/apply.ts';
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';

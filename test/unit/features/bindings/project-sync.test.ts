@@ -1,8 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { managedLabels } from '../../../../src/features/bindings/managed-object.ts';
+import { managedLabels, storedBinding } from '../../../../src/features/bindings/managed-object.ts';
 import { createProjectSynchronizer } from '../../../../src/features/bindings/project-sync.ts';
-import { storedBinding } from '../../../../src/features/bindings/stored-binding.ts';
 import type {
   KeystoneSync,
   ProjectMember,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { storedBinding } from '../../../../src/features/bindings/stored-binding.ts';
+import { storedBinding } from '../../../../src/features/bindings/managed-object.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
