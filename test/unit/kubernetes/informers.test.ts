@@ -53,26 +53,6 @@ function follow(t: Test) {
   return { ...resources, clock, informers, stores, listed, ages: () => measures() };
 }
 
-t.test('what cannot be listed is as old as the start', async (t) => {
-  const { pots, pans, informers, clock, ages } = follow(t);
-  pots.listWith(404);
-  t.same(ages(), []);
-  informers.start();
-  await pans.watch(1);
-  await eventually(() => pots.lists.length === 1);
-  clock.advance(500);
-  t.same(ages(), [
-    { resource: 'pots', ageSeconds: 0.5 },
-    { resource: 'pans', ageSeconds: 0.5 },
-  ]);
-  pots.listWith({ items: [], revision: '10' });
-  clock.advance(1_000);
-  await pots.watch(1);
-  t.match(ages(), [{ ageSeconds: 0 }, { ageSeconds: 1.5 }]);
-  await informers.stop();
-  t.same(ages(), []);
-});
-
 t.test('what did not fit is listed again after ten minutes', async (t) => {
   const { pots, pans, informers, listed, clock, stores, ages } = follow(t);
   pots.listWith({ items: [thing('a'), thing('b')] });

@@ -173,14 +173,6 @@ t.test(
   },
 );
 
-t.test('every request counts for Stonegate’s own account', async (t) => {
-  const { fetcher, start } = setUp({ rights: GRANTED });
-  await start();
-  t.ok(
-    fetcher.asked.every(({ account, sender }) => account.kind === 'stonegate' && sender.kind === 'stonegate'),
-  );
-});
-
 t.test('whether users can be impersonated at all', async (t) => {
   const { signal } = new AbortController();
   const asked = async (changes: Partial<Server>, mayBeConstrained = true) => {
