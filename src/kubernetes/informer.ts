@@ -3,12 +3,12 @@
  * ended. No watch is trusted without proof: an API server that sends no bookmarks is listed every minute.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-import { StatusError } from '../errors/status-error.ts';
 import { Backoff } from '../lib/backoff.ts';
 import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { InformerFailure, InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
+import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
+import { failureOf, ListNeeded, logFailure, SILENT } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
 import {
   listPages,
@@ -257,7 +257,7 @@ export class Informer<T extends { readonly revision: number }> {
     if (this.#isFailing) {
       this.#isFailing = false;
       this.#quietUntil = 0;
-      logger.info({ informer, resource: this.resource }, RECOVERED);
+      logger.info({ informer, resource: this.resource }, 'informer: the API server is watched again');
     }
     onUpdate?.();
   }
@@ -284,20 +284,11 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #logFailure(error: unknown): void {
-    const { clock, logger, name: informer, path } = this.#options;
-    const { resource } = this;
+    const { clock, logger, name, path } = this.#options;
     const now = clock.now();
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + LOG_INTERVAL;
-    if (error instanceof UnexpectedStatus && error.status === 403) {
-      const [, group = ''] = /^\/apis\/([^/]+)/.exec(path) ?? [];
-      const rule = { apiGroups: [group], resources: [resource], verbs: ['list', 'watch'] };
-      logger.error({ informer, missingRule: JSON.stringify(rule) }, NO_RIGHT);
-    } else if (failureOf(error) === 'refused') {
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.error({ informer, resource, reason }, "informer: the API server refuses Stonegate's credential");
-    } else
-      logger.warn({ informer, resource, error }, 'informer: the API server could not be listed or watched');
+    logFailure(logger, { informer: name, path, resource: this.resource }, error);
   }
 
   #pause(): Promise<void> {
@@ -306,27 +297,4 @@ export class Informer<T extends { readonly revision: number }> {
   }
 }
 
-/** The watch cannot continue from its revision, or has to be checked. */
-class ListNeeded extends Error {
-  readonly reason: InformerListReason;
-
-  constructor(reason: InformerListReason) {
-    super(`a new list is needed: ${reason}`);
-    this.reason = reason;
-  }
-}
-
 const RECONNECT = new Error('another connection is used');
-const SILENT = new Error('the watch was silent for too long');
-const RECOVERED = 'informer: the API server is watched again';
-const NO_RIGHT =
-  'informer: the API server does not let Stonegate list and watch a resource: apply the output of `stonegate manifests rbac --config FILE`';
-
-function failureOf(error: unknown): InformerFailure {
-  if (error === SILENT) return 'silent';
-  if (error instanceof MalformedObject) return 'garbage';
-  if (error instanceof UnexpectedStatus)
-    return error.status === 401 || error.status === 403 ? 'refused' : 'status';
-  if (!(error instanceof StatusError)) return 'status';
-  return error.code === 'UpstreamRefusedCredential' ? 'refused' : 'unreachable';
-}

@@ -118,6 +118,20 @@ t.test('an ignored project keeps what it has and gets nothing', async (t) => {
   );
 });
 
+t.test(
+  'C239 a user who has lost an assignment has no binding, with or without a further request',
+  async (t) => {
+    const holders = asUsers([onWeb('member'), onWeb('reader')]);
+    const cluster = await synchronised(smallKeystone({ holders }), shared);
+    t.equal(bound(cluster).length, 2);
+    const left = smallKeystone({
+      holders: asUsers([onWeb('member', { ...alice, id: 'u-bob', name: 'bob' })]),
+    });
+    await carryOut(cluster, await planFor(cluster, left, shared));
+    t.same(bound(cluster), ['p-web: stonegate:edit to acme:bob@d-acme']);
+  },
+);
+
 t.test('a user who may not log in, or is ignored, has no binding', async (t) => {
   const disabled = smallKeystone({ holders: asUsers([onWeb('member')], [alice.id]) });
   t.same(bound(await synchronised(disabled, shared)), []);
