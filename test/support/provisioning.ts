@@ -14,7 +14,7 @@ import type { MemoryCluster } from './memory-cluster.ts';
 
 export type Mode = 'arktos' | 'shared';
 
-export const acme = { id: 'd-acme', name: 'acme', enabled: true };
+const acme = { id: 'd-acme', name: 'acme', enabled: true };
 export const web = { id: 'p-web', name: 'web', domainID: acme.id, enabled: true };
 export const alice = { id: 'u-alice', name: 'alice', domain: { id: acme.id, name: acme.name } };
 
