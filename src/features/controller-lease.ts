@@ -3,8 +3,8 @@
  */
 
 import type { Build } from '../config/build.ts';
+import type { Objects } from '../kubernetes/objects.ts';
 import { createLease, type Lease } from '../kubernetes/reconcile/lease.ts';
-import type { Objects } from '../kubernetes/reconcile/objects.ts';
 
 /** It exists in every cluster, and in the system tenant of every Arktos. */
 const NAMESPACE = 'kube-system';

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { ForgettingCredentialCache, Validated } from '../cache/credential-cache.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
-import { postReview } from '../kubernetes/access-reviews.ts';
+import { postReview } from '../kubernetes/access-reviewer.ts';
 import { type UserInfo, userInfoSchema } from '../kubernetes/authentication-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import { type Clock, withDeadline } from '../lib/clock.ts';

@@ -1,13 +1,19 @@
 /**
- * The port for reviewing a user's rights at the API server. Implemented in `kubernetes/access-reviews.ts`.
+ * Access reviews: with Stonegate's own credential about other users, or with a client's token about that
+ * client. A response that is not a valid review is thrown: an error never becomes a permission.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
+import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { UserInfo } from './authentication-v1.ts';
 import type {
   NonResourceAttributes,
   ResourceAttributes,
+  SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from './authorization-v1.ts';
 import type { ResourceRequest, TenantName } from './request-info.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import type { Account, Sender } from './upstream-request.ts';
 
 /** The reviewed access: one of the two, with its `tenant` if the API server has tenants. */
@@ -37,35 +43,135 @@ export interface ReviewedStatus extends SubjectAccessReviewStatus {
   readonly unknownFields?: readonly [string, ...string[]];
 }
 
-export interface AccessReviewer {
-  /**
-   * A SubjectAccessReview, asked as Stonegate itself.
-   *
-   * @param user as impersonated
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
-   */
-  review(
-    user: UserInfo,
-    attributes: AccessAttributes,
-    account: Account,
-    signal: AbortSignal,
-  ): Promise<ReviewedStatus>;
+export interface AccessReviewerOptions {
+  readonly fetcher: UpstreamFetcher;
+  /** Path of a review about this tenant; undefined if the API server has no tenants. */
+  readonly path: (
+    tenant: TenantName | undefined,
+    resource: 'subjectaccessreviews' | 'selfsubjectaccessreviews',
+  ) => string;
+}
 
-  /**
-   * A SelfSubjectAccessReview, asked with a client's own token.
-   *
-   * @param home the tenant in which the review is created; undefined if the API server has no tenants
-   * @returns "not allowed" also if the client may not create reviews
-   * @throws StatusError CredentialInvalid if the API server refuses the token, UpstreamUnavailable,
-   *   UpstreamTimeout
-   */
-  reviewSelf(
-    token: string,
-    home: TenantName | undefined,
-    attributes: AccessAttributes,
-    account: Account,
-    signal: AbortSignal,
-  ): Promise<ReviewedStatus>;
+export type AccessReviewer = ReturnType<typeof createAccessReviewer>;
+
+export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions) {
+  return {
+    /**
+     * A SubjectAccessReview, created as Stonegate itself.
+     *
+     * @param user as impersonated
+     * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+     */
+    async review(
+      user: UserInfo,
+      attributes: AccessAttributes,
+      account: Account,
+      signal: AbortSignal,
+    ): Promise<ReviewedStatus> {
+      const tenant = 'resourceAttributes' in attributes ? attributes.resourceAttributes.tenant : undefined;
+      const request = {
+        account,
+        sender: { kind: 'stonegate' },
+        target: path(tenant, 'subjectaccessreviews'),
+      } as const;
+      const review = reviewAbout('SubjectAccessReview', { ...subjectOf(user), ...attributes });
+      const response = await postReview(fetcher, request, review, signal);
+      if (response.status === 403)
+        throw new StatusError(
+          'UpstreamRefusedCredential',
+          'the API server does not let Stonegate create subjectaccessreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
+        );
+      return reviewStatusOf(response, review.kind);
+    },
+
+    /**
+     * A SelfSubjectAccessReview, created with a client's own token.
+     *
+     * @param home the tenant in which the review is created; undefined if the API server has no tenants
+     * @returns "not allowed" also if the client may not create reviews
+     * @throws StatusError CredentialInvalid if the API server refuses the token, UpstreamUnavailable,
+     *   UpstreamTimeout
+     */
+    async reviewSelf(
+      token: string,
+      home: TenantName | undefined,
+      attributes: AccessAttributes,
+      account: Account,
+      signal: AbortSignal,
+    ): Promise<ReviewedStatus> {
+      const request = {
+        account,
+        sender: { kind: 'client', token },
+        target: path(home, 'selfsubjectaccessreviews'),
+      } as const;
+      const review = reviewAbout('SelfSubjectAccessReview', attributes);
+      const response = await postReview(fetcher, request, review, signal);
+      if (response.status === 401) throw unauthorized('the API server no longer takes the token');
+      if (response.status === 403)
+        return { allowed: false, reason: 'the API server does not let the user ask what it may do' };
+      return reviewStatusOf(response, review.kind);
+    },
+  };
+}
+
+export function reviewAbout(
+  kind: 'SubjectAccessReview' | 'SelfSubjectAccessReview',
+  spec: SubjectAccessReviewSpec,
+) {
+  return { kind, apiVersion: 'authorization.k8s.io/v1', spec };
+}
+
+/** Creates a review at the API server. @throws StatusError as the fetcher does */
+export function postReview(
+  fetcher: UpstreamFetcher,
+  request: { readonly account: Account; readonly sender: Sender; readonly target: string },
+  review: object,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  const headers = [
+    ['Content-Type', 'application/json'],
+    ['Accept', 'application/json'],
+  ] as const;
+  return fetcher.fetch({ ...request, method: 'POST', headers, body: JSON.stringify(review) }, signal);
+}
+
+function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
+  return {
+    user: user.username,
+    groups: user.groups,
+    ...(user.uid === '' ? {} : { uid: user.uid }),
+    ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+  };
+}
+
+/** Reads the status of a review strictly: only `allowed: true` is a permission. */
+export function reviewStatusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
+  if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
+  const review = readJSONObject(body);
+  if (review?.kind !== kind) throw unusable('it is no review');
+  const status = review.status;
+  if (!isJSONObject(status)) throw unusable('it has no status');
+  const { allowed, denied, reason, evaluationError, ...unknown } = status;
+  if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
+    throw unusable('its status says neither yes nor no');
+  }
+  const [field, ...fields] = Object.keys(unknown);
+  const isAllowed = allowed && denied !== true;
+  return {
+    allowed: isAllowed,
+    ...(field !== undefined &&
+      !isAllowed &&
+      denied !== true && { unknownFields: [field, ...fields] as const }),
+    ...(denied === undefined ? {} : { denied }),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof evaluationError === 'string' ? { evaluationError } : {}),
+  };
+}
+
+function unusable(cause: unknown): StatusError {
+  return new StatusError('UpstreamUnavailable', "the API server's answer to an access review is unusable", {
+    cause,
+  });
 }
 
 /** The user whose access is reviewed: the one as whom the request would be sent, and its credential. */

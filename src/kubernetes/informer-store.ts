@@ -3,7 +3,7 @@
  * objects has none of them until the next list, and takes no room from others.
  */
 import { isJSONObject } from '../lib/json-object.ts';
-import { MalformedObject, type ReceivedObject, readRevision } from './list-pages.ts';
+import { MalformedObject, type ReceivedObject, readRevision } from './list-watch.ts';
 
 /** Where an informer puts what it reads. */
 export interface InformerStore<T> {

@@ -8,7 +8,7 @@ import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
-import { FailureLog, failureOf, ListNeeded, WatchSilent } from './informer-failure.ts';
+import { failureOf, ListNeeded, logFailure, SILENT } from './informer-failure.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
 import {
   listPages,
@@ -18,9 +18,10 @@ import {
   readPage,
   readRevision,
   UnexpectedStatus,
-} from './list-pages.ts';
+  type WatchEvent,
+  watchEvents,
+} from './list-watch.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from './upstream-ports.ts';
-import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 const RETRY = { first: 1_000, longest: 30_000 };
 /** Milliseconds that a watch lasts before a failure counts as the first one again. */
@@ -38,6 +39,8 @@ const WATCH_SECONDS = 300;
  * its cache has seen an event or a progress notification of etcd.
  */
 const FIRST_WATCH_SECONDS = 58;
+/** Milliseconds between two log lines about failures: an API server may be down for hours. */
+const LOG_INTERVAL = 60_000;
 
 export interface InformerOptions<T> {
   /** The informers that belong together; a label of metrics. */
@@ -49,8 +52,6 @@ export interface InformerOptions<T> {
   readonly store: InformerStore<T>;
   /** Called after each list, event and bookmark. */
   readonly onUpdate?: () => void;
-  /** Called after a list whose revision is lower than before. */
-  readonly onRestored?: (revision: number) => void;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
   readonly clock: Clock;
@@ -63,7 +64,6 @@ export class Informer<T extends { readonly revision: number }> {
   readonly resource: string;
   readonly #options: InformerOptions<T>;
   readonly #backoff: Backoff;
-  readonly #failures: FailureLog;
   readonly #stopping = new AbortController();
   /** Ends the present watch; the reason says what follows. */
   #watching: AbortController | undefined;
@@ -76,24 +76,19 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
+  #isFailing = false;
+  #quietUntil = 0;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
     const { path, random } = options;
-    const [, apiGroup = ''] = /^\/apis\/([^/]+)/.exec(path) ?? [];
     this.resource = path.slice(path.lastIndexOf('/') + 1);
     this.#backoff = new Backoff({ ...RETRY, random });
-    this.#failures = new FailureLog({ ...options, resource: this.resource, apiGroup });
   }
 
   /** When the store was last known to be complete: the request of a list, an event or a bookmark. */
   get provenAt(): number | undefined {
     return this.#provenAt;
-  }
-
-  /** The store is complete through this revision; 0 before the first list. */
-  get revision(): number {
-    return this.#revision;
   }
 
   get isIncomplete(): boolean {
@@ -145,7 +140,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   async #list(reason: InformerListReason): Promise<void> {
-    const { name, path, store, upstream, clock, telemetry, onRestored } = this.#options;
+    const { name, path, store, upstream, clock, telemetry } = this.#options;
     telemetry.informerListed(name, this.resource, reason);
     this.#listFor = undefined;
     const requestedAt = clock.now();
@@ -159,10 +154,8 @@ export class Informer<T extends { readonly revision: number }> {
         list.take(this.#readable(page.items));
       }
       list?.end();
-      const isRestored = revision < this.#revision;
       this.#revision = revision;
       this.#proved(requestedAt);
-      if (isRestored) onRestored?.(revision);
     } catch (error) {
       this.#listFor ??= reason;
       throw error;
@@ -176,7 +169,7 @@ export class Informer<T extends { readonly revision: number }> {
         yield this.#options.read(item);
       } catch (error) {
         if (!(error instanceof MalformedObject)) throw error;
-        this.#failures.mention(error);
+        this.#logFailure(error);
       }
   }
 
@@ -218,7 +211,7 @@ export class Informer<T extends { readonly revision: number }> {
     const wait = () => {
       timer = afterPendingIO(clock, Math.max(0, this.#deadline() - clock.now()), () => {
         if (clock.now() < this.#deadline()) wait();
-        else watching.abort(this.#hasBookmarks ? new WatchSilent() : new ListNeeded('no-bookmarks'));
+        else watching.abort(this.#hasBookmarks ? SILENT : new ListNeeded('no-bookmarks'));
       });
     };
     wait();
@@ -258,10 +251,15 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #proved(at: number): void {
+    const { clock, logger, name: informer, onUpdate } = this.#options;
     this.#provenAt = at;
-    this.#receivedAt = this.#options.clock.now();
-    this.#failures.recovered();
-    this.#options.onUpdate?.();
+    this.#receivedAt = clock.now();
+    if (this.#isFailing) {
+      this.#isFailing = false;
+      this.#quietUntil = 0;
+      logger.info({ informer, resource: this.resource }, 'informer: the API server is watched again');
+    }
+    onUpdate?.();
   }
 
   /** @returns whether the next attempt follows without a pause */
@@ -280,8 +278,17 @@ export class Informer<T extends { readonly revision: number }> {
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
-    this.#failures.report(error);
+    this.#isFailing = true;
+    this.#logFailure(error);
     return false;
+  }
+
+  #logFailure(error: unknown): void {
+    const { clock, logger, name, path } = this.#options;
+    const now = clock.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + LOG_INTERVAL;
+    logFailure(logger, { informer: name, path, resource: this.resource }, error);
   }
 
   #pause(): Promise<void> {

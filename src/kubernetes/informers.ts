@@ -1,6 +1,5 @@
 /**
- * Informers that belong together: they start, reconnect and stop as one, and if one of them learns that the
- * API server's storage was restored from a backup, the others list their resources anew.
+ * Informers that belong together: they start, reconnect and stop as one.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -55,14 +54,7 @@ export class Informers {
   add<T extends { readonly revision: number }>(
     options: Pick<InformerOptions<T>, 'path' | 'read' | 'store' | 'onUpdate'>,
   ): Informer<T> {
-    const informer = new Informer({
-      ...this.#options,
-      ...options,
-      upstream: () => this.#upstream,
-      onRestored: (revision) => {
-        for (const other of this.#informers) if (other.revision > revision) other.listAnew('restored');
-      },
-    });
+    const informer = new Informer({ ...this.#options, ...options, upstream: () => this.#upstream });
     this.#informers.push(informer);
     return informer;
   }

@@ -1,5 +1,6 @@
 /**
- * The objects that Stonegate creates in a cluster: namespaces, tenants, roles and role bindings.
+ * Objects of the API as controllers read and write them, where they are, and the kinds that Stonegate itself
+ * creates: namespaces, tenants, roles and role bindings.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ and
  * …/authorization-resources/
  */
@@ -14,6 +15,29 @@ export interface NamedObjectMeta extends ObjectMeta {
   readonly tenant?: string;
   /** Counts changes of the spec. Custom resources have it only with a status. */
   readonly generation?: number;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly unknown[];
+}
+
+/**
+ * Where an object is. In Arktos every object but a Tenant has a tenant (`all`, for lists, is every tenant);
+ * in Kubernetes none has one.
+ */
+export interface Place {
+  readonly tenant?: string;
+  readonly namespace?: string;
+}
+
+/** An object that can be written. */
+export interface WrittenObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: NamedObjectMeta;
+}
+
+/** An object of any kind with all its fields, as the API server returns it. */
+export interface StoredObject extends WrittenObject {
+  readonly [field: string]: unknown;
 }
 
 /** Objects of one kind, as the paths of the API name them. */
@@ -103,3 +127,40 @@ export type Binding = RoleBinding | ClusterRoleBinding;
 
 export type KubernetesObject = Tenant | Namespace | ClusterRole | Binding;
 export type ObjectKind = KubernetesObject['kind'];
+
+const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
+
+/** The kinds of Stonegate's own objects, by their names. */
+export const KINDS: Readonly<Record<ObjectKind, ResourceKind>> = {
+  Tenant: { group: '', version: 'v1', resource: 'tenants', namespaced: false },
+  Namespace: { group: '', version: 'v1', resource: 'namespaces', namespaced: false },
+  ClusterRole: { ...RBAC, resource: 'clusterroles', namespaced: false },
+  ClusterRoleBinding: { ...RBAC, resource: 'clusterrolebindings', namespaced: false },
+  RoleBinding: { ...RBAC, resource: 'rolebindings', namespaced: true },
+};
+
+export function isBindingKind({ group, resource }: ResourceKind): boolean {
+  return group === RBAC.group && resource.endsWith('bindings');
+}
+
+/** @param metadata of an object, or what else has a tenant or a namespace */
+export function placeOf({
+  tenant,
+  namespace,
+}: {
+  readonly tenant?: string | undefined;
+  readonly namespace?: string | undefined;
+}): Place {
+  return { ...(tenant !== undefined && { tenant }), ...(namespace !== undefined && { namespace }) };
+}
+
+/** Identifies an object. */
+export function objectKey({ group, resource }: ResourceKind, place: Place, name: string): string {
+  const { tenant = '', namespace = '' } = place;
+  return [group, resource, tenant, namespace, name].join('/');
+}
+
+/** The name of a place in messages: `acme/web`, `acme`, `web`; empty for objects of the whole cluster. */
+export function placeName({ tenant, namespace }: Place): string {
+  return [tenant, namespace].filter((part) => part !== undefined).join('/');
+}

@@ -7,12 +7,13 @@ import { z } from 'zod';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import {
   type NamedObjectMeta,
+  type Place,
   type PolicyRule,
   policyRuleSchema,
   type ResourceKind,
+  type StoredObject,
 } from './kubernetes-object.ts';
-import { unusable } from './object-response.ts';
-import type { Place, StoredMeta, StoredObject } from './reconcile/objects.ts';
+import { MalformedObject } from './list-watch.ts';
 
 /** @returns with every part escaped, so that no name changes the path */
 export function collectionPath({ group, version, resource }: ResourceKind, place: Place): string {
@@ -33,45 +34,43 @@ function segment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':');
 }
 
+const optionalText = z.string().exactOptional();
+const textMap = z.record(z.string(), z.string());
+
+const metadataSchema = z.looseObject({
+  name: z.string().min(1),
+  tenant: optionalText,
+  namespace: optionalText,
+  uid: optionalText,
+  resourceVersion: optionalText,
+  deletionTimestamp: optionalText,
+  creationTimestamp: z.string().nullable().exactOptional(),
+  labels: textMap.exactOptional(),
+  annotations: textMap.exactOptional(),
+  finalizers: z.array(z.string()).exactOptional(),
+  ownerReferences: z.array(z.unknown()).exactOptional(),
+});
+
+export function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
+  return metadataSchema.safeParse(value).success;
+}
+
 /**
- * @param listed the kind of a list's members, which do not contain it
- * @throws StatusError UpstreamUnavailable for what is no object of the kind
+ * @param itemKind the kind of a list's items, which do not contain it
+ * @throws MalformedObject if it is no object of the kind
  */
 export function storedObject(
   value: unknown,
   { group, version, resource }: ResourceKind,
-  listed: string | undefined,
+  itemKind?: string,
 ): StoredObject {
-  if (!isJSONObject(value)) throw unusable(new Error(`a member of ${resource} is no object`));
+  if (!isJSONObject(value)) throw new MalformedObject(`an item of ${resource} is no object`);
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  const { kind = listed, metadata } = value;
+  const { kind = itemKind, metadata } = value;
   if (typeof kind !== 'string' || (value.apiVersion ?? apiVersion) !== apiVersion)
-    throw unusable(new Error(`an object that should be of ${resource} is of another kind`));
-  if (!isMeta(metadata) || !isStoredMeta(metadata))
-    throw unusable(new Error(`an object of ${resource} has no metadata`));
+    throw new MalformedObject(`an object that should be of ${resource} is of another kind`);
+  if (!isMeta(metadata)) throw new MalformedObject(`an object of ${resource} has no metadata`);
   return { ...value, apiVersion, kind, metadata };
-}
-
-export function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
-  if (!isJSONObject(value) || typeof value.name !== 'string' || value.name === '') return false;
-  const { tenant, namespace, uid, resourceVersion, deletionTimestamp, creationTimestamp } = value;
-  const texts = [tenant, namespace, uid, resourceVersion, deletionTimestamp, creationTimestamp ?? undefined];
-  return (
-    texts.every((text) => text === undefined || typeof text === 'string') &&
-    [value.labels, value.annotations].every((map) => map === undefined || isTextMap(map))
-  );
-}
-
-function isStoredMeta(metadata: NamedObjectMeta & JSONObject): metadata is StoredMeta & JSONObject {
-  const { finalizers, ownerReferences } = metadata;
-  return (
-    (finalizers === undefined || isTexts(finalizers)) &&
-    (ownerReferences === undefined || Array.isArray(ownerReferences))
-  );
-}
-
-function isTextMap(value: unknown): boolean {
-  return isJSONObject(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
 /** @returns undefined for what is no ClusterRole */
@@ -81,8 +80,4 @@ export function clusterRoleIn(value: unknown): { name: string; rules: readonly P
   // Go omits an empty list, or writes null.
   const { data: rules } = z.array(policyRuleSchema).safeParse(value.rules ?? []);
   return rules && { name: value.metadata.name, rules };
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }

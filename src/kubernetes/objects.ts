@@ -5,122 +5,158 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 
-import type { HeaderField } from '../lib/header-list.ts';
-import type { ResourceKind } from './kubernetes-object.ts';
-import { listPages, MalformedObject, UnexpectedStatus } from './list-pages.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { readJSONObject } from '../lib/json-object.ts';
+import type { Place, ResourceKind, StoredObject, WrittenObject } from './kubernetes-object.ts';
+import { listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
 import { collectionPath, objectPath, storedObject } from './object-format.ts';
-import { forbidden, objectIn, reasonOf, unexpected, unusable } from './object-response.ts';
-import type { Objects, Place, StoredObject, WrittenObject } from './reconcile/objects.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';
 
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;
 
+/**
+ * Every function throws a StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
+ * ProvisioningForbidden or ProvisioningRefused.
+ */
+export type Objects = ReturnType<typeof createObjects>;
+
 /** @param account charged for the requests */
-export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT): Objects {
-  return new RESTObjects(fetcher, account);
-}
-
-class RESTObjects implements Objects {
-  readonly #fetcher: UpstreamFetcher;
-  readonly #account: Account;
-
-  constructor(fetcher: UpstreamFetcher, account: Account) {
-    this.#fetcher = fetcher;
-    this.#account = account;
-  }
-
-  async list<T>(
-    kind: ResourceKind,
-    place: Place,
-    labelSelector: string,
-    signal: AbortSignal,
-    read: (object: StoredObject) => T,
-  ): Promise<readonly T[]> {
-    const path = collectionPath(kind, place);
-    const selector = labelSelector === '' ? '' : `&labelSelector=${encodeURIComponent(labelSelector)}`;
-    const pages = async (query: string) => {
-      const response = await this.#ask('GET', `${path}?${query}${selector}`, signal);
-      if (response.status === 200 || response.status === 410) return response;
-      throw unexpected(response, `list ${path}`);
-    };
-    for (let attempt = 1; ; attempt += 1) {
-      const found: T[] = [];
-      try {
-        for await (const { items, kind: listKind } of listPages(pages)) {
-          const [, itemKind] = /^(\w+)List$/.exec(String(listKind)) ?? [];
-          for (const { value } of items) found.push(read(storedObject(value, kind, itemKind)));
-        }
-        return found;
-      } catch (error) {
-        if (error instanceof MalformedObject) throw unusable(error);
-        if (!(error instanceof UnexpectedStatus)) throw error;
-        if (attempt === ATTEMPTS) throw unusable(new Error(`the list ${path} expired ${attempt} times`));
-      }
-    }
-  }
-
-  async get(kind: ResourceKind, place: Place, name: string, signal: AbortSignal) {
-    const path = objectPath(kind, place, name);
-    const response = await this.#ask('GET', path, signal);
-    if (response.status === 404) return undefined;
-    if (response.status !== 200) throw unexpected(response, `get ${path}`);
-    return storedObject(objectIn(response), kind, undefined);
-  }
-
-  async create(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
-    const path = collectionPath(kind, place);
-    const response = await this.#ask('POST', path, signal, object);
-    if (response.status === 201) return 'created';
-    if (response.status === 409 && reasonOf(response) === 'AlreadyExists') return 'exists';
-    throw unexpected(response, `create ${path}`);
-  }
-
-  async update(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
-    const path = objectPath(kind, place, object.metadata.name);
-    return written(await this.#ask('PUT', path, signal, object), `update ${path}`);
-  }
-
-  async delete(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
-    const path = objectPath(kind, place, object.metadata.name);
-    const response = await this.#ask('DELETE', path, signal, deleteOptions(object));
-    if (response.status === 200 || response.status === 202) return 'deleted';
-    if (response.status === 409) return 'conflict';
-    if (response.status === 404) return 'gone';
-    throw unexpected(response, `delete ${path}`);
-  }
-
-  /** Arktos has no apply patch, so it is a merge patch (RFC 7396). */
-  async updateStatus(
-    kind: ResourceKind,
-    place: Place,
-    { metadata: { name, resourceVersion } }: WrittenObject,
-    status: object,
-    signal: AbortSignal,
-  ) {
-    const path = `${objectPath(kind, place, name)}/status`;
-    const patch = { metadata: { resourceVersion }, status };
-    return written(await this.#ask('PATCH', path, signal, patch), `update ${path}`);
-  }
-
-  async #ask(method: string, target: string, signal: AbortSignal, body?: object): Promise<UpstreamResponse> {
-    const accept: HeaderField = ['Accept', 'application/json'];
+export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT) {
+  async function ask(method: string, target: string, signal: AbortSignal, body?: object) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const response = await this.#fetcher.fetch(
+    const response = await fetcher.fetch(
       {
-        account: this.#account,
+        account,
         sender: { kind: 'stonegate' },
         method,
         target,
-        ...(body === undefined
-          ? { headers: [accept] }
-          : { headers: [accept, ['Content-Type', type]], body: JSON.stringify(body) }),
+        headers: [['Accept', 'application/json'], ...(body ? [['Content-Type', type] as const] : [])],
+        ...(body && { body: JSON.stringify(body) }),
       },
       signal,
     );
     if (response.status === 403) throw forbidden(response, `${method} ${target}`);
     return response;
+  }
+
+  return {
+    /**
+     * All objects of a kind, of all namespaces if `place` has none. A refusal or an incomplete response is
+     * thrown, so that it never looks like an empty list.
+     *
+     * @param labelSelector as in the API; empty for all
+     * @param read what is needed of an object: whole objects of all tenants may take much memory. It may be
+     *   called again for the same object.
+     */
+    async list<T>(
+      kind: ResourceKind,
+      place: Place,
+      labelSelector: string,
+      signal: AbortSignal,
+      read: (object: StoredObject) => T,
+    ): Promise<readonly T[]> {
+      const path = collectionPath(kind, place);
+      const selector = labelSelector === '' ? '' : `&labelSelector=${encodeURIComponent(labelSelector)}`;
+      const pages = async (query: string) => {
+        const response = await ask('GET', `${path}?${query}${selector}`, signal);
+        if (response.status === 200 || response.status === 410) return response;
+        throw unexpected(response, `list ${path}`);
+      };
+      for (let attempt = 1; ; attempt += 1) {
+        const found: T[] = [];
+        try {
+          for await (const { items, kind: listKind } of listPages(pages)) {
+            const [, itemKind] = /^(\w+)List$/.exec(String(listKind)) ?? [];
+            for (const { value } of items) found.push(read(parse(value, kind, itemKind)));
+          }
+          return found;
+        } catch (error) {
+          if (error instanceof MalformedObject) throw unusable(error);
+          if (!(error instanceof UnexpectedStatus)) throw error;
+          if (attempt === ATTEMPTS) throw unusable(new Error(`the list ${path} expired ${attempt} times`));
+        }
+      }
+    },
+
+    /** @returns undefined if there is none */
+    async get(
+      kind: ResourceKind,
+      place: Place,
+      name: string,
+      signal: AbortSignal,
+    ): Promise<StoredObject | undefined> {
+      const path = objectPath(kind, place, name);
+      const response = await ask('GET', path, signal);
+      if (response.status === 404) return undefined;
+      if (response.status !== 200) throw unexpected(response, `get ${path}`);
+      return parse(readJSONObject(response.body), kind);
+    },
+
+    /** @returns `exists` if the name is taken */
+    async create(
+      kind: ResourceKind,
+      place: Place,
+      object: WrittenObject,
+      signal: AbortSignal,
+    ): Promise<'created' | 'exists'> {
+      const path = collectionPath(kind, place);
+      const response = await ask('POST', path, signal, object);
+      if (response.status === 201) return 'created';
+      if (response.status === 409 && readJSONObject(response.body)?.reason === 'AlreadyExists')
+        return 'exists';
+      throw unexpected(response, `create ${path}`);
+    },
+
+    /** @param object with the `resourceVersion` it was read with, so that a concurrent change wins */
+    async update(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
+      const path = objectPath(kind, place, object.metadata.name);
+      return written(await ask('PUT', path, signal, object), `update ${path}`);
+    },
+
+    /** @param object as it was read; preconditions (uid, resourceVersion) delete exactly that object */
+    async delete(
+      kind: ResourceKind,
+      place: Place,
+      { metadata: { name, uid, resourceVersion } }: WrittenObject,
+      signal: AbortSignal,
+    ): Promise<'deleted' | 'conflict' | 'gone'> {
+      const path = objectPath(kind, place, name);
+      if (uid === undefined) throw new TypeError('only what was read can be deleted');
+      const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+      const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions };
+      const response = await ask('DELETE', path, signal, options);
+      if (response.status === 202) return 'deleted';
+      const outcome = written(response, `delete ${path}`);
+      return outcome === 'updated' ? 'deleted' : outcome;
+    },
+
+    /**
+     * Writes `status` alone, if the object has not changed since. Arktos has no apply patch, so it is a merge
+     * patch (RFC 7396).
+     *
+     * @param object as it was read
+     */
+    async updateStatus(
+      kind: ResourceKind,
+      place: Place,
+      { metadata: { name, resourceVersion } }: WrittenObject,
+      status: object,
+      signal: AbortSignal,
+    ) {
+      const path = `${objectPath(kind, place, name)}/status`;
+      const patch = { metadata: { resourceVersion }, status };
+      return written(await ask('PATCH', path, signal, patch), `update ${path}`);
+    },
+  };
+}
+
+function parse(value: unknown, kind: ResourceKind, itemKind?: string): StoredObject {
+  try {
+    return storedObject(value, kind, itemKind);
+  } catch (error) {
+    throw error instanceof MalformedObject ? unusable(error) : error;
   }
 }
 
@@ -131,12 +167,33 @@ function written(response: UpstreamResponse, what: string): 'updated' | 'conflic
   throw unexpected(response, what);
 }
 
-function deleteOptions({ metadata }: WrittenObject): object {
-  const { uid, resourceVersion } = metadata;
-  if (uid === undefined) throw new TypeError('only what was read can be deleted');
-  return {
-    kind: 'DeleteOptions',
-    apiVersion: 'v1',
-    preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) },
-  };
+function forbidden(response: UpstreamResponse, what: string): StatusError {
+  return new StatusError(
+    'ProvisioningForbidden',
+    'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
+    { cause: responseError(response, what) },
+  );
+}
+
+/** A Status explains a refusal; any other response cannot be used. */
+function unexpected(response: UpstreamResponse, what: string): StatusError {
+  const { status } = response;
+  const cause = responseError(response, what);
+  if (status < 400 || status >= 500 || typeof readJSONObject(response.body)?.message !== 'string')
+    return unusable(cause);
+  const refusal = 'the API server refuses what provisioning asks for';
+  return new StatusError('ProvisioningRefused', refusal, { cause });
+}
+
+function responseError(response: UpstreamResponse, what: string): Error {
+  const message = readJSONObject(response.body)?.message;
+  return new Error(`${what}: ${typeof message === 'string' ? message : `the status was ${response.status}`}`);
+}
+
+function unusable(cause: unknown): StatusError {
+  return new StatusError(
+    'UpstreamUnavailable',
+    "Service Unavailable: the API server's answer to provisioning is unusable",
+    { cause },
+  );
 }

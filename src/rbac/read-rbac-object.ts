@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import { MalformedObject, type ReceivedObject, readRevision } from '../kubernetes/list-pages.ts';
+import { MalformedObject, type ReceivedObject, readRevision } from '../kubernetes/list-watch.ts';
 import type {
   IndexedResource,
   LabelSelector,

@@ -13,7 +13,7 @@ import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
 import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-places.ts';
-import { createAccessReviewer } from '../../src/kubernetes/access-reviews.ts';
+import { createAccessReviewer } from '../../src/kubernetes/access-reviewer.ts';
 import type { Exchange } from '../../src/lib/exchange.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { KeystoneState } from '../../src/features/bindings/desired-state.ts';
-import { makeProjectPlan } from '../../src/features/bindings/make-plan.ts';
 import { isManaged } from '../../src/features/bindings/managed-object.ts';
+import { makeProjectPlan } from '../../src/features/bindings/plan.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import {

@@ -5,10 +5,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { KeystoneState } from '../../src/features/bindings/desired-state.ts';
-import { isManaged, labelValue } from '../../src/features/bindings/managed-object.ts';
-import { storedBinding } from '../../src/features/bindings/stored-binding.ts';
+import { isManaged, labelValue, storedBinding } from '../../src/features/bindings/managed-object.ts';
+import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { heldBack } from '../../src/kubernetes/reconcile/deletion-guard.ts';
-import type { Place } from '../../src/kubernetes/reconcile/objects.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import { asUsers, bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
 

@@ -1,13 +1,14 @@
 /**
  * The API server in memory for tests of provisioning: objects are found by their kind.
  */
-import type { KubernetesObject, ObjectKind } from '../../src/kubernetes/kubernetes-object.ts';
 import {
   KINDS,
-  type Objects,
+  type KubernetesObject,
+  type ObjectKind,
   type Place,
   type StoredObject,
-} from '../../src/kubernetes/reconcile/objects.ts';
+} from '../../src/kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../src/kubernetes/objects.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 
 export interface ObjectReference extends Place {

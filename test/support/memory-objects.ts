@@ -2,14 +2,14 @@
  * An API server in memory behind the port of controllers: uids, resource versions and preconditions as an API
  * server has them, and a place to step in between two calls.
  */
-import type { ResourceKind } from '../../src/kubernetes/kubernetes-object.ts';
 import {
-  type Objects,
   objectKey,
   type Place,
   placeName,
+  type ResourceKind,
   type StoredObject,
-} from '../../src/kubernetes/reconcile/objects.ts';
+} from '../../src/kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../src/kubernetes/objects.ts';
 
 export interface Stored {
   readonly kind: ResourceKind;

@@ -5,7 +5,12 @@
 import { type PublishingRules, planPublishing } from '../../src/features/publishing/plan.ts';
 import type { PublishingConfiguration } from '../../src/features/publishing/publishing-configuration.ts';
 import { readPublishing } from '../../src/features/publishing/read-state.ts';
-import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
+import {
+  KINDS,
+  type Place,
+  type PolicyRule,
+  type StoredObject,
+} from '../../src/kubernetes/kubernetes-object.ts';
 import {
   NAMESPACED_KINDS,
   PUBLISHED,
@@ -13,7 +18,6 @@ import {
   TENANT_KINDS,
 } from '../../src/kubernetes/published-objects.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
-import { KINDS, type Place, type StoredObject } from '../../src/kubernetes/reconcile/objects.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
 export type Mode = 'arktos' | 'shared';

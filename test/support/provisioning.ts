@@ -5,7 +5,7 @@
 import type { BindingsConfiguration } from '../../src/config/configuration.ts';
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
-import { makeProvisioningPlan } from '../../src/features/bindings/make-plan.ts';
+import { makeProvisioningPlan } from '../../src/features/bindings/plan.ts';
 import type { KeystoneDirectory } from '../../src/identity/keystone/keystone-directory.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import type { Plan } from '../../src/kubernetes/reconcile/plan.ts';
@@ -14,7 +14,7 @@ import type { MemoryCluster } from './memory-cluster.ts';
 
 export type Mode = 'arktos' | 'shared';
 
-export const acme = { id: 'd-acme', name: 'acme', enabled: true };
+const acme = { id: 'd-acme', name: 'acme', enabled: true };
 export const web = { id: 'p-web', name: 'web', domainID: acme.id, enabled: true };
 export const alice = { id: 'u-alice', name: 'alice', domain: { id: acme.id, name: acme.name } };
 
@@ -81,14 +81,16 @@ export async function planFor(
   keystone: KeystoneState,
   { mode = 'arktos', rules = bindingRules() }: { mode?: Mode; rules?: BindingsConfiguration } = {},
 ): Promise<Plan> {
-  return makeProvisioningPlan({
-    directory: directoryOf(keystone),
-    objects: cluster,
-    rules: { ...rules, subjects: keystone.holders.kind },
-    facts: factsOf(mode),
-    systemTenant: 'system',
-    signal: new AbortController().signal,
-  });
+  return makeProvisioningPlan(
+    {
+      directory: directoryOf(keystone),
+      objects: cluster,
+      rules: { ...rules, subjects: keystone.holders.kind },
+      facts: factsOf(mode),
+      signal: new AbortController().signal,
+    },
+    'system',
+  );
 }
 
 /** Carries a plan out, however much it deletes unless `force` is false. */

@@ -24,14 +24,14 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import {
+  type AskedUpstreamRights,
   mayImpersonateUsers,
   mayReadTenants,
   missingListWatchRights,
-} from '../../kubernetes/own-access-reviews.ts';
-import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
-import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
-import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
+} from '../../kubernetes/upstream-rights.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
@@ -123,7 +123,7 @@ async function rightsWarnings(
   { rights, fetcher }: OwnUpstream,
 ): Promise<string[]> {
   const isShared = configuration.tenancy.mode === 'shared';
-  if (!(await mayImpersonateUsers({ fetcher, mayBeConstrained: isShared }, signal)))
+  if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
     return [
       `upstream.credential: may not impersonate users and groups, so the API server refuses every request: ${APPLY_RIGHTS}`,
     ];
@@ -145,7 +145,7 @@ async function unjudgedWarnings(
   { admission }: Pick<StonegateConfiguration, 'admission'>,
   fetcher: UpstreamFetcher,
 ): Promise<string[]> {
-  const missing = await missingListWatchRights({ fetcher }, [ROLE_BINDINGS], signal);
+  const missing = await missingListWatchRights(fetcher, [ROLE_BINDINGS], signal);
   if (missing.length === 0)
     return whenAsked('upstream.server: the API server could not be asked for its role bindings', () =>
       unjudgedTenantWarnings(createObjects(fetcher), signal),
@@ -163,8 +163,8 @@ async function indexWarnings(fetcher: UpstreamFetcher, isShared: boolean): Promi
     group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
     resource,
   }));
-  const missing = await missingListWatchRights({ fetcher }, indexed, signal);
-  const lacksTenants = !isShared && !(await mayReadTenants({ fetcher }, signal));
+  const missing = await missingListWatchRights(fetcher, indexed, signal);
+  const lacksTenants = !isShared && !(await mayReadTenants(fetcher, signal));
   return [
     ...(missing.length > 0
       ? [
@@ -185,7 +185,7 @@ async function policyWarnings(
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
-  const missing = await missingListWatchRights({ fetcher }, resources, signal);
+  const missing = await missingListWatchRights(fetcher, resources, signal);
   if (missing.length > 0)
     return [
       `upstream.credential: may not ${missing.join(', ')}, so policies grant nothing, or get no roles: ${APPLY_RIGHTS}`,

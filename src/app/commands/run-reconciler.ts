@@ -3,9 +3,9 @@
  * are untrusted text; `columns` replaces their control characters.
  */
 import { type CommandIO, columns, EXIT } from '../../cli/command.ts';
+import { type Place, placeName } from '../../kubernetes/kubernetes-object.ts';
 import type { CommandReconciler, Progress } from '../../kubernetes/reconcile/apply.ts';
 import { heldBack, type Loss, lossesOf } from '../../kubernetes/reconcile/deletion-guard.ts';
-import { type Place, placeName } from '../../kubernetes/reconcile/objects.ts';
 import type { ChangedObject, Plan } from '../../kubernetes/reconcile/plan.ts';
 
 /** @returns the exit code */

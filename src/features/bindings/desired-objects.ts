@@ -4,12 +4,18 @@
  * claimed by two projects is refused. A renamed project keeps its namespace.
  */
 
-import type { ClusterRole, KubernetesObject } from '../../kubernetes/kubernetes-object.ts';
-import { KINDS, type Place, placeOf, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
-import type { Comparison, Desired, Refusal } from '../../kubernetes/reconcile/plan.ts';
+import {
+  type Binding,
+  type ClusterRole,
+  KINDS,
+  type KubernetesObject,
+  type Place,
+  placeOf,
+  type StoredObject,
+} from '../../kubernetes/kubernetes-object.ts';
+import type { Comparison, Desired, Refusal, Target } from '../../kubernetes/reconcile/plan.ts';
 import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
-import { targetOf } from './binding-target.ts';
 import type { DesiredProject, DesiredState, DesiredTenant } from './desired-state.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
 import { isManaged, isManagedFor, managedLabels, ownerLabels } from './managed-object.ts';
@@ -243,4 +249,32 @@ function compareContainer(
   const isOwn =
     isManaged(existing) && ownerLabels(existing.metadata)[owner] === ownerLabels(object.metadata)[owner];
   return isOwn ? { action: 'none' } : { refused: 'it is there, but Stonegate did not make it for this' };
+}
+
+/**
+ * The namespace or tenant that a binding applies to: it must still be the one that Stonegate made for this
+ * project or domain when users are bound in it.
+ *
+ * @returns undefined for a place that is neither a namespace nor a tenant
+ */
+function targetOf(binding: Binding, { tenant, namespace }: Place): Target | undefined {
+  const problem = (found: StoredObject | undefined) => targetProblem(found, binding);
+  if (namespace !== undefined)
+    return { kind: KINDS.Namespace, place: placeOf({ tenant }), name: namespace, problem };
+  return tenant === undefined ? undefined : { kind: KINDS.Tenant, place: {}, name: tenant, problem };
+}
+
+/** @returns why the binding must not be written; undefined if it may be */
+function targetProblem(target: StoredObject | undefined, binding: Binding): string | undefined {
+  if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
+  const { metadata, kind } = target;
+  const name = `the ${kind.toLowerCase()} ${metadata.name}`;
+  if (metadata.deletionTimestamp !== undefined) return `${name} is being deleted`;
+  // All users of every tenant may create self access reviews.
+  if (kind === 'Tenant' && binding.roleRef.name === BASIC_USER_ROLE) return undefined;
+  const owner = kind === 'Namespace' ? 'projectID' : 'domainID';
+  const [its, wanted] = [ownerLabels(metadata)[owner], ownerLabels(binding.metadata)[owner]];
+  return isManaged(target) && its !== undefined && its === wanted
+    ? undefined
+    : `${name} was not made by Stonegate for it`;
 }

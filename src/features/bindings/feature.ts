@@ -7,10 +7,9 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
-import { createObjects } from '../../kubernetes/objects.ts';
+import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
-import type { Objects } from '../../kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
@@ -21,8 +20,8 @@ import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
-import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
+import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
 
 export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
 
@@ -51,7 +50,7 @@ export function createProvisioning(
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
   return {
-    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, systemTenant, signal }),
+    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, signal }, systemTenant),
     planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
     apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
     objects,
@@ -67,10 +66,6 @@ const PERIODIC = new ComponentType<Controller>('periodic provisioning', RUNS);
 const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
   dispose: (provisioning) => provisioning.close(),
 });
-
-/** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
-const FIRST_RETRY = 10_000;
-const LONGEST_RETRY = 60_000;
 
 /**
  * The bindings of one user are a large share of the few bindings of one project, so the configured share
@@ -129,7 +124,6 @@ function createPeriodic(build: FeatureBuild): void {
         reconciler,
         lease: createControllerLease(build, 'bindings', reconciler.objects),
         interval,
-        retry: { first: Math.min(interval, FIRST_RETRY), longest: Math.max(interval, LONGEST_RETRY) },
       });
     },
   });

@@ -1,11 +1,21 @@
 /**
- * Labels and names of the objects that Stonegate manages. A binding's name is a digest of its
- * purpose, so that every replica and every run computes the same object; labels name the owner. An object
- * with neither was not created by Stonegate.
+ * Labels and names of the objects that Stonegate manages, and bindings as the API server returns them. A
+ * binding's name is a digest of its purpose, so that every replica and every run computes the same object;
+ * labels name the owner. An object with neither was not created by Stonegate.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
+import { z } from 'zod';
+import { StatusError } from '../../errors/status-error.ts';
+import {
+  type NamedObjectMeta,
+  type RBACSubject,
+  type RoleRef,
+  roleRefSchema,
+  type StoredObject,
+  subjectsSchema,
+  type WrittenObject,
+} from '../../kubernetes/kubernetes-object.ts';
 import {
   DOMAIN_ID,
   hasManagedLabel,
@@ -13,7 +23,6 @@ import {
   PROJECT_ID,
   STONEGATE,
 } from '../../kubernetes/managed-labels.ts';
-import type { WrittenObject } from '../../kubernetes/reconcile/objects.ts';
 
 const PURPOSE = 'stonegate.dev/purpose';
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
@@ -99,4 +108,22 @@ function bindingName(purpose: string): string {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+export type StoredBinding = StoredObject & {
+  readonly roleRef: RoleRef;
+  readonly subjects: readonly RBACSubject[];
+};
+
+const fieldsSchema = z.object({ roleRef: roleRefSchema, subjects: subjectsSchema });
+
+/** @throws StatusError UpstreamUnavailable if it is no binding */
+export function storedBinding(object: StoredObject): StoredBinding {
+  const { data: fields } = fieldsSchema.safeParse(object);
+  if (fields !== undefined) return { ...object, ...fields };
+  throw new StatusError(
+    'UpstreamUnavailable',
+    "Service Unavailable: the API server's answer to provisioning is unusable",
+    { cause: new Error(`the ${object.kind} ${object.metadata.name} has no roleRef or no subjects`) },
+  );
 }

@@ -7,13 +7,14 @@
 import { LRUCache } from 'lru-cache';
 import { type Reconciler, reconcile } from '../../kubernetes/reconcile/controller.ts';
 import { createRunLog, type RunLog } from '../../kubernetes/reconcile/run-log.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { createChangedStates, type Logger } from '../../lib/logger.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createChangedStates } from '../../lib/logger.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { Provisioner } from '../../proxy/feature.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { ProvisioningScope } from './make-plan.ts';
+import type { ProvisioningScope } from './plan.ts';
 
 /** Milliseconds that requests wait, from the start of the run. */
 const WAIT_TIMEOUT = 3_000;
@@ -101,30 +102,25 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
   }
 
   function remember(key: string, scope: ProvisioningScope): KnownProject {
-    const one = known.get(key) ?? unknown(scope);
+    const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
+    const one = known.get(key) ?? {
+      scope,
+      until: 0,
+      provisioned: false,
+      work: undefined,
+      begunAt: 0,
+      log: createRunLog(logger, about, isNewError),
+    };
     known.set(key, one);
     return one;
-  }
-
-  function unknown(scope: ProvisioningScope): KnownProject {
-    const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
-    const log = createRunLog(logger, about, isNewError);
-    return { scope, until: 0, provisioned: false, work: undefined, begunAt: 0, log };
   }
 
   function untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {
     const timeout = begunAt + WAIT_TIMEOUT - clock.now();
     if (work === undefined || timeout <= 0) return undefined;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = clock.after(timeout, done);
-      signal.addEventListener('abort', done, { once: true });
-      void work.then(done);
-    });
+    const done = new AbortController();
+    void work.then(() => done.abort());
+    return pause(clock, timeout, AbortSignal.any([signal, done.signal]));
   }
 
   return {

@@ -6,17 +6,16 @@
  */
 
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import type { Binding } from '../../kubernetes/kubernetes-object.ts';
+import { type Binding, KINDS, type Place, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import { KINDS, type Objects, type Place, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { type Desired, type Existing, makePlan } from '../../kubernetes/reconcile/plan.ts';
 import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { KeystoneSync, ProjectMember } from '../webhook/keystone-auth-configuration.ts';
-import { isManagedFor, managedLabels } from './managed-object.ts';
+import { isManagedFor, managedLabels, type StoredBinding, storedBinding } from './managed-object.ts';
 import { formatNamespace } from './namespace-name.ts';
-import { type StoredBinding, storedBinding } from './stored-binding.ts';
 
 const CONCURRENT = 4;
 const MAX_WAITING = 1_000;

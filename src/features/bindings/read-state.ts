@@ -7,13 +7,13 @@
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
-import { KINDS, type Objects, type Place, type StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import { KINDS, type Place, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
-import { ownerSelector } from './managed-object.ts';
-import { type StoredBinding, storedBinding } from './stored-binding.ts';
+import { ownerSelector, type StoredBinding, storedBinding } from './managed-object.ts';
 
 /** @throws StatusError KeystoneUnavailable */
 export async function readKeystone(
@@ -53,127 +53,98 @@ const CONCURRENCY = 4;
 const ALL = '';
 const asRead = (object: StoredObject) => object;
 
-export interface ReadClusterOptions {
+interface ReadOptions {
   readonly objects: Objects;
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ReadClusterOptions extends ReadOptions {
   /** Left out: bindings in the system tenant are effective in every tenant. */
   readonly systemTenant: string;
   /** Tenants to read even if no Tenant object exists: Arktos stores objects of tenants that do not exist. */
   readonly wanted: readonly string[];
-  readonly signal: AbortSignal;
 }
 
 /** @throws StatusError as `Objects.list` does */
 export async function readCluster(options: ReadClusterOptions): Promise<ClusterState> {
-  const { objects, systemTenant, signal } = options;
-  if (!options.tenants) return { tenants: [], places: [await readTenant(objects, {}, signal)] };
-  const listed = await objects.list(KINDS.Tenant, {}, ALL, signal, asRead);
+  const { objects, tenants: hasTenants, systemTenant, wanted, signal } = options;
+  const listed = hasTenants ? await objects.list(KINDS.Tenant, {}, ALL, signal, asRead) : [];
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
-  const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
-  const places = await mapWithConcurrency([...names], CONCURRENCY, (tenant) =>
-    readTenant(objects, { tenant }, signal),
-  );
-  return { tenants, places };
+  const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...wanted]);
+  const places = hasTenants ? [...names].map((tenant) => ({ tenant })) : [{}];
+  return {
+    tenants,
+    places: await mapWithConcurrency(places, CONCURRENCY, (place) => readPlace(place, options)),
+  };
 }
 
-async function readTenant(
-  objects: Objects,
+async function readPlace(
   place: Pick<Place, 'tenant'>,
-  signal: AbortSignal,
+  { objects, tenants, signal }: ReadOptions,
 ): Promise<PlaceState> {
   const [namespaces, clusterRoles, roleBindings, clusterRoleBindings] = await Promise.all([
     objects.list(KINDS.Namespace, place, ALL, signal, asRead),
     objects.list(KINDS.ClusterRole, place, ALL, signal, asRead),
     objects.list(KINDS.RoleBinding, place, ALL, signal, storedBinding),
     // Without tenants no ClusterRoleBinding is ever provisioned.
-    place.tenant === undefined
-      ? []
-      : objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding),
+    tenants ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
   ]);
   return { ...place, namespaces, clusterRoles, bindings: [...roleBindings, ...clusterRoleBindings] };
 }
 
-export interface PartOptions {
+export interface ReadPartOptions extends ReadOptions {
   readonly domain: { readonly id: string };
-  readonly project?: { readonly id: string };
-  /** Whether the API server knows tenants. */
-  readonly tenants: boolean;
+  readonly project: { readonly id: string } | undefined;
   /** Whether ClusterRoles are provisioned too. */
   readonly createRoles: boolean;
-  readonly objects: Objects;
-  readonly signal: AbortSignal;
 }
 
-/** @throws StatusError as `Objects.list` does */
-export async function readPart(desired: DesiredState, options: PartOptions): Promise<ClusterState> {
-  if (!options.tenants) return { tenants: [], places: [await readPartOfTenant(desired, {}, options)] };
-  const [desiredTenant] = desired.tenants;
+/** Reads what concerns one domain, and one of its projects. @throws StatusError as `Objects.list` does */
+export async function readPart(
+  { tenants: [desiredTenant], projects: [desiredProject] }: DesiredState,
+  { objects, tenants: hasTenants, domain, project, createRoles, signal }: ReadPartOptions,
+): Promise<ClusterState> {
   // A domain without a tenant, or an ignored one.
-  if (desiredTenant === undefined) return { tenants: [], places: [] };
-  const { tenant } = desiredTenant;
-  const [found, place] = await Promise.all([
-    options.objects.get(KINDS.Tenant, {}, tenant, options.signal),
-    readPartOfTenant(desired, { tenant }, options),
-  ]);
-  return { tenants: found === undefined ? [] : [found], places: [place] };
-}
+  if (hasTenants && desiredTenant === undefined) return { tenants: [], places: [] };
+  const place = placeOf({ tenant: desiredTenant?.tenant });
 
-async function readPartOfTenant(
-  desired: DesiredState,
-  place: Pick<Place, 'tenant'>,
-  options: PartOptions,
-): Promise<PlaceState> {
-  const [{ namespaces, bindings }, clusterRoles, ofDomain] = await Promise.all([
-    readNamespaces(desired, place, options),
-    readRoles(place, options),
-    readDomainBindings(place, options),
-  ]);
-  return { ...place, namespaces, clusterRoles, bindings: [...bindings, ...ofDomain] };
-}
-
-/** The namespaces of the project, and the namespace that it would get, even if another project owns it. */
-async function readNamespaces(
-  { projects: [desiredProject] }: DesiredState,
-  place: Pick<Place, 'tenant'>,
-  { project, objects, signal }: PartOptions,
-): Promise<{ readonly namespaces: readonly StoredObject[]; readonly bindings: readonly StoredBinding[] }> {
-  if (project === undefined || desiredProject === undefined) return { namespaces: [], bindings: [] };
-  const selector = ownerSelector({ projectID: project.id });
-  const own = await objects.list(KINDS.Namespace, place, selector, signal, asRead);
-  const bindings = await Promise.all(
-    own.map(({ metadata }) =>
-      objects.list(
-        KINDS.RoleBinding,
-        { ...place, namespace: metadata.name },
-        selector,
-        signal,
-        storedBinding,
+  /** The namespaces of the project, and the one that it would get, even if another project owns it. */
+  async function readNamespaces() {
+    if (project === undefined || desiredProject === undefined) return { namespaces: [], bindings: [] };
+    const selector = ownerSelector({ projectID: project.id });
+    const own = await objects.list(KINDS.Namespace, place, selector, signal, asRead);
+    const bindings = await Promise.all(
+      own.map(({ metadata: { name: namespace } }) =>
+        objects.list(KINDS.RoleBinding, { ...place, namespace }, selector, signal, storedBinding),
       ),
-    ),
-  );
-  const name = 'namespace' in desiredProject.wanted ? desiredProject.wanted.namespace : undefined;
-  const isKnown = name === undefined || own.some(({ metadata }) => metadata.name === name);
-  const other = isKnown ? undefined : await objects.get(KINDS.Namespace, place, name, signal);
+    );
+    const { wanted } = desiredProject;
+    const isKnown = 'refused' in wanted || own.some(({ metadata }) => metadata.name === wanted.namespace);
+    const other = isKnown ? undefined : await objects.get(KINDS.Namespace, place, wanted.namespace, signal);
+    return { namespaces: other === undefined ? own : [...own, other], bindings: bindings.flat() };
+  }
+
+  const roles = createRoles ? [...CLUSTER_ROLES.keys()] : [];
+  const ofDomain = ownerSelector({ domainID: domain.id });
+  const [tenant, { namespaces, bindings }, clusterRoles, domainBindings] = await Promise.all([
+    place.tenant === undefined ? undefined : objects.get(KINDS.Tenant, {}, place.tenant, signal),
+    readNamespaces(),
+    Promise.all(roles.map((name) => objects.get(KINDS.ClusterRole, place, name, signal))),
+    hasTenants ? objects.list(KINDS.ClusterRoleBinding, place, ofDomain, signal, storedBinding) : [],
+  ]);
   return {
-    namespaces: other === undefined ? own : [...own, other],
-    bindings: bindings.flat(),
+    tenants: tenant === undefined ? [] : [tenant],
+    places: [
+      {
+        ...place,
+        namespaces,
+        clusterRoles: clusterRoles.filter((object) => object !== undefined),
+        bindings: [...bindings, ...domainBindings],
+      },
+    ],
   };
-}
-
-async function readRoles(place: Pick<Place, 'tenant'>, { createRoles, objects, signal }: PartOptions) {
-  const names = createRoles ? [...CLUSTER_ROLES.keys()] : [];
-  const found = await Promise.all(names.map((name) => objects.get(KINDS.ClusterRole, place, name, signal)));
-  return found.filter((object) => object !== undefined);
-}
-
-async function readDomainBindings(
-  place: Pick<Place, 'tenant'>,
-  { domain, objects, signal }: PartOptions,
-): Promise<readonly StoredBinding[]> {
-  if (place.tenant === undefined) return [];
-  const selector = ownerSelector({ domainID: domain.id });
-  return objects.list(KINDS.ClusterRoleBinding, place, selector, signal, storedBinding);
 }
 
 /**

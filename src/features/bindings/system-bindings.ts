@@ -4,9 +4,10 @@
  * judges nothing in some namespaces of the cluster, so no tenant should have rights there.
  */
 
-import { KINDS, type Objects } from '../../kubernetes/reconcile/objects.ts';
+import { KINDS } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
-import { type StoredBinding, storedBinding } from './stored-binding.ts';
+import { type StoredBinding, storedBinding } from './managed-object.ts';
 
 /** Prefix of the user names that Stonegate sends for users of the system tenant. */
 const STONEGATE_USER = /^[^:]+:stonegate:/;

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-pages.ts';
+import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-watch.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import { goList, isJSONObject, readJSONObject } from '../../lib/json-object.ts';

@@ -4,17 +4,17 @@
  */
 
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
-import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
-import { type ApplyResult, applyPlan, type Failure } from '../../kubernetes/reconcile/apply.ts';
-import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import {
   KINDS,
-  type Objects,
   placeOf,
+  type ResourceKind,
   type StoredObject,
   type WrittenObject,
-} from '../../kubernetes/reconcile/objects.ts';
+} from '../../kubernetes/kubernetes-object.ts';
+import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
+import { type ApplyResult, applyPlan, type Failure } from '../../kubernetes/reconcile/apply.ts';
+import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import { type Desired, type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,12 +1,26 @@
 /**
  * What a copy contains besides its metadata, and which objects have no copies: tokens of the cluster, roles
- * beyond what may be granted, definitions that tenants would share.
+ * beyond what may be granted, definitions that tenants would share. A binding names a role that is published to
+ * the same tenant, or one of Stonegate's, and no subject of the cluster.
  */
-import { CRD_SHARING_POLICY, type PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { z } from 'zod';
+import {
+  CRD_SHARING_POLICY,
+  objectKey,
+  type Place,
+  type PolicyRule,
+  placeOf,
+  policyRuleSchema,
+  type RBACSubject,
+  type RoleRef,
+  roleRefSchema,
+  type StoredObject,
+  subjectsSchema,
+} from '../../kubernetes/kubernetes-object.ts';
 import { kindProblem, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
-import type { StoredObject } from '../../kubernetes/reconcile/objects.ts';
+import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { bindingProblem, roleProblem } from './rbac-objects.ts';
+import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 
 export interface ContentRules {
   readonly mode: 'arktos' | 'shared';
@@ -93,4 +107,111 @@ function definitionProblem({ spec, metadata }: StoredObject): string | undefined
   if (metadata.labels?.[CRD_SHARING_POLICY]?.toLowerCase() === 'forced')
     return `every tenant has it already: the label ${CRD_SHARING_POLICY}`;
   return undefined;
+}
+
+type Mode = 'arktos' | 'shared';
+
+const GROUP = 'rbac.authorization.k8s.io';
+const MAX_RULES = 200;
+
+/** @returns why the role cannot be published; undefined if it can */
+function roleProblem(
+  object: StoredObject,
+  mayGrant: (rules: readonly PolicyRule[]) => boolean,
+): string | undefined {
+  if (object.aggregationRule !== undefined && object.aggregationRule !== null)
+    return "it has an aggregationRule, by which a tenant's own roles would count";
+  const { data: rules } = z.array(policyRuleSchema).safeParse(object.rules ?? []);
+  if (rules === undefined) return 'its rules cannot be read';
+  if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
+  const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
+  return index < 0
+    ? undefined
+    : `rules[${index}] grants more than the rules of stonegate:manage and access.grantable`;
+}
+
+/** @returns why the binding cannot be published, whatever roles there are; undefined if it can */
+function bindingProblem(object: StoredObject, mode: Mode): string | undefined {
+  const role = roleOf(object);
+  if (role === undefined) return 'its roleRef cannot be read';
+  if (role.kind === 'ClusterRole' && mode === 'shared' && !isOwnRole(role))
+    return `in shared mode it may name a Role, or a ClusterRole of Stonegate: not ${role.name}`;
+  const subjects = subjectsOf(object);
+  if (subjects === undefined) return 'its subjects cannot be read';
+  for (const [index, subject] of subjects.entries()) {
+    const problem = subjectProblem(subject, object.metadata.namespace, mode);
+    if (problem !== undefined) return `subjects[${index}]: ${problem}`;
+  }
+  return undefined;
+}
+
+/** @returns undefined if the object is no binding */
+export function roleOf({ roleRef }: StoredObject): RoleRef | undefined {
+  return roleRefSchema.safeParse(roleRef).data;
+}
+
+/** Whether every tenant has the role without its being published. */
+function isOwnRole({ kind, name }: RoleRef): boolean {
+  return kind === 'ClusterRole' && GIVEN_BY_MANAGE.includes(name);
+}
+
+/**
+ * @param place of the binding
+ * @returns the key of the role's copy; undefined if the object is no binding, or the role is Stonegate's
+ */
+export function roleKey(object: StoredObject, { tenant, namespace }: Place): string | undefined {
+  const role = roleOf(object);
+  if (role === undefined || isOwnRole(role)) return undefined;
+  const isNamespaced = role.kind === 'Role';
+  const kind = {
+    group: GROUP,
+    version: 'v1',
+    resource: isNamespaced ? 'roles' : 'clusterroles',
+    namespaced: isNamespaced,
+  };
+  return objectKey(kind, placeOf(isNamespaced ? { tenant, namespace } : { tenant }), role.name);
+}
+
+/**
+ * Service accounts of the source's namespace are those of the copy's.
+ *
+ * @param namespace of the copy; undefined if it has none
+ */
+export function subjectsIn(object: StoredObject, namespace: string | undefined): readonly RBACSubject[] {
+  return (subjectsOf(object) ?? []).map((subject) =>
+    subject.kind === 'ServiceAccount' && namespace !== undefined ? { ...subject, namespace } : subject,
+  );
+}
+
+function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mode): string | undefined {
+  const { kind, name, namespace } = subject;
+  if (name === '' || name === '*') return 'expected a name';
+  if (kind === 'ServiceAccount') {
+    if (namespace === undefined || namespace === '') return 'expected a namespace';
+    if (home !== undefined && namespace !== home)
+      return `expected a service account of the namespace ${home}`;
+    return namespace.startsWith('kube-') ? `${namespace} belongs to the cluster` : undefined;
+  }
+  if (kind === 'Group' && name === AUTHENTICATED)
+    return mode === 'arktos' ? undefined : 'every user of every tenant is in system:authenticated';
+  if (name.startsWith('system:')) return `${name} belongs to the cluster`;
+  if (name.startsWith('stonegate:') && !(kind === 'Group' && name.startsWith(TENANT_GROUP_PREFIX)))
+    return `${name} is reserved for Stonegate`;
+  return undefined;
+}
+
+function subjectsOf({ subjects }: StoredObject): readonly RBACSubject[] | undefined {
+  const { data } = subjectsSchema.safeParse(subjects);
+  return data?.every(({ kind, apiGroup }) => {
+    const group = kind === 'ServiceAccount' ? '' : GROUP;
+    return apiGroup === undefined || apiGroup === group;
+  })
+    ? data
+    : undefined;
+}
+
+/** Grants something, by name. */
+function isConcrete({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }: PolicyRule): boolean {
+  const isNamed = [apiGroups, resources, verbs].every((list) => list.length > 0 && !list.includes('*'));
+  return isNamed && nonResourceURLs.length === 0;
 }

@@ -2,23 +2,22 @@
  * The copy of a source in one place, and how it compares with what is there. Pure. It carries nothing of the
  * source's metadata but its name and the labels and annotations that have a meaning elsewhere.
  */
-import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
-import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
+
 import {
   KINDS,
+  type NamedObjectMeta,
   objectKey,
   type Place,
-  type StoredMeta,
   type StoredObject,
-} from '../../kubernetes/reconcile/objects.ts';
+} from '../../kubernetes/kubernetes-object.ts';
+import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
+import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { fieldsOf } from './content.ts';
-import { marksOf, sourceOfCopy } from './marks.ts';
-import { roleKey, subjectsIn } from './rbac-objects.ts';
+import { fieldsOf, roleKey, subjectsIn } from './content.ts';
 import { isReceiver, type Receiver } from './receivers.ts';
-import type { Source } from './source.ts';
+import { marksOf, type Source, sourceOfCopy } from './source.ts';
 
 /** Their labels and annotations mean something for the source only, or are Stonegate's. */
 const OWN_DOMAINS = [
@@ -137,7 +136,8 @@ function isOwnDomain(key: string): boolean {
 
 /** The object without its content, which may be large. */
 export function identityOf({ apiVersion, kind, metadata }: StoredObject): StoredObject {
-  const { managedFields: _managers, ...rest }: StoredMeta & { readonly managedFields?: unknown } = metadata;
+  const { managedFields: _managers, ...rest }: NamedObjectMeta & { readonly managedFields?: unknown } =
+    metadata;
   return { apiVersion, kind, metadata: rest };
 }
 
@@ -194,7 +194,7 @@ function updated(kind: PublishedKind, wanted: StoredObject, existing: StoredObje
     managedFields: _managers,
     finalizers = [],
     ...metadata
-  }: StoredMeta & { readonly managedFields?: unknown } = existing.metadata;
+  }: NamedObjectMeta & { readonly managedFields?: unknown } = existing.metadata;
   const cleanup = finalizers.filter((name) => name === DEFINITION_FINALIZER);
   const others = resourceName(kind) === 'serviceaccounts' ? { secrets: existing.secrets } : {};
   return {

@@ -3,12 +3,11 @@
  * copies are deleted, unless they are to stay.
  */
 
-import { ComponentType } from '../../config/component.ts';
+import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { TENANT_KINDS } from '../../kubernetes/published-objects.ts';
-import type { CommandReconciler } from '../../kubernetes/reconcile/apply.ts';
-import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
+import { applyPlan, type CommandReconciler } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -16,29 +15,13 @@ import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
-import { matchesPattern } from './name-pattern.ts';
 import { type PublishingRules, planPublishing } from './plan.ts';
-import { createPublishedChanges } from './published-changes.ts';
-import type { PublishingConfiguration } from './publishing-configuration.ts';
+import { createPublishedChanges, watchedObjects } from './published-changes.ts';
+import { matchesPattern, type PublishingConfiguration } from './publishing-configuration.ts';
 import { type ReadOptions, readPublishing } from './read-state.ts';
-import { watchedObjects } from './watched.ts';
 
-interface Publishing {
-  readonly controller: Controller;
-  /** Whether copies are made, or only deleted. */
-  readonly publishes: boolean;
-}
+const PUBLISHING = new ComponentType<Controller>('publishing', RUNS);
 
-const PUBLISHING = new ComponentType<Publishing>('publishing', {
-  start: ({ controller }) => controller.start(),
-  stop: ({ controller }) => controller.stop(),
-});
-
-/**
- * Milliseconds after the start of a process without the section: nothing waits for the deletion of copies
- * that a former configuration has left.
- */
-const REMOVAL_DELAY = 30_000;
 /** Milliseconds; without the section only failed runs are repeated. */
 const INTERVAL = 300_000;
 
@@ -51,16 +34,15 @@ export function createServedPublishing(build: FeatureBuild, keep: boolean): void
   generation.component(PUBLISHING, {
     fingerprint: [publishing ?? 'none', access.grantable, tenancy],
     uses: [upstream],
-    create(previous) {
+    create() {
       const options = publishingOptions(loaded, upstream, publishing === undefined);
-      const wasPublishing = previous.some((one) => one.publishes);
-      const controller = createController({
+      return createController({
         ...runtime,
         name: 'publishing',
         reconciler: createReconciler(options),
         lease: createControllerLease(build, 'publishing', options.objects),
         interval: publishing?.interval ?? INTERVAL,
-        ...(publishing === undefined && { once: true, startDelay: wasPublishing ? 0 : REMOVAL_DELAY }),
+        once: publishing === undefined,
         ...(publishing && {
           subscribe(wake) {
             const watched = watchedObjects(publishing, options.rules);
@@ -70,7 +52,6 @@ export function createServedPublishing(build: FeatureBuild, keep: boolean): void
           },
         }),
       });
-      return { controller, publishes: publishing !== undefined };
     },
   });
 }

@@ -1,13 +1,25 @@
 /**
- * Tells of changes of the objects on which published copies depend. A change that is missed here is found by
- * the next periodic run.
+ * Watches the objects on which published copies depend, so that a change is published soon. Only what of an
+ * object counts causes a run. A change that is missed here is found by the next periodic run.
  */
-import { createHash } from 'node:crypto';
-import { ObjectStore, storableObjects } from '../../kubernetes/informer-store.ts';
+import { type InformerStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { KINDS, type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
+import { MANAGED_BY } from '../../kubernetes/managed-labels.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
-import type { Timer } from '../../lib/clock.ts';
-import type { WatchedObjects } from './watched.ts';
+import { PUBLISHED, type PublishedKind } from '../../kubernetes/published-objects.ts';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import type { PublishingRules } from './plan.ts';
+import type { PublishingConfiguration } from './publishing-configuration.ts';
+import { scopesOf } from './read-state.ts';
+import { guardedLabels } from './receivers.ts';
+
+export interface WatchedObjects {
+  readonly kind: PublishedKind;
+  readonly place: Place;
+  /** @returns undefined if the object does not count; equal for objects that mean the same */
+  readonly fingerprint: (value: unknown) => string | undefined;
+}
 
 export interface PublishedChangesOptions extends InformerRuntime {
   readonly watched: readonly WatchedObjects[];
@@ -16,64 +28,123 @@ export interface PublishedChangesOptions extends InformerRuntime {
   readonly onChange: () => void;
 }
 
-export interface PublishedChanges {
-  start(): void;
-  /** Resolves when nothing runs any more. */
-  stop(): Promise<void>;
+export function createPublishedChanges({
+  watched,
+  onChange,
+  ...options
+}: PublishedChangesOptions): Informers {
+  const informers = new Informers({ ...options, name: 'publishing' });
+  for (const { kind, place, fingerprint } of watched)
+    informers.add({
+      path: collectionPath(kind, place),
+      read: storableObjects(fingerprint),
+      store: new Fingerprints(onChange),
+    });
+  return informers;
 }
 
-/** The bounds of one tenant: with more objects of a kind, only the periodic run sees their changes. */
-const BOUNDS = { objects: 50_000, bytes: 512 * 1024 * 1024 };
-/** Milliseconds in which changes are gathered: tenants' users may cause many events. */
-const GATHER = 100;
-const MODULUS = 2 ** 48;
+type Fingerprinted = StorableObject<string>;
 
-export function createPublishedChanges(options: PublishedChangesOptions): PublishedChanges {
-  const { watched, onChange, clock, logger } = options;
-  const informers = new Informers({ ...options, name: 'publishing' });
-  const timers = new Map<string, Timer>();
-  for (const { kind, place, fingerprint } of watched) {
-    const path = collectionPath(kind, place);
-    const store = new ObjectStore<number>({
-      bounds: BOUNDS,
-      onLeftOut: (tenant) =>
-        logger.warn({ path, tenant }, 'publishing: a tenant has too many objects to see their changes'),
-    });
-    let known: number | undefined;
-    const compare = () => {
-      timers.delete(path);
-      const now = sum(store.values());
-      if (known !== undefined && known !== now) onChange();
-      known = now;
-    };
-    informers.add({
-      path,
-      read: storableObjects((value) => digest(fingerprint(value))),
-      store,
-      onUpdate() {
-        if (known === undefined) compare();
-        else if (!timers.has(path)) timers.set(path, clock.after(GATHER, compare));
-      },
-    });
+class Fingerprints implements InformerStore<Fingerprinted> {
+  readonly #onChange: () => void;
+  /** Undefined before the first list. */
+  #objects: Map<string, Fingerprinted> | undefined;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
   }
-  return {
-    start: () => informers.start(),
-    async stop() {
-      await informers.stop();
-      for (const timer of timers.values()) timer.cancel();
+
+  revisionOf({ key }: Fingerprinted): number | undefined {
+    return this.#objects?.get(key)?.revision;
+  }
+
+  beginList() {
+    const next = new Map<string, Fingerprinted>();
+    return {
+      take(objects: Iterable<Fingerprinted>) {
+        for (const object of objects) if (object.value !== undefined) next.set(object.key, object);
+      },
+      end: () => {
+        const before = this.#objects;
+        this.#objects = next;
+        const isSame = ([key, { value }]: [string, Fingerprinted]) => before?.get(key)?.value === value;
+        if (before && (before.size !== next.size || ![...next].every(isSame))) this.#onChange();
+      },
+    };
+  }
+
+  put(object: Fingerprinted): void {
+    const { key, value } = object;
+    const before = this.#objects?.get(key)?.value;
+    if (value === undefined) this.#objects?.delete(key);
+    else this.#objects?.set(key, object);
+    if (value !== before) this.#onChange();
+  }
+
+  delete({ key }: Fingerprinted): void {
+    if (this.#objects?.delete(key)) this.#onChange();
+  }
+}
+
+export function watchedObjects(
+  configuration: PublishingConfiguration,
+  rules: PublishingRules,
+): WatchedObjects[] {
+  const { mode, systemTenant } = rules;
+  const isArktos = mode === 'arktos';
+  const tenant = isArktos ? systemTenant : undefined;
+  return [
+    ...(isArktos ? [{ kind: KINDS.Tenant, place: {}, fingerprint: tenantFingerprint }] : []),
+    {
+      kind: KINDS.Namespace,
+      place: isArktos ? { tenant: 'all' } : {},
+      fingerprint: (value) => namespaceFingerprint(value, rules),
     },
-  };
+    ...scopesOf(configuration).map(({ kind, namespace }) => ({
+      kind,
+      place: placeOf({ tenant, namespace }),
+      fingerprint: sourceFingerprint,
+    })),
+  ];
+}
+
+/** Without the annotation an object is no source; a change of the annotation removes it here. */
+function sourceFingerprint(value: unknown): string | undefined {
+  const { name, uid, resourceVersion, deletionTimestamp, annotations } = metadataOf(value);
+  if (!isJSONObject(annotations) || annotations[PUBLISHED] === undefined) return undefined;
+  return JSON.stringify([name, uid, resourceVersion, deletionTimestamp !== undefined]);
+}
+
+/** Changes with what publishing reads of a Tenant. */
+export function tenantFingerprint(value: unknown): string | undefined {
+  const { name, uid, labels, deletionTimestamp } = metadataOf(value);
+  return JSON.stringify([name, uid, deletionTimestamp !== undefined, sorted(textsIn(labels))]);
 }
 
 /**
- * The sum of digests of all objects, modulo 2^48: no order counts, and each object is hashed once, when it is
- * read.
+ * Of a Namespace. Tenants' users may write most of what is in it: of that nothing counts, or they could cause
+ * one run after the other.
  */
-function sum(digests: readonly number[]): number {
-  return digests.reduce((total, one) => (total + one) % MODULUS, digests.length);
+export function namespaceFingerprint(
+  value: unknown,
+  { mode, namespaces }: Pick<PublishingRules, 'mode' | 'namespaces'>,
+): string | undefined {
+  const { name, tenant, uid, labels, deletionTimestamp } = metadataOf(value);
+  const isOfSources = typeof name === 'string' && namespaces.includes(name);
+  const guarded = mode === 'shared' ? sorted(guardedLabels(textsIn(labels))) : [];
+  if (!isOfSources && !guarded.some(([key]) => key === MANAGED_BY)) return undefined;
+  return JSON.stringify([tenant, name, uid, deletionTimestamp !== undefined, guarded]);
 }
 
-function digest(fingerprint: string | undefined): number | undefined {
-  if (fingerprint === undefined) return undefined;
-  return createHash('sha256').update(fingerprint).digest().readUIntBE(0, 6);
+function textsIn(map: unknown): Readonly<Record<string, string>> {
+  const entries = isJSONObject(map) ? Object.entries(map) : [];
+  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
+}
+
+function sorted(map: Readonly<Record<string, string>>): (readonly [string, string])[] {
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+function metadataOf(value: unknown): JSONObject {
+  return isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
 }

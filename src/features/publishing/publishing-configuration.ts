@@ -87,3 +87,14 @@ export const publishingSchema = z
 
 export type PublishingConfiguration = Output<typeof publishingSchema>;
 export type TenantScopedConfiguration = Output<typeof tenantScoped>;
+
+/**
+ * Whether an object without a namespace may be published by its name.
+ *
+ * @param pattern with at most one `*`, which stands for any characters or none
+ */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [before = '', after] = pattern.split('*');
+  if (after === undefined) return name === pattern;
+  return name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after);
+}

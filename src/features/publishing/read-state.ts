@@ -4,24 +4,29 @@
  */
 
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import {
   KINDS,
-  type Objects,
   objectKey,
   type Place,
   placeOf,
   type StoredObject,
-} from '../../kubernetes/reconcile/objects.ts';
+} from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
+import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Existing } from '../../kubernetes/reconcile/plan.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { type Copy, identityOf } from './copy.ts';
-import { desiredCopies, keyOfCopy } from './desired-copies.ts';
-import { COPIES } from './marks.ts';
-import type { NamespaceFacts, PublishingRules, PublishingState, UnreadSources } from './plan.ts';
+import {
+  desiredCopies,
+  keyOfCopy,
+  type NamespaceFacts,
+  type PublishingRules,
+  type PublishingState,
+  type UnreadSources,
+} from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
 import { isTerminating, namespaceReceivers, type Receiver, tenantReceivers } from './receivers.ts';
-import { isAnnotated, type SourceObject } from './source.ts';
+import { COPIES, isAnnotated, type SourceObject } from './source.ts';
 
 export interface ReadOptions {
   readonly objects: Objects;

@@ -2,8 +2,9 @@
  * Who receives copies: each tenant (arktos), or each namespace that provisioning made for a project (shared).
  * Only Stonegate's labels make a namespace a tenant's; docs/publishing.md says who may set them.
  */
+
+import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { DOMAIN_ID, hasManagedLabel, PROJECT_ID } from '../../kubernetes/managed-labels.ts';
-import type { Place, StoredObject } from '../../kubernetes/reconcile/objects.ts';
 import { isOneTenant, isReservedNamespace } from '../../kubernetes/reserved-names.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import type { SelectedTenant } from './tenant-selector.ts';

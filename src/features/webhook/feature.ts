@@ -12,8 +12,8 @@ import type {
 } from '../../config/configuration.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../../identity/keystone/keystone-login.ts';
+import { placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
-import { placeOf } from '../../kubernetes/reconcile/objects.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';

@@ -1,15 +1,26 @@
 /**
  * A controller: brings what it desires about soon after each change and periodically, on the replica that
- * holds the lease. Each run plans and applies, is counted, and is summarized in the log.
+ * holds the lease. A replica that loses the lease during a run ends the run before its next change. Each run
+ * plans and applies, is counted, and is summarized in the log.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { Backoff } from '../../lib/backoff.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ControllerName, ControllerRun, Telemetry } from '../../lib/telemetry.ts';
 import type { ApplyResult } from './apply.ts';
-import { LeaderLoop, type LeaderLoopOptions } from './leader-loop.ts';
+import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
 import type { Plan } from './plan.ts';
 import { createRunLog, type RunLog } from './run-log.ts';
+
+/** Milliseconds after a change: several that follow each other cause one run. */
+const DEBOUNCE = 100;
+/** After a run the next one waits this many times its duration, however often there are changes. */
+const REST = 3;
+/** Milliseconds of the longest rest. */
+const LONGEST_REST = 30_000;
+/** Milliseconds after a failed run: doubled with each failure in a row. */
+const RETRY = { first: 1_000, longest: 60_000 };
 
 /** What a controller does, beside when it does it. */
 export interface Reconciler<P extends Plan = Plan> {
@@ -18,12 +29,12 @@ export interface Reconciler<P extends Plan = Plan> {
   apply(plan: P, signal: AbortSignal): Promise<ApplyResult>;
 }
 
-export interface ControllerOptions<P extends Plan>
-  extends Pick<LeaderLoopOptions, 'lease' | 'interval' | 'retry'> {
+export interface ControllerOptions<P extends Plan> {
   readonly name: ControllerName;
   readonly reconciler: Reconciler<P>;
-  /** Milliseconds before the first run. */
-  readonly startDelay?: number;
+  readonly lease: Lease;
+  /** Approximate milliseconds from the end of one run to the start of the next without a change. */
+  readonly interval: number;
   /** Whether it ends with the first run without failures, since nothing is desired any more. */
   readonly once?: boolean;
   /** Calls `wake` after each change that matters. @returns ends the calls */
@@ -41,38 +52,135 @@ export interface Controller {
 }
 
 export function createController<P extends Plan>(options: ControllerOptions<P>): Controller {
-  const { name, reconciler, logger, telemetry, clock, startDelay = 0, once, subscribe } = options;
-  const log = createRunLog(logger, { controller: name });
-  let timer: Timer | undefined;
-  let unsubscribe: (() => void | Promise<void>) | undefined;
-  const loop = new LeaderLoop({
-    ...options,
-    run: async (signal) => {
-      const result = await reconcile(reconciler, { ...options, log }, signal);
-      if (result === 'ok' && once) void loop.stop();
-      return result === 'ok' || result === 'held-back';
-    },
-    onLeaseFailure(error) {
-      log.failed(error);
-      telemetry.reconciled(name, { result: 'error' });
-    },
-    onLeaseChange: (held) =>
+  return new LeasedController(options);
+}
+
+class LeasedController<P extends Plan> implements Controller {
+  readonly #options: ControllerOptions<P>;
+  readonly #log: RunLog;
+  readonly #backoff: Backoff;
+  #unsubscribe: (() => void | Promise<void>) | undefined;
+  #loop: Promise<void> | undefined;
+  /** Ends the pause of the loop. */
+  #alarm = new AbortController();
+  #run: { readonly ending: AbortController; readonly ended: Promise<void> } | undefined;
+  #isLeader = false;
+  /** When the next run is due, in milliseconds since the epoch. */
+  #dueAt: number;
+  /** Until then no change is followed by a run; likewise. */
+  #restsUntil = 0;
+  #hasChangedDuringRun = false;
+  #isStopped = false;
+
+  constructor(options: ControllerOptions<P>) {
+    this.#options = options;
+    this.#log = createRunLog(options.logger, { controller: options.name });
+    this.#backoff = new Backoff({ ...RETRY, random: options.random });
+    this.#dueAt = options.clock.now();
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#options.subscribe?.(() => this.#wake());
+    this.#loop = this.#beats();
+  }
+
+  async stop(): Promise<void> {
+    this.#end();
+    await Promise.all([this.#unsubscribe?.(), this.#run?.ended, this.#loop]);
+  }
+
+  #end(): void {
+    this.#isStopped = true;
+    this.#run?.ending.abort(new Error('this process ends its work'));
+    this.#alarm.abort();
+  }
+
+  /** Something has changed: the next run begins soon. */
+  #wake(): void {
+    this.#hasChangedDuringRun = true;
+    if (this.#run === undefined && this.#isLeader) this.#dueSoon();
+  }
+
+  #dueSoon(): void {
+    const now = this.#options.clock.now();
+    // The clock may have been set back meanwhile.
+    const rest = Math.min(this.#restsUntil - now, LONGEST_REST);
+    const soon = now + Math.max(DEBOUNCE, rest);
+    if (soon >= this.#dueAt) return;
+    this.#dueAt = soon;
+    this.#alarm.abort();
+  }
+
+  async #beats(): Promise<void> {
+    const { lease, clock } = this.#options;
+    while (!this.#isStopped) {
+      this.#lead((await this.#ask(() => lease.hold())) ?? false);
+      do {
+        this.#alarm = new AbortController();
+        if (!this.#isStopped) await pause(clock, this.#untilNextBeat(), this.#alarm.signal);
+      } while (this.#alarm.signal.aborted && !this.#isStopped);
+    }
+    await this.#run?.ended;
+    if (this.#isLeader) await this.#ask(() => lease.release());
+  }
+
+  #lead(isLeader: boolean): void {
+    const { name, clock, logger } = this.#options;
+    if (isLeader !== this.#isLeader)
       logger.info(
         { controller: name },
-        held ? 'this process is the leader' : 'this process is not the leader',
-      ),
-  });
-  return {
-    start() {
-      unsubscribe = subscribe?.(() => loop.wake());
-      if (startDelay > 0) timer = clock.after(startDelay, () => loop.start());
-      else loop.start();
-    },
-    async stop() {
-      timer?.cancel();
-      await Promise.all([loop.stop(), unsubscribe?.()]);
-    },
-  };
+        isLeader ? 'this process is the leader' : 'this process is not the leader',
+      );
+    // What happened while another replica was in charge is not known to this one's last run.
+    if (isLeader && !this.#isLeader) this.#dueAt = clock.now();
+    this.#isLeader = isLeader;
+    if (!isLeader) this.#run?.ending.abort(new Error('another replica is in charge now'));
+    else if (!this.#isStopped && this.#run === undefined && clock.now() >= this.#dueAt) this.#begin();
+  }
+
+  /** Without the lease's state no replica works. */
+  async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#log.failed(error);
+      this.#options.telemetry.reconciled(this.#options.name, { result: 'error' });
+      return undefined;
+    }
+  }
+
+  #untilNextBeat(): number {
+    if (!this.#isLeader) return LEASE_STANDBY;
+    if (this.#run !== undefined) return LEASE_RENEWAL;
+    return Math.min(Math.max(0, this.#dueAt - this.#options.clock.now()), LEASE_RENEWAL);
+  }
+
+  #begin(): void {
+    const { clock } = this.#options;
+    const ending = new AbortController();
+    const begunAt = clock.now();
+    this.#hasChangedDuringRun = false;
+    const ended = this.#reconcile(ending.signal).then((delay) => {
+      this.#run = undefined;
+      const now = clock.now();
+      this.#dueAt = now + delay;
+      this.#restsUntil = now + REST * Math.max(0, now - begunAt);
+      if (this.#hasChangedDuringRun) this.#dueSoon();
+      this.#alarm.abort();
+    });
+    this.#run = { ending, ended };
+  }
+
+  /** @returns milliseconds until the next run */
+  async #reconcile(signal: AbortSignal): Promise<number> {
+    const { reconciler, once, interval, random } = this.#options;
+    const result = await reconcile(reconciler, { ...this.#options, log: this.#log }, signal);
+    if (result !== 'ok' && result !== 'held-back') return this.#backoff.next();
+    this.#backoff.reset();
+    if (result === 'ok' && once) this.#end();
+    // The interval varies, so that replicas that start together do not ask the API server together.
+    return interval * (0.9 + 0.2 * random.fraction());
+  }
 }
 
 interface RunOptions {
@@ -91,28 +199,26 @@ export async function reconcile<P extends Plan>(
   { name, telemetry, log }: RunOptions,
   signal: AbortSignal,
 ): Promise<RunResult> {
-  let plan: P;
-  let applied: ApplyResult;
   try {
-    plan = await unlessAborted(reconciler.plan(signal), signal);
-    applied = await reconciler.apply(plan, signal);
+    const plan = await unlessAborted(reconciler.plan(signal), signal);
+    const applied = await reconciler.apply(plan, signal);
+    const result = signal.aborted ? 'broken-off' : resultOf(plan, applied);
+    const changes = changesIn(applied);
+    telemetry.reconciled(name, {
+      result,
+      changes,
+      refusals: plan.refusals.length,
+      failures: applied.failures.length + plan.unread.length,
+      heldBack: applied.heldBack.length,
+    });
+    if (!signal.aborted) log.ended(plan, applied, changes);
+    return result;
   } catch (error) {
     if (!signal.aborted) log.failed(error);
     const result = signal.aborted ? 'broken-off' : 'error';
     telemetry.reconciled(name, { result });
     return result;
   }
-  const result = signal.aborted ? 'broken-off' : resultOf(plan, applied);
-  const changes = changesIn(applied);
-  telemetry.reconciled(name, {
-    result,
-    changes,
-    refusals: plan.refusals.length,
-    failures: applied.failures.length + plan.unread.length,
-    heldBack: applied.heldBack.length,
-  });
-  if (!signal.aborted) log.ended(plan, applied, changes);
-  return result;
 }
 
 type RunResult = ControllerRun['result'];

@@ -3,7 +3,7 @@
  * mistake (another Keystone, a wrong mapping) than intent. The operator confirms them with `--force`; other
  * changes are applied.
  */
-import { type Place, placeName } from './objects.ts';
+import { type Place, placeName } from '../kubernetes-object.ts';
 import type { Deletion, Plan } from './plan.ts';
 
 /** What one namespace or tenant loses: `going` of `there` objects. */

@@ -8,8 +8,8 @@
 import { type Clock, withDeadline } from '../../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { Random } from '../../lib/random.ts';
-import type { ResourceKind } from '../kubernetes-object.ts';
-import type { Objects, Place, StoredObject, WrittenObject } from './objects.ts';
+import { type Place, placeOf, type ResourceKind, type StoredObject } from '../kubernetes-object.ts';
+import type { Objects } from '../objects.ts';
 
 export interface Lease {
   /**
@@ -29,6 +29,15 @@ export const LEASE_TTL = 30_000;
 export const LEASE_RENEWAL = 10_000;
 /** Milliseconds between attempts of the other replicas. */
 export const LEASE_STANDBY = 2_000;
+/** Milliseconds in which the lease must be read and written. */
+const TIMEOUT = 5_000;
+
+const LEASES: ResourceKind = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  resource: 'leases',
+  namespaced: true,
+};
 
 export interface LeaseOptions {
   /** Sends requests with a credential that may get, create and update the Lease. */
@@ -39,91 +48,66 @@ export interface LeaseOptions {
   readonly random: Random;
 }
 
-export function createLease(options: LeaseOptions): Lease {
-  return new KubernetesLease(options);
-}
-
-const LEASES: ResourceKind = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  resource: 'leases',
-  namespaced: true,
-};
-/** Milliseconds in which the lease must be read and written. */
-const TIMEOUT = 5_000;
-
-class KubernetesLease implements Lease {
-  readonly #options: LeaseOptions;
-  readonly #owner: string;
-  /** The holder's last sign of life, and when it was first seen here. */
-  #seen: { readonly sign: string; readonly at: number } | undefined;
-
-  constructor(options: LeaseOptions) {
-    this.#options = options;
-    this.#owner = options.random.uuid();
-  }
-
-  hold(): Promise<boolean> {
-    return this.#withTimeout(async (signal) => {
-      const { objects, place, name } = this.#options;
-      const lease = await objects.get(LEASES, place, name, signal);
-      if (lease === undefined)
-        return (await objects.create(LEASES, place, this.#leaseFor(this.#owner), signal)) === 'created';
-      return this.#mayWrite(specOf(lease)) && (await this.#write(lease, this.#owner, signal));
-    });
-  }
-
-  release(): Promise<void> {
-    return this.#withTimeout(async (signal) => {
-      const { objects, place, name } = this.#options;
-      const lease = await objects.get(LEASES, place, name, signal);
-      if (lease !== undefined && specOf(lease).holderIdentity === this.#owner)
-        await this.#write(lease, '', signal);
-    });
-  }
+export function createLease({ objects, place, name, clock, random }: LeaseOptions): Lease {
+  const own = random.uuid();
+  /** The holder's last renewal, and when it was first seen here. */
+  let seen: { readonly renewal: string; readonly at: number } | undefined;
 
   /** Whether it is this replica's, no one's, or its holder's time is over. */
-  #mayWrite({ holderIdentity, renewTime, leaseTransitions }: JSONObject): boolean {
-    const { clock } = this.#options;
-    if ((holderIdentity ?? '') === '' || holderIdentity === this.#owner) return true;
-    const sign = JSON.stringify([holderIdentity, renewTime, leaseTransitions]);
-    if (this.#seen?.sign !== sign) this.#seen = { sign, at: clock.now() };
-    return clock.now() - this.#seen.at >= LEASE_TTL;
+  function mayTake({ holderIdentity, renewTime, leaseTransitions }: JSONObject): boolean {
+    if ((holderIdentity ?? '') === '' || holderIdentity === own) return true;
+    const renewal = JSON.stringify([holderIdentity, renewTime, leaseTransitions]);
+    if (seen?.renewal !== renewal) seen = { renewal, at: clock.now() };
+    return clock.now() - seen.at >= LEASE_TTL;
   }
 
-  /** Sends the resourceVersion that was read, so that of two replicas one writes. */
-  async #write(lease: StoredObject, holder: string, signal: AbortSignal): Promise<boolean> {
-    const { objects, place } = this.#options;
-    const { metadata } = lease;
-    const written = { ...this.#leaseFor(holder, specOf(lease)), metadata };
-    return (await objects.update(LEASES, place, written, signal)) === 'updated';
-  }
-
-  #leaseFor(holder: string, spec: JSONObject = {}): WrittenObject & { readonly spec: object } {
-    const { clock, name, place } = this.#options;
+  function leaseFor(holder: string, spec: JSONObject = {}) {
     const now = new Date(clock.now()).toISOString().replace('Z', '000Z');
     const isChange = spec.holderIdentity !== holder;
-    const { leaseTransitions: transitions = 0 } = spec;
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name, ...(place.namespace !== undefined && { namespace: place.namespace }) },
+      metadata: { name, ...placeOf({ namespace: place.namespace }) },
       spec: {
         ...spec,
         ...(isChange && { acquireTime: now }),
         renewTime: now,
         holderIdentity: holder,
         leaseDurationSeconds: LEASE_TTL / 1_000,
-        leaseTransitions: (typeof transitions === 'number' ? transitions : 0) + (isChange ? 1 : 0),
+        leaseTransitions: Number(spec.leaseTransitions ?? 0) + (isChange ? 1 : 0),
       },
     };
   }
 
-  #withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, name } = this.#options;
-    const late = new Error(`the API server is slow to answer for the Lease ${name}`);
-    return withDeadline(clock, TIMEOUT, late, work);
+  /** Sends the resourceVersion that was read, so that of two replicas one writes. */
+  async function write(lease: StoredObject, holder: string, signal: AbortSignal): Promise<boolean> {
+    const written = { ...leaseFor(holder, specOf(lease)), metadata: lease.metadata };
+    return (await objects.update(LEASES, place, written, signal)) === 'updated';
   }
+
+  function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return withDeadline(
+      clock,
+      TIMEOUT,
+      new Error(`the API server is slow to answer for the Lease ${name}`),
+      work,
+    );
+  }
+
+  return {
+    hold: () =>
+      inTime(async (signal) => {
+        const lease = await objects.get(LEASES, place, name, signal);
+        if (lease === undefined)
+          return (await objects.create(LEASES, place, leaseFor(own), signal)) === 'created';
+        return mayTake(specOf(lease)) && (await write(lease, own, signal));
+      }),
+    release: () =>
+      inTime(async (signal) => {
+        const lease = await objects.get(LEASES, place, name, signal);
+        if (lease !== undefined && specOf(lease).holderIdentity === own) await write(lease, '', signal);
+      }),
+  };
 }
 
 function specOf({ spec }: StoredObject): JSONObject {

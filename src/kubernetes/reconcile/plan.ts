@@ -3,16 +3,17 @@
  * are desired, which may be deleted, and what may become of an object that is there is decided by each
  * controller.
  */
+
 import { forEachInTurns } from '../../lib/concurrency.ts';
-import type { ResourceKind } from '../kubernetes-object.ts';
 import {
   isBindingKind,
   objectKey,
   type Place,
   placeName,
+  type ResourceKind,
   type StoredObject,
   type WrittenObject,
-} from './objects.ts';
+} from '../kubernetes-object.ts';
 
 export interface Desired {
   readonly kind: ResourceKind;

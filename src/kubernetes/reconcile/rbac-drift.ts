@@ -4,7 +4,7 @@
  */
 import { isEqual } from '../../lib/json-equal.ts';
 import { goList, isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import type { StoredObject, WrittenObject } from './objects.ts';
+import type { StoredObject, WrittenObject } from '../kubernetes-object.ts';
 import type { Comparison } from './plan.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';

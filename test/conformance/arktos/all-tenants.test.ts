@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { readEvent } from '../../../src/kubernetes/watch-events.ts';
+import { readEvent } from '../../../src/kubernetes/list-watch.ts';
 import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { createApiServer } from '../../support/apiserver/api-server.ts';
 

@@ -1,7 +1,5 @@
 import t, { type Test } from 'tap';
-import { StatusError } from '../../../src/errors/status-error.ts';
 import { LIST_INTERVAL, SILENCE } from '../../../src/kubernetes/informer.ts';
-import { TooLarge } from '../../../src/limits/byte-budget.ts';
 import { STALE_AFTER } from '../../../src/rbac/access-index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-informer.ts';
@@ -108,35 +106,6 @@ t.test('410 is followed by a new list, as a status, as an event, and within a li
   t.same(api.counted, ['start', 'expired', 'expired', 'status', 'expired']);
 });
 
-t.test('an API server that always forgets the revision of a list is asked less and less often', async (t) => {
-  const api = await started(t, 410);
-  for (let attempt = 1; attempt <= 8; attempt += 1) {
-    await eventually(() => api.lists.length === attempt);
-    await api.elapse(A_WHILE);
-  }
-  t.equal(api.watches.length, 0);
-});
-
-t.test('an API server that is down for an hour is followed again when it is back', async (t) => {
-  const api = await started(t, { items: [ns('a', 3)] });
-  const first = await api.watch(1);
-  first.send(bookmark(20));
-  await eventually(() => api.index.revisionOf('namespaces') === 20);
-  const down = Array.from({ length: 130 }, () => DOWN);
-  api.refuseWatches(...down);
-  first.breakOff();
-  for (const _ of down) await api.elapse(A_WHILE);
-  t.same(names(api), ['a'], 'the index stays');
-  await api.elapse(A_WHILE);
-  const back = await api.watch(2);
-  t.equal(back.query.get('resourceVersion'), '20');
-  back.send(added('b', 21));
-  await eventually(() => names(api).length === 2);
-  const warnings = api.log.filter(({ level }) => level === 'warn');
-  t.ok(warnings.length > 40 && warnings.length < 80, `${warnings.length} warnings in over an hour`);
-  t.match(api.log.at(-1), { level: 'info', message: 'informer: the API server is watched again' });
-});
-
 t.test('attempts are spaced up to 30 seconds apart', async (t) => {
   const api = await started(t, DOWN);
   const pauses: number[] = [];
@@ -162,32 +131,6 @@ t.test('an API server without bookmarks is listed every minute', async (t) => {
   t.equal(api.index.revisionOf('namespaces'), 50);
   t.same(api.counted, ['start', 'no-bookmarks', 'no-bookmarks']);
   t.equal(api.age, 0);
-});
-
-t.test('so it is if each watch breaks off before', async (t) => {
-  const api = await started(t);
-  for (const number of [1, 2, 3]) {
-    const watch = await api.watch(number);
-    api.clock.advance(20_000);
-    watch.breakOff();
-    await api.elapse(2_000);
-  }
-  await api.watch(4);
-  t.same(
-    api.counted.filter((each) => each !== 'unreachable'),
-    ['start', 'no-bookmarks'],
-  );
-});
-
-t.test('after a bookmark, watches last longer', async (t) => {
-  const api = await started(t);
-  const watch = await api.watch(1);
-  watch.send(bookmark(20));
-  await eventually(() => api.index.revisionOf('namespaces') === 20);
-  api.clock.advance(58_000);
-  watch.end();
-  t.equal((await api.watch(2)).query.get('timeoutSeconds'), '450');
-  t.equal(api.lists.length, 1);
 });
 
 t.test('events prove as much as bookmarks', async (t) => {
@@ -259,31 +202,6 @@ t.test('while a list is very slow the index stays as it was, and proves nothing'
   t.equal(api.age, STALE_AFTER + 1, 'it tells of the moment at which it was requested');
 });
 
-t.test('a request that is never answered is given up', async (t) => {
-  const api = scriptedAPI();
-  t.teardown(() => api.stop());
-  api.start();
-  await api.watch(1);
-  t.ok(api.clock.pending > 0, 'the watchdog runs before the response');
-});
-
-t.test('repeated events change nothing', async (t) => {
-  const api = await started(t, { items: [ns('a', 3)] });
-  const watch = await api.watch(1);
-  const changes: unknown[] = [];
-  api.index.subscribe({ changed: (change) => changes.push(change) });
-  watch.send(added('b', 11));
-  watch.send(added('b', 11));
-  watch.send(deleted('b', 12));
-  watch.send(deleted('b', 12));
-  watch.send(added('a', 3));
-  watch.send(bookmark(13));
-  await eventually(() => api.index.revisionOf('namespaces') === 13);
-  t.same(names(api), ['a']);
-  t.equal(changes.length, 2);
-  t.equal(api.lists.length, 1);
-});
-
 t.test('events out of order are not trusted: the resource is listed', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
@@ -325,24 +243,6 @@ for (const [name, sent] of [
     t.ok(watch.body.destroyed);
     t.match(api.log, [{ level: 'warn', fields: { resource: 'namespaces' } }, { level: 'info' }]);
   });
-
-t.test('a line of several megabytes and a line in pieces are read', async (t) => {
-  const api = await started(t);
-  const watch = await api.watch(1);
-  const large = added('a', 11);
-  const text = JSON.stringify({
-    ...large,
-    object: {
-      ...large.object,
-      metadata: { ...ns('a', 11), name: 'a', resourceVersion: '11', annotations: { ä: 'ü'.repeat(4e6) } },
-    },
-  });
-  const bytes = Buffer.from(`${text}\n`);
-  for (let from = 0; from < bytes.length; from += 999_999)
-    watch.body.write(bytes.subarray(from, from + 999_999));
-  await eventually(() => names(api).length === 1);
-  t.match(api.index.objectsOf('').namespaces.get('a')?.json, /"ä":"üü/);
-});
 
 t.test('event types that are not known are ignored, and so are empty lines', async (t) => {
   const api = await started(t);
@@ -390,30 +290,6 @@ t.test('a list without a usable revision is an error that names it', async (t) =
   t.equal(api.index.revisionOf('namespaces'), undefined);
 });
 
-t.test('pages that are too large are requested with fewer objects', async (t) => {
-  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
-  const api = await started(t, tooLarge, tooLarge, { items: [ns('a', 3)] });
-  await api.watch(1);
-  t.same(api.lists, [
-    '/api/v1/namespaces?limit=500',
-    '/api/v1/namespaces?limit=100',
-    '/api/v1/namespaces?limit=20',
-  ]);
-});
-
-t.test('behind large objects pages grow again, so that they do not slow down the whole list', async (t) => {
-  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
-  const page = (name: string, next: string) => ({ items: [ns(name, 3)], next });
-  const api = await started(t, tooLarge, page('a', '1'), page('b', '2'), page('c', '3'), page('d', '4'), {
-    items: [ns('e', 3)],
-  });
-  await api.watch(1);
-  t.same(
-    api.lists.map((target) => new URLSearchParams(target.split('?')[1]).get('limit')),
-    ['500', '100', '200', '400', '500', '500'],
-  );
-});
-
 for (const [status, told] of [
   [401, { message: /refuses Stonegate's credential/, fields: { reason: /401/ } }],
   [
@@ -440,12 +316,6 @@ for (const [status, told] of [
     await eventually(() => api.counted.includes('refused'));
   });
 
-t.test('a credential that is refused on the way is told in the same words', async (t) => {
-  const api = await started(t, new StatusError('UpstreamRefusedCredential', 'x'));
-  await eventually(() => api.log.length > 0);
-  t.match(api.log, [{ level: 'error', message: /refuses Stonegate's credential/, fields: { reason: 'x' } }]);
-});
-
 t.test('any other status and any other error event is tried again, without a list', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
@@ -457,33 +327,6 @@ t.test('any other status and any other error event is tried again, without a lis
   t.equal(api.lists.length, 1);
   t.same(api.counted, ['start', 'status', 'status', 'status', 'status']);
   t.match(api.log[0], { fields: { error: /etcd is gone/ } });
-});
-
-t.test('a resource without progress becomes stale', async (t) => {
-  const api = await started(t);
-  const watch = await api.watch(1);
-  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const)
-    api.index.replace(resource, [], 10);
-  t.equal(api.tracked.state(''), 'current');
-  api.refuseWatches(...Array.from({ length: 30 }, () => DOWN));
-  api.listWith(DOWN);
-  watch.breakOff();
-  while (api.tracked.state('') === 'current') await api.elapse(A_WHILE);
-  t.equal(api.tracked.state(''), 'stale');
-  t.ok(api.age > STALE_AFTER);
-});
-
-t.test('a renewed credential is used at once, without a list', async (t) => {
-  const api = await started(t);
-  const first = await api.watch(1);
-  first.send(bookmark(20));
-  await eventually(() => api.index.revisionOf('namespaces') === 20);
-  api.reconnect();
-  const second = await api.watch(2);
-  t.ok(first.body.destroyed);
-  t.equal(second.query.get('resourceVersion'), '20');
-  t.same(api.counted, ['start']);
-  t.same(api.log, []);
 });
 
 t.test('it stops at any moment, and leaves no timer', async (t) => {
@@ -514,22 +357,6 @@ t.test('a watch is resumed only if the API server has reached its revision', asy
   t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
   t.same(names(api), ['a'], 'a backup was restored: what it has counts');
   t.same(api.counted, ['start', 'restored']);
-});
-
-t.test('an API server that does not tell its revision is tried again', async (t) => {
-  const api = await started(t);
-  const first = await api.watch(1);
-  first.send(bookmark(15));
-  await eventually(() => api.index.revisionOf('namespaces') === 15);
-  api.tellRevision(DOWN);
-  first.breakOff();
-  await api.elapse(A_WHILE);
-  await eventually(() => api.counted.length === 3);
-  t.same(api.counted, ['start', 'unreachable', 'unreachable']);
-  api.tellRevision(15);
-  await api.elapse(A_WHILE);
-  t.equal((await api.watch(2)).query.get('resourceVersion'), '15');
-  t.equal(api.lists.length, 1);
 });
 
 t.test('a bookmark of an earlier revision: the storage was restored from a backup', async (t) => {

@@ -1,4 +1,3 @@
-/** Informers that belong together: what one of them learns concerns the others. */
 import t, { type Test } from 'tap';
 import { ObjectStore, storableObjects } from '../../../src/kubernetes/informer-store.ts';
 import { Informers } from '../../../src/kubernetes/informers.ts';
@@ -53,42 +52,6 @@ function follow(t: Test) {
   t.teardown(() => informers.stop());
   return { ...resources, clock, informers, stores, listed, ages: () => measures() };
 }
-
-t.test('if one resource shows that a backup was restored, all are listed anew', async (t) => {
-  const { pots, pans, informers, listed, clock } = follow(t);
-  informers.start();
-  (await pans.watch(1)).send(bookmark(500));
-  pots.listWith({ items: [], revision: '60' });
-  pans.listWith({ items: [], revision: '60' });
-  const watch = await pots.watch(1);
-  watch.send(bookmark(500));
-  watch.send(bookmark(60));
-  await eventually(() => {
-    if (clock.untilNext <= 2_000) clock.advance(2_000);
-    return pots.watches.length === 2 && pans.watches.length === 2;
-  });
-  t.same(listed, ['pots start', 'pans start', 'pots restored', 'pans restored']);
-});
-
-t.test('what cannot be listed is as old as the start', async (t) => {
-  const { pots, pans, informers, clock, ages } = follow(t);
-  pots.listWith(404);
-  t.same(ages(), []);
-  informers.start();
-  await pans.watch(1);
-  await eventually(() => pots.lists.length === 1);
-  clock.advance(500);
-  t.same(ages(), [
-    { resource: 'pots', ageSeconds: 0.5 },
-    { resource: 'pans', ageSeconds: 0.5 },
-  ]);
-  pots.listWith({ items: [], revision: '10' });
-  clock.advance(1_000);
-  await pots.watch(1);
-  t.match(ages(), [{ ageSeconds: 0 }, { ageSeconds: 1.5 }]);
-  await informers.stop();
-  t.same(ages(), []);
-});
 
 t.test('what did not fit is listed again after ten minutes', async (t) => {
   const { pots, pans, informers, listed, clock, stores, ages } = follow(t);

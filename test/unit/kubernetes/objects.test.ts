@@ -1,12 +1,9 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { Binding } from '../../../src/kubernetes/kubernetes-object.ts';
+import { type Binding, KINDS, type StoredObject } from '../../../src/kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../../src/kubernetes/objects.ts';
-import { KINDS, type StoredObject } from '../../../src/kubernetes/reconcile/objects.ts';
 import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
-import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
-import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
 type Answer = { readonly status: number; readonly body: unknown };
@@ -27,7 +24,7 @@ function setUp(...answers: Answer[]) {
     },
   };
   const targets = () => asked.map(({ method, target }) => `${method} ${target}`);
-  return { objects: createObjects(fetcher), fetcher, asked, targets };
+  return { objects: createObjects(fetcher), asked, targets };
 }
 
 const binding: Binding = {
@@ -114,18 +111,6 @@ t.test('objects so large that a page of them exceeds the limit are still listed'
     sizes.map((_, at) => `n${at}`),
   );
   t.ok(pages.some((limit) => limit <= 2) && (pages.at(-1) ?? 0) > 2, 'behind them pages grow again');
-});
-
-t.test('one object that is too large by itself is no empty list', async (t) => {
-  let asked = 0;
-  const objects = createObjects({
-    async fetch() {
-      asked += 1;
-      throw new StatusError('UpstreamUnavailable', 'no', { cause: new TooLarge() });
-    },
-  });
-  await t.rejects(objects.list(KINDS.Namespace, {}, '', signal, whole), { code: 'UpstreamUnavailable' });
-  t.ok(asked < 10);
 });
 
 t.test('a list whose revision has expired is restarted, a few times', async (t) => {
@@ -221,17 +206,6 @@ t.test('only what was read can be deleted', async (t) => {
   const { objects } = setUp();
   const unread = { ...binding, metadata: { name: 'b' } };
   await t.rejects(objects.delete(KINDS.RoleBinding, { namespace: 'web' }, unread, signal), TypeError);
-});
-
-t.test('objects are read on the given account, and on Stonegate’s own without one', async (t) => {
-  const { objects, fetcher, asked } = setUp(list([]), list([]));
-  const account: Account = { kind: 'tenant', tenant: toTenantName('acme') };
-  await createObjects(fetcher, account).list(KINDS.RoleBinding, { namespace: 'web' }, '', signal, whole);
-  await objects.list(KINDS.RoleBinding, { namespace: 'web' }, '', signal, whole);
-  t.same(
-    asked.map((request) => request.account),
-    [account, STONEGATE_ACCOUNT],
-  );
 });
 
 t.test('a status is a merge patch of an object that has not changed since', async (t) => {

@@ -13,14 +13,6 @@ t.test('equal values are one', async (t) => {
   t.equal(values.share({ name: 'a' }), first);
 });
 
-t.test('a long value is not stored', async (t) => {
-  const values = new SharedValues<Named>(({ name }) => name);
-  const long = { name: 'x'.repeat(2_000) };
-  t.equal(values.share(long), long);
-  const again = { ...long };
-  t.equal(values.share(again), again);
-});
-
 t.test('after many others a value is forgotten', async (t) => {
   const values = new SharedValues<Named>(({ name }) => name);
   values.share({ name: 'a' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { MalformedObject, readRevision } from '../../../src/kubernetes/list-pages.ts';
+import { MalformedObject, readRevision } from '../../../src/kubernetes/list-watch.ts';
 import { INDEXED_RESOURCES } from '../../../src/kubernetes/rbac-v1.ts';
 import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 

@@ -18,17 +18,6 @@ t.test('C237 a name that is no DNS label is refused, never changed', async (t) =
     t.match(namespaceOf({ ...project, name }, rules('%n')), { refused: /is no DNS-1123 label/ }, name);
 });
 
-t.test('a name that is too long is refused, never cut off', async (t) => {
-  t.match(namespaceOf({ ...project, name: 'a'.repeat(64) }, rules('%n')), { refused: /longer than 63/ });
-  t.match(namespaceOf({ ...project, name: 'a'.repeat(63) }, rules('%n')), { namespace: /^a{63}$/ });
-});
-
-t.test("the cluster's namespaces and Stonegate's own are no project's", async (t) => {
-  for (const name of ['default', 'kube-system', 'kube-anything', 'stonegate', 'stonegate-test'])
-    t.match(namespaceOf({ ...project, name }, rules('%n')), { refused: /is reserved/ }, name);
-  t.match(namespaceOf({ ...project, name: 'stonegates' }, rules('%n')), { namespace: 'stonegates' });
-});
-
 t.test('an operator may write down the namespace of one project', async (t) => {
   const written = rules('%i', { '3f': { namespace: 'shop' } });
   t.same(namespaceOf(project, written), { namespace: 'shop', configured: true });

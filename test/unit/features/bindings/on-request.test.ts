@@ -1,9 +1,8 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import type { ProvisioningScope } from '../../../../src/features/bindings/make-plan.ts';
 import { createRequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
+import type { ProvisioningScope } from '../../../../src/features/bindings/plan.ts';
 import type { ApplyResult } from '../../../../src/kubernetes/reconcile/apply.ts';
-import { KINDS } from '../../../../src/kubernetes/reconcile/objects.ts';
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
@@ -20,7 +19,6 @@ const NOTHING: Plan = {
   unchanged: 0,
 };
 const DONE: ApplyResult = { done: [], failures: [], heldBack: [] };
-const domain = { id: 'd1', name: 'acme' };
 const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };
 
 const as = (scope: IdentityScope, uid = 'u1'): Identity => ({ ...alice, uid, scope });
@@ -49,18 +47,6 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
 
 /** Lets everything happen that waits for no timer. */
 const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
-
-t.test('it is done for the project that a token is for, and for its domain', async (t) => {
-  const { ensure, claims } = setUp();
-  await ensure(as(web), never);
-  t.same(claims, [{ domain, project: { id: 'p1', name: 'web' } }]);
-});
-
-t.test('it is done for the domain that a token is for', async (t) => {
-  const { ensure, claims } = setUp();
-  await ensure(as({ kind: 'domain', id: 'd1', name: 'acme', roles: ['admin'] }), never);
-  t.same(claims, [{ domain }]);
-});
 
 t.test('nothing is provisioned for a token without project and domain', async (t) => {
   const { ensure, claims } = setUp();
@@ -131,17 +117,6 @@ t.test('after a failure provisioning is tried again some seconds later', async (
   t.equal(claims.length, 2);
 });
 
-t.test('what could not be made in part is tried again within seconds too', async (t) => {
-  const { ensure, work, claims, clock } = setUp();
-  const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'p1' } } as const;
-  const change = { action: 'create', kind: KINDS.Namespace, object, place: {}, reason: '' } as const;
-  work.result = { ...DONE, failures: [{ change, reason: 'no' }] };
-  await ensure(as(web), never);
-  clock.advance(10_000);
-  await ensure(as(web), never);
-  t.equal(claims.length, 2);
-});
-
 t.test('a few projects at a time: the others wait in line, and in order', async (t) => {
   const { ensure, work, claims } = setUp();
   const ends: (() => void)[] = [];
@@ -155,32 +130,6 @@ t.test('a few projects at a time: the others wait in line, and in order', async 
     claims.map(({ project }) => project?.id),
     ['p0', 'p1', 'p2', 'p3', 'p4'],
   );
-});
-
-t.test('a flood of projects is bounded: beyond the line requests go on without', async (t) => {
-  const { ensure, work } = setUp();
-  work.plan = () => new Promise(() => {});
-  let ended = 0;
-  for (let index = 0; index < 1_010; index += 1)
-    void ensure(as({ ...web, id: `p${index}` }), never)?.then(() => {
-      ended += 1;
-    });
-  await new Promise(setImmediate);
-  t.equal(ended, 6);
-});
-
-t.test('the number of cached projects is bounded, and the latest stay', async (t) => {
-  const { ensure, claims } = setUp();
-  await ensure(as({ ...web, id: 'first' }), never);
-  for (let index = 0; index < 10_000; index += 1) {
-    await ensure(as({ ...web, id: `p${index}` }), never);
-    if (index === 5_000) ensure(as({ ...web, id: 'p0' }), never);
-  }
-  const before = claims.length;
-  await ensure(as({ ...web, id: 'p0' }), never);
-  t.equal(claims.length, before, 'who came again is known');
-  await ensure(as({ ...web, id: 'first' }), never);
-  t.equal(claims.length, before + 1, 'who did not is looked at anew');
 });
 
 t.test('with subjects `users`, each user is provisioned, and again if their roles change', async (t) => {

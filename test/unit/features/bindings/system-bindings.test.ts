@@ -1,7 +1,6 @@
 import t from 'tap';
 import { systemBindingWarnings } from '../../../../src/features/bindings/system-bindings.ts';
-import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
-import { KINDS } from '../../../../src/kubernetes/reconcile/objects.ts';
+import { KINDS, type KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { createMemoryCluster } from '../../../support/memory-cluster.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';

@@ -4,11 +4,10 @@ import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.
 import type { MembershipEvent } from '../../../../src/features/cross-tenant/membership-log.ts';
 import { createPolicyReconciler } from '../../../../src/features/cross-tenant/policy-reconciler.ts';
 import type { Condition } from '../../../../src/features/cross-tenant/tenancy-v1alpha1.ts';
-import { KINDS, placeName } from '../../../../src/kubernetes/reconcile/objects.ts';
+import { KINDS, placeName } from '../../../../src/kubernetes/kubernetes-object.ts';
 import type { PolicyForm } from '../../../../src/proxy/tenant-entry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
-import type { Stored } from '../../../support/memory-objects.ts';
-import { createMemoryObjects } from '../../../support/memory-objects.ts';
+import { createMemoryObjects, type Stored } from '../../../support/memory-objects.ts';
 import {
   administration,
   crossTenantPolicy,

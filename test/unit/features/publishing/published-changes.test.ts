@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap';
-import { createPublishedChanges } from '../../../../src/features/publishing/published-changes.ts';
+import {
+  createPublishedChanges,
+  namespaceFingerprint,
+  tenantFingerprint,
+} from '../../../../src/features/publishing/published-changes.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { scriptedResource } from '../../../support/scripted-resource.ts';
-
-const GATHERED = 100;
 
 function follow(t: Test) {
   const clock = createFakeClock(1_000_000);
@@ -43,35 +45,68 @@ function follow(t: Test) {
     metadata: { name, namespace: 'shared', resourceVersion, ...more },
   });
   return {
-    clock,
     object,
     changes: () => changes,
-    /** Sends events, and waits until they are read and what they change is told. */
+    /** Sends events, and waits until they are read. */
     async send(...events: readonly object[]) {
       const watch = await scripted.watch(1);
       const before = read.length;
-      const puts = events.filter((event) => !('type' in event && event.type === 'DELETED'));
       for (const event of events) watch.send(event);
-      await eventually(() => read.length >= before + puts.length && clock.untilNext <= GATHERED);
-      clock.advance(GATHERED);
+      await eventually(() => read.length === before + events.length);
     },
   };
 }
 
-t.test('many events in a short time are one change', async (t) => {
+t.test('an object that comes, changes or goes is a change', async (t) => {
   const { send, object, changes } = follow(t);
-  await send(
-    { type: 'ADDED', object: object('a', '11') },
-    { type: 'MODIFIED', object: object('a', '12') },
-    { type: 'ADDED', object: object('b', '13') },
-  );
+  await send({ type: 'ADDED', object: object('a', '11') });
   t.equal(changes(), 1);
+  await send({ type: 'MODIFIED', object: object('a', '12') });
+  t.equal(changes(), 2);
   await send({ type: 'DELETED', object: object('a', '14') });
-  t.equal(changes(), 2, 'a deletion is a change');
+  t.equal(changes(), 3);
 });
 
 t.test('an object that does not count is no change', async (t) => {
   const { send, object, changes } = follow(t);
   await send({ type: 'ADDED', object: object('a', '11', { plain: true }) });
+  await send({ type: 'DELETED', object: object('a', '12', { plain: true }) });
   t.equal(changes(), 0);
+});
+
+const labelled = (labels: object, more: object = {}) => ({
+  metadata: { name: 'web', uid: 'u', labels, ...more },
+});
+const OWN = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/domain-id': 'd' };
+
+t.test('what tenants may write on their namespaces causes no run', (t) => {
+  const rules = { namespaces: ['shared'] };
+  for (const mode of ['arktos', 'shared'] as const)
+    t.equal(namespaceFingerprint(labelled({ team: 'a' }), { ...rules, mode }), undefined, mode);
+  const shared = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'shared' });
+  t.equal(shared(labelled({ ...OWN, team: 'a' })), shared(labelled({ ...OWN, team: 'b' })));
+  const arktos = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'arktos' });
+  t.equal(arktos(labelled(OWN)), undefined, 'of another name than that of sources');
+  t.equal(arktos(labelled({ a: 'b' }, { name: 'shared' })), arktos(labelled({}, { name: 'shared' })));
+  t.end();
+});
+
+t.test('a namespace that comes, changes hands or goes causes one', (t) => {
+  const rules = { namespaces: ['shared'], mode: 'shared' } as const;
+  const fingerprints = [
+    labelled(OWN),
+    labelled({ ...OWN, 'stonegate.dev/domain-id': 'e' }),
+    labelled(OWN, { uid: 'v' }),
+    labelled(OWN, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    labelled({}, { name: 'shared' }),
+    labelled({}),
+  ].map((object) => namespaceFingerprint(object, rules));
+  t.equal(new Set(fingerprints).size, fingerprints.length);
+  t.end();
+});
+
+t.test('labels of a tenant count, in any order', (t) => {
+  t.equal(tenantFingerprint(labelled({ a: '1', b: '2' })), tenantFingerprint(labelled({ b: '2', a: '1' })));
+  t.not(tenantFingerprint(labelled({ a: '1' })), tenantFingerprint(labelled({ a: '2' })));
+  t.end();
 });

@@ -8,35 +8,6 @@ const POLICY = 'multi-tenancy.k8s.io/published-policy';
 const NAMESPACE = kindOf('namespaces');
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
-  t.test(`${mode}: a published Secret is in every tenant, and says where it comes from`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA);
-    await publish(site);
-    for (const tenant of ['acme', 'globex'])
-      t.match(site.copy('secrets', 'registry', tenant), {
-        ...DATA,
-        metadata: { annotations: { 'stonegate.dev/published-source': 'secrets/shared/registry' } },
-      });
-  });
-
-  t.test(`${mode}: a second run changes nothing`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA);
-    site.publish('configmaps', 'settings', { data: { a: 'b' } });
-    await publish(site);
-    const { plan } = await publish(site);
-    t.same(plan.changes, []);
-    t.equal(plan.unchanged, 4);
-  });
-
-  t.test(`${mode}: only the tenants that are named receive a copy`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA, 'globex');
-    await publish(site);
-    t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
-    t.ok(site.copy('secrets', 'registry', 'globex'));
-  });
-
   t.test(
     `D239 an object of that name that is no copy is not overwritten, and is reported: ${mode}`,
     async (t) => {
@@ -94,24 +65,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
       t.ok(site.copy('secrets', 'other', 'acme'), 'the copies of other sources stay');
     },
   );
-
-  t.test(`${mode}: without the annotation there is no copy`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA);
-    await publish(site);
-    site.objects.put(kindOf('secrets'), site.home, { ...DATA, metadata: { name: 'registry' } });
-    await publish(site);
-    t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
-  });
-
-  t.test(`D240 a new tenant has its copies after the next run: ${mode}`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA);
-    await publish(site);
-    site.tenant('initech');
-    await publish(site);
-    t.ok(site.copy('secrets', 'registry', 'initech'));
-  });
 
   t.test(`${mode}: a tenant that is being deleted is left alone`, async (t) => {
     const site = publishingSite({ mode });
@@ -254,23 +207,6 @@ t.test('an object that another client makes during the run is not overwritten', 
   t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
 });
 
-t.test('a copy that another client changes all the time is given up for this run', async (t) => {
-  const site = publishingSite();
-  site.publish('configmaps', 'settings', { data: { a: 'b' } });
-  await publish(site);
-  const place = { tenant: 'acme', namespace: 'shared' };
-  const edit = () => {
-    const copy = site.copy('configmaps', 'settings', 'acme');
-    site.objects.put(kindOf('configmaps'), place, { ...copy, data: { a: String(Math.random()) } });
-  };
-  edit();
-  site.objects.before = (verb, _kind, { tenant }) => {
-    if (verb === 'update' && tenant === 'acme') edit();
-  };
-  const { applied } = await publish(site);
-  t.match(applied.failures, [{ reason: /another client/ }]);
-});
-
 t.test('an immutable copy is replaced if its source has another content', async (t) => {
   const site = publishingSite();
   site.publish('configmaps', 'settings', { data: { a: 'b' }, immutable: true }, 'acme');
@@ -300,18 +236,6 @@ t.test('the tokens that a controller adds to a published ServiceAccount stay', a
     secrets: [{ name: 'of-acme' }],
     imagePullSecrets: [{ name: 'registry' }],
   });
-});
-
-t.test('a selected tenant that is not there is reported in the terms of the mode', async (t) => {
-  for (const [mode, reason] of [
-    ['arktos', 'no tenant is called nosuch'],
-    ['shared', 'no namespace belongs to a Keystone domain with the id nosuch'],
-  ] as const) {
-    const site = publishingSite({ mode });
-    site.publish('secrets', 'registry', DATA, 'nosuch');
-    const { plan } = await publish(site);
-    t.match(plan.refusals, [{ subject: 'secrets/shared/registry', reason }]);
-  }
 });
 
 t.test('shared: if two namespaces publish the same name, the first one configured counts', async (t) => {

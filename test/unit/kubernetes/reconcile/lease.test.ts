@@ -153,10 +153,3 @@ t.test('a slow API server is not waited for longer than the lease lasts', async 
   await t.rejects(held, /is slow/);
   t.equal(clock.pending, 0);
 });
-
-t.test('a Lease without a spec is free', async (t) => {
-  const { state, replica } = createSite();
-  await replica('one').hold();
-  if (state.stored) state.stored = JSON.parse(JSON.stringify({ ...state.stored, spec: undefined }));
-  t.equal(await replica('other').hold(), true);
-});

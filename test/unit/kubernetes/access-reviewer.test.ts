@@ -1,6 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { createAccessReviewer, createApiServerProbe } from '../../../src/kubernetes/access-reviews.ts';
+import { createAccessReviewer } from '../../../src/kubernetes/access-reviewer.ts';
+import { createApiServerProbe } from '../../../src/kubernetes/api-server-probe.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../../src/kubernetes/upstream-ports.ts';
 import type { Account } from '../../../src/kubernetes/upstream-request.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { matchesPattern } from '../../../../src/features/publishing/name-pattern.ts';
+import { matchesPattern } from '../../../../src/features/publishing/publishing-configuration.ts';
 
 t.test('a name is published if it matches the whole pattern', async (t) => {
   for (const [pattern, name] of [

@@ -1,10 +1,9 @@
 import t from 'tap';
-import { storedBinding } from '../../../../src/features/bindings/stored-binding.ts';
+import { storedBinding } from '../../../../src/features/bindings/managed-object.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
 import {
-  acme,
   alice,
   asUsers,
   bindingRules,
@@ -119,18 +118,6 @@ t.test('an ignored project keeps what it has and gets nothing', async (t) => {
   );
 });
 
-t.test('a project or domain that is switched off loses its bindings, never its namespace', async (t) => {
-  for (const off of [
-    { projects: [{ ...web, enabled: false }] },
-    { domains: [{ ...acme, enabled: false }] },
-  ]) {
-    const cluster = await synchronised(smallKeystone(), shared);
-    await carryOut(cluster, await planFor(cluster, smallKeystone(off), shared));
-    t.same(bound(cluster), []);
-    t.ok(cluster.objects.has('Namespace///p-web'));
-  }
-});
-
 t.test(
   'C239 a user who has lost an assignment has no binding, with or without a further request',
   async (t) => {
@@ -159,14 +146,6 @@ t.test('a user whose name can be none in the cluster is refused by name', async 
   t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
 });
 
-t.test('two projects that want one namespace get none', async (t) => {
-  const projects = [web, { ...web, id: 'p-2' }];
-  const rules = bindingRules({ namespaceFormat: '%n' });
-  const plan = await planFor(createMemoryCluster(), smallKeystone({ projects }), { ...shared, rules });
-  t.match(refusalsOf(plan), [/p-web.*wants too/, /p-2.*wants too/]);
-  t.notOk(plan.changes.some(({ object }) => object.kind === 'Namespace'));
-});
-
 t.test('a new project of the same name takes nothing from the existing one', async (t) => {
   const rules = bindingRules({ namespaceFormat: '%n' });
   const cluster = await synchronised(smallKeystone(), { ...shared, rules });
@@ -187,31 +166,6 @@ t.test('a project that is renamed keeps its namespace', async (t) => {
     t.same(refusalsOf(plan), []);
     t.ok(plan.changes.every(({ action, place }) => action === 'update' && place.namespace === 'web'));
   }
-});
-
-t.test('a namespace of another project, or of none, is refused', async (t) => {
-  for (const labels of [
-    {},
-    { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'other' },
-  ]) {
-    const cluster = createMemoryCluster();
-    cluster.put(namespace('p-web', labels), {});
-    const plan = await planFor(cluster, smallKeystone(), shared);
-    t.match(refusalsOf(plan), [/its namespace p-web is there/]);
-    t.notOk(plan.changes.some(({ object }) => 'roleRef' in object));
-  }
-});
-
-t.test('a removal says which right goes, and whose', async (t) => {
-  const cluster = await synchronised(smallKeystone(), shared);
-  const { changes } = await planFor(
-    cluster,
-    smallKeystone({ projects: [{ ...web, enabled: false }] }),
-    shared,
-  );
-  const reasons = changes.filter(({ action }) => action === 'delete').map(({ reason }) => reason);
-  t.match(reasons, [/^nothing asks any more for stonegate:\w+ of keystone:(?:project|domain):\S+$/]);
-  t.ok(reasons.includes('nothing asks any more for stonegate:edit of keystone:project:p-web:role:member'));
 });
 
 t.test('a namespace that is being deleted is left to go', async (t) => {
