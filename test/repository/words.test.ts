@@ -51,10 +51,6 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
     "'bindings.subjects is users: what a person holds",
     "reason: 'people may ask what they may do'",
   ],
-  'src/cli/login/login-options.ts': [
-    'The token is kept for the next calls.',
-    'where tokens are kept; without it stonegate in',
-  ],
   'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
