@@ -22,7 +22,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   sync         make namespaces and rolebindings of Keystone's projects and roles
 
   --version    print the version
-  --help       this text, or a command's own
+  --help       this text, or a command's own; also: stonegate help [COMMAND]
 `;
 
 type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
@@ -42,8 +42,10 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
   ['sync', async () => (await import('./app/commands/sync.ts')).sync],
 ]);
 
-async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
-  if (name !== '--version' && name !== '--help' && name !== '-h') return run(name, argv, io);
+async function main([name = 'help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
+  const [command] = argv;
+  if (name === 'help' && command !== undefined) return run(command, ['--help'], io);
+  if (!['--version', '--help', '-h', 'help'].includes(name)) return run(name, argv, io);
   io.stdout(name === '--version' ? `${await version()}\n` : USAGE);
   return 0;
 }

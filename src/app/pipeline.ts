@@ -1,6 +1,6 @@
 /**
- * The pipeline of a configuration: the stages of `proxy/serve-request.ts` with the adapters behind their
- * ports, and the features of `features.ts`.
+ * The pipeline of a configuration: everything that the stages of `proxy/serve-request.ts` use, with the
+ * features of `features.ts`.
  */
 
 import type { FeatureBuild } from '../features/build.ts';

@@ -16,10 +16,13 @@ import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand }
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf, missingNamespace } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
-const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
-       stonegate access [-n NAMESPACE] --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
+const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE]
+                        [-o table|json|yaml]
+       stonegate access [-n NAMESPACE] --server URL [--ca-file FILE]
+                        --token-file FILE [-o table|json|yaml]
 
-Shows what you may do: kinds and verbs, for each set of namespaces with equal rules. (✔) is access to some objects only.
+Shows what you may do: kinds and verbs, for each set of namespaces with equal
+rules. (✔) is access to some objects only.
 
   -n, --namespace NAMESPACE  only what you may do in this namespace
 ${DESTINATION_USAGE}

@@ -13,16 +13,20 @@ import { readAuthority } from './given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
-                                     [--url URL [--user NAME] | --namespace NAMESPACE]
+           [--url URL [--user NAME] | --namespace NAMESPACE]
 
-Prints the ValidatingWebhookConfiguration of the admission webhook; if the configuration has a section
-upstream, the right to review access; and, without --url, the Deployment and the Service of a process that
-serves only the webhook, for: kubectl apply -f -
+Prints the ValidatingWebhookConfiguration of the admission webhook; if the
+configuration has a section upstream, the right to review access; and, without
+--url, the Deployment and the Service of a process that serves only the webhook,
+for: kubectl apply -f -
 
-  --config FILE       the configuration; tenancy, admission, admin, publishing and upstream are read
+  --config FILE       the configuration; tenancy, admission, admin, publishing
+                      and upstream are read
   --ca-file FILE      the CA of the webhook's certificate, PEM
-  --url URL           where API servers reach the webhook, outside the cluster (required in arktos mode)
-  --user NAME         the user of upstream.credential, with --url (stonegate-admission)
+  --url URL           where API servers reach the webhook, outside the cluster
+                      (required in arktos mode)
+  --user NAME         the user of upstream.credential, with --url
+                      (stonegate-admission)
   --namespace NAME    where it runs in the cluster (stonegate)
   --help              this text
 

@@ -24,12 +24,16 @@ export const DESTINATION_OPTIONS = {
 } as const;
 
 /** The lines about these options in a usage text. */
-export const DESTINATION_USAGE = `  --context NAME             a context of the kubeconfig; without it the current one
+export const DESTINATION_USAGE = `  --context NAME             a context of the kubeconfig; without it the current
+                             one
   --kubeconfig FILE          instead of KUBECONFIG or ~/.kube/config
   --server URL               this Stonegate, whatever the kubeconfig says
-  --ca-file FILE             the authority of its certificate; without it the system's
-  --token-file FILE          the token to ask with, instead of the context's credential
-  --as USER                  as this user, if you may impersonate the user; also --as-uid UID and --as-group GROUP
+  --ca-file FILE             the authority of its certificate; without it the
+                             system's
+  --token-file FILE          the token to ask with, instead of the context's
+                             credential
+  --as USER                  as this user, if you may impersonate the user; also
+                             --as-uid UID and --as-group GROUP
   -o, --output FORMAT        table, json or yaml
   --help                     this text
 `;

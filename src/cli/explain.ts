@@ -26,26 +26,37 @@ import { readGivenToken } from './given-file.ts';
 import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
-       stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE
-       stonegate explain REQUEST [--token-file FILE] --context NAME [--kubeconfig FILE]
+       stonegate explain REQUEST [--token-file FILE] --server URL
+                         [--ca-file FILE] --admin-token-file FILE
+       stonegate explain REQUEST [--token-file FILE] --context NAME
+                         [--kubeconfig FILE]
 
-Says what would become of a request, stage by stage, and sends nothing on. REQUEST is one of
-  VERB TYPE [NAME] [-n NAMESPACE | -A] [--subresource NAME]     get pods -n web; delete deploy/shop
+Says what would become of a request, stage by stage, and sends nothing on.
+REQUEST is one of
+  VERB TYPE [NAME] [-n NAMESPACE | -A] [--subresource NAME]
   exec | attach | port-forward | logs POD [-n NAMESPACE]
-  --path PATH [--method METHOD]                                 --path /api/v1/nodes
-To explain a watch, write "watch" for "get"; to follow a log, --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true";
-a request that impersonates a user, --header "Impersonate-User: NAME" (Impersonate-Group, Impersonate-Uid).
-Without -n the namespace is "default"; a custom resource (widgets.v1.example.com) is then taken for cluster-wide, since
-only the API server knows whether it is namespaced.
+  --path PATH [--method METHOD]
+such as: get pods -n web; delete deploy/shop; --path /api/v1/nodes.
+To explain a watch, write "watch" for "get"; to follow a log,
+--path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true"; a request that
+impersonates a user, --header "Impersonate-User: NAME" (Impersonate-Group,
+Impersonate-Uid).
+Without -n the namespace is "default"; a custom resource
+(widgets.v1.example.com) is then taken for cluster-wide, since only the API
+server knows whether it is namespaced.
 
-  --token-file FILE         the credential to explain; without it a request without one
-  --header "NAME: VALUE"    a further header of the request, as often as needed; not for secrets
+  --token-file FILE         the credential to explain; without it a request
+                            without one
+  --header "NAME: VALUE"    a further header of the request, as often as needed;
+                            not for secrets
   --upgrade PROTOCOL        the request wants to leave HTTP: websocket, spdy/3.1
 
-  --config FILE             explain by this configuration, asking its Keystone, issuers and API server
+  --config FILE             explain by this configuration, asking its Keystone,
+                            issuers and API server
   --server URL              ask the Stonegate there, as an administrator
   --admin-token-file FILE   the administrator's token
-  --ca-file FILE            the authority of the server's certificate; without it the system's
+  --ca-file FILE            the authority of the server's certificate; without
+                            it the system's
   --context NAME            ask the Stonegate of this context, as its user
   --kubeconfig FILE         instead of KUBECONFIG or ~/.kube/config
 

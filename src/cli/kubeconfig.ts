@@ -20,21 +20,29 @@ import {
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
 
-Adds a cluster, a user and a context to your kubeconfig. The user logs in with "stonegate login LOGIN-OPTIONS", which
-kubectl runs by itself: no secret is written. Everything else in the file stays as it is.
+Adds a cluster, a user and a context to your kubeconfig. The user logs in with
+"stonegate login LOGIN-OPTIONS", which kubectl runs by itself: no secret is
+written. Everything else in the file stays as it is.
 
   --server URL        of Stonegate: https://…
-  --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
-  --tenant NAME       of a tenant that a policy lets you into: the context works there, with the rights of a guest
-  --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host,
-                      and the tenant
+  --ca-file FILE      the authority of its certificate, which is put into the
+                      file; without it the system's
+  --tenant NAME       of a tenant that a policy lets you into: the context works
+                      there, with the rights of a guest
+  --name NAME         of letters, digits and dashes, for the cluster and the
+                      context; without it the server's host, and the tenant
   --namespace NAME    where the context works, if not in "default"
-  --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
-  --use               switch to the (first) new context; done anyhow where none is the current one
-  --force             replace entries of the same name that stonegate did not create; accept a cloud that is not known here
-  --print             only show what would be added or replaced, and nothing else of the file
+  --projects LIST     one context for each of these Keystone projects: "all", or
+                      names or ids with commas between
+  --use               switch to the (first) new context; done anyhow where none
+                      is the current one
+  --force             replace entries of the same name that stonegate did not
+                      create; accept a cloud that is not known here
+  --print             only show what would be added or replaced, and nothing
+                      else of the file
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
-  --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
+  --command FILE      what kubectl runs; without it "stonegate", which must be
+                      on the PATH
   --help              this text
 
 LOGIN-OPTIONS begin with --keystone or --oidc: see stonegate login --help.

@@ -27,20 +27,30 @@ import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rb
 import { manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
-                                [--service-account NAMESPACE/NAME | --user NAME] [--constrained | --provisioner]
+           [--service-account NAMESPACE/NAME | --user NAME]
+           [--constrained | --provisioner]
 
-Prints the ClusterRole, its binding and the place of the credential, for: kubectl apply -f -
+Prints the ClusterRole, its binding and the place of the credential, for:
+kubectl apply -f -
 
-  --config FILE            take tenancy mode, extra keys and the credential's user from this configuration
+  --config FILE            take tenancy mode, extra keys and the credential's
+                           user from this configuration
   --mode MODE              arktos or shared, with every key Keystone tokens need
-  --service-account NS/N   Stonegate is this service account (shared: stonegate/stonegate)
-  --user NAME              Stonegate is this user, by client certificate (arktos: stonegate)
-  --constrained            grant only constrained impersonation (shared mode, Kubernetes 1.36 or newer)
-  --provisioner            instead, what provisioning needs (stonegate/stonegate-provisioner, stonegate-provisioner)
+  --service-account NS/N   Stonegate is this service account (shared:
+                           stonegate/stonegate)
+  --user NAME              Stonegate is this user, by client certificate
+                           (arktos: stonegate)
+  --constrained            grant only constrained impersonation (shared mode,
+                           Kubernetes 1.36 or newer)
+  --provisioner            instead, what provisioning needs
+                           (stonegate/stonegate-provisioner,
+                           stonegate-provisioner)
   --help                   this text
 
-stonegate manifests crds prints the custom resources of cross-tenant policies and administrations (arktos mode).
-stonegate manifests admission prints what the admission webhook needs: see its own --help.
+stonegate manifests crds prints the custom resources of cross-tenant policies
+and administrations (arktos mode).
+stonegate manifests admission prints what the admission webhook needs: see its
+own --help.
 
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;

@@ -23,15 +23,18 @@ import {
 import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
-const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
+const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
+                         [-n NAMESPACE | -A] [--people]
        stonegate who-can VERB /PATH
 
-Lists who may do something: users, groups and service accounts, each with the binding and the role that allow it.
+Lists who may do something: users, groups and service accounts, each with the
+binding and the role that allow it.
   stonegate who-can delete secrets -n web
   stonegate who-can get pods --subresource log -A
   stonegate who-can get /healthz
-Without -n and -A the namespace is the context's, else "default"; a resource that is in no namespace is asked about in
-the cluster. As for kubectl, pods/log is a pod of the name "log": a subresource is named by --subresource.
+Without -n and -A the namespace is the context's, else "default"; a resource
+that is in no namespace is asked about in the cluster. As for kubectl, pods/log
+is a pod of the name "log": a subresource is named by --subresource.
 
   --subresource NAME         such as log, exec or scale
   -n, --namespace NAME       in this namespace
@@ -39,9 +42,12 @@ the cluster. As for kubectl, pods/log is a pod of the name "log": a subresource 
   --people                   also the users who hold each Keystone role now
 
 ${DESTINATION_USAGE}
-You need the right to "create localresourceaccessreviews.stonegate.dev" in the namespace; for -A, for a path and for what
-is in no namespace, to "create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in your tenant.
-Exit codes: 0 answered, whatever the answer; 1 not logged in, refused or not reached; 2 wrong usage.
+You need the right to "create localresourceaccessreviews.stonegate.dev" in the
+namespace; for -A, for a path and for what is in no namespace, to
+"create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in
+your tenant.
+Exit codes: 0 answered, whatever the answer; 1 not logged in, refused or not
+reached; 2 wrong usage.
 `;
 
 const OPTIONS = {

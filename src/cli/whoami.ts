@@ -8,10 +8,13 @@ import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand }
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
-const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
-       stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
+const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE]
+                        [-o table|json|yaml]
+       stonegate whoami --server URL [--ca-file FILE] --token-file FILE
+                        [-o table|json|yaml]
 
-Says who you are to Stonegate: user, tenant, project and roles, groups, how and until when you are logged in.
+Says who you are to Stonegate: user, tenant, project and roles, groups, how and
+until when you are logged in.
 
 ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.

@@ -1,7 +1,7 @@
 /**
  * The configuration file `stonegate.dev/v1alpha1` as a zod schema, which fills in defaults and refuses
  * unknown keys; durations become milliseconds. `config/validate.ts` has the rules between sections.
- * `npm run schema` writes the descriptions to `config/schema/` and `docs/configuration.md`.
+ * `npm run schema` writes the descriptions to `config/schema/` and `docs/reference/configuration.md`.
  */
 import { z } from 'zod';
 import { admissionSchema } from '../features/admission/admission-configuration.ts';

@@ -1,6 +1,6 @@
 /**
  * The extension points of the lifecycle: what a feature gives to the stages. A feature gives only what it
- * has, and nothing else of it is visible to the pipeline.
+ * has, and nothing else of it is visible to the proxy.
  */
 
 import type { Authenticator } from '../identity/authenticator.ts';

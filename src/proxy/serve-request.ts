@@ -55,7 +55,6 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     // It is not awaited: this function refers to the pipeline, which a stream must not keep alive.
     if (outgoing.stream !== undefined)
       return new StreamDelivery(outgoing, outgoing.stream, pipeline, undecided).run();
-    // forward | tunnel | answer
     context.outcome = await deliver(outgoing, pipeline, undecided);
     if (context.outcome.status === 401) forgetRefusedToken(outgoing, pipeline);
   } catch (error) {

@@ -133,7 +133,7 @@ export function isBuiltIn(group: string, resource: string): boolean {
 const FULL_PATH =
   /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:watch\/)?tenants\/([^/]+)\/(?!(?:status|finalize)(?:\/|$))[^/]/;
 
-/** @param path without its query, of a form that `path-rules.ts` lets through */
+/** @param path without its query, of a form that `proxy/request/request-target.ts` lets through */
 export function isWithinTenant(path: string, tenant: TenantName): boolean {
   return FULL_PATH.exec(path)?.[1] === tenant;
 }

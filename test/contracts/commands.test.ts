@@ -19,6 +19,8 @@ const COMMANDS = [
   'whoami',
   'access',
   'explain',
+  'who-can',
+  'publish',
   'sync',
 ];
 
@@ -30,6 +32,11 @@ t.test('the commands and their options', async (t) => {
   for (const command of COMMANDS) {
     const { code, stdout, stderr } = await runStonegate(command, '--help');
     t.same({ code, stderr }, { code: 0, stderr: '' });
+    t.same(
+      stdout.split('\n').filter((line) => line.length > 80),
+      [],
+      `${command} --help fits 80 columns`,
+    );
     options[command] = [...new Set(stdout.match(/(?<![\w-])--?[a-z][a-z-]*/g))].sort();
   }
   sameAsRecorded(t, 'commands/options.json', asJSON({ commands, options }));
@@ -39,9 +46,14 @@ const CALLS: readonly (readonly string[])[] = [
   [],
   ['--version'],
   ['-h'],
+  ['help'],
+  ['help', 'check'],
+  ['help', 'no-such-command'],
   ['no-such-command'],
   // Without options these read the kubeconfig of this machine.
-  ...COMMANDS.filter((command) => command !== 'whoami' && command !== 'access').map((command) => [command]),
+  ...COMMANDS.filter((command) => !['whoami', 'access', 'who-can'].includes(command)).map((command) => [
+    command,
+  ]),
   ...COMMANDS.map((command) => [command, '--no-such-option']),
   ['check', '--config', 'no-such-file'],
   ['serve', '--config', 'no-such-file'],

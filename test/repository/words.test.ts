@@ -46,21 +46,16 @@ const QUOTED: readonly RegExp[] = [
  * and scripts may depend on them, so they change only with a reason, and never together with the wording of the code.
  */
 const OUTPUT: Readonly<Record<string, readonly string[]>> = {
-  'src/features/bindings/difference.ts': ["const [first = 'nobody', ...others]"],
+  'src/features/bindings/plan.ts': ["const [first = 'nobody', ...others]"],
   'src/features/bindings/grants.ts': [
     "'bindings.subjects is users: what a person holds",
     "reason: 'people may ask what they may do'",
-  ],
-  'src/cli/login/login-options.ts': [
-    'The token is kept for the next calls.',
-    'where tokens are kept; without it stonegate in',
   ],
   'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
   'docs/who-can.md': ['people'],
   'test/unit/features/who-can/handle-who-can.test.ts': ['people'],
-  'src/features/own-api/own-openapi.ts': ['people'],
   'src/features/who-can/handle-who-can.ts': ['people'],
   'src/cli/who-can.ts': ['people'],
   'test/e2e/who-can-real-keystone.test.ts': ['people'],
@@ -73,7 +68,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/features/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };
 
-/** `src/pipeline`, `test/unit`, `docs`. */
+/** `src/proxy`, `test/unit`, `docs`. */
 function folderOf(file: string): string {
   const parts = file.split('/');
   return parts.length === 1

@@ -11,11 +11,12 @@ import { createRedisCache, redisConnection } from '../cache.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
 
-Drops the cached identities of a user or a tenant, and ends their watches, followed logs and connections into pods.
-All replicas that share the Redis of the configuration follow.
+Drops the cached identities of a user or a tenant, and ends their watches,
+followed logs and connections into pods. All replicas that share the Redis of
+the configuration follow.
 
-  --user USER       a user, by the whole name that kubectl auth whoami shows (acme:alice), or by
-                    Keystone's id
+  --user USER       a user, by the whole name that kubectl auth whoami shows
+                    (acme:alice), or by Keystone's id
   --tenant TENANT   a tenant, by name
   --config FILE     the configuration of the replicas
   --help            this text

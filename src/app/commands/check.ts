@@ -38,17 +38,21 @@ import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 
-Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
-the same, such as a certificate that has expired, or an index by which no list is filtered, is printed as a warning. So is what the API server does not let
-Stonegate impersonate, list and watch; and in arktos mode, if policies lack their definitions or their webhook, and
-(with bindings.credential) each role binding of the system tenant that counts in every tenant; in shared mode (with
-access.index) each of a tenant's group in kube-system and stonegate, where the admission webhook judges nothing.
+Reads the configuration and every file it names, and prints each problem with
+its path. What serve would start with all the same, such as a certificate that
+has expired, or an index by which no list is filtered, is printed as a warning.
+So is what the API server does not let Stonegate impersonate, list and watch;
+and in arktos mode, if policies lack their definitions or their webhook, and
+(with bindings.credential) each role binding of the system tenant that counts in
+every tenant; in shared mode (with access.index) each of a tenant's group in
+kube-system and stonegate, where the admission webhook judges nothing.
 
   --config FILE   the configuration
   --offline       do not ask the API server
   --help          this text
 
-Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 2 wrong usage.
+Exit codes: 0 the configuration is good, with warnings or without, 1 it is not,
+2 wrong usage.
 `;
 
 const OPTIONS = { config: { type: 'string' }, offline: { type: 'boolean' } } as const;

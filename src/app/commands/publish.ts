@@ -11,15 +11,18 @@ import { runReconciler } from './run-reconciler.ts';
 
 const USAGE = `Usage: stonegate publish --config FILE [--dry-run] [--remove]
 
-Copies the objects that the annotation multi-tenancy.k8s.io/published selects into the tenants, puts right what has drifted,
-and deletes copies that no object asks for any more. What is no copy is never touched, unless the published object says so.
+Copies the objects that the annotation multi-tenancy.k8s.io/published selects
+into the tenants, puts right what has drifted, and deletes copies that no object
+asks for any more. What is no copy is never touched, unless the published object
+says so.
 
   --config FILE   the configuration: its publishing, with bindings.credential
   --dry-run       only print what would be done, as a table
   --remove        delete all copies instead, of the kinds in the configuration
   --help          this text
 
-Exit codes: 0 done, or printed, whatever there is to do; 1 something failed; 2 wrong usage.
+Exit codes: 0 done, or printed, whatever there is to do; 1 something failed;
+2 wrong usage.
 `;
 
 const OPTIONS = {

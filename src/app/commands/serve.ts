@@ -32,14 +32,16 @@ import { exitAtOnce, StartLimit } from '../start-limit.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
-Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for \`server.drain\` more; SIGINT skips
-the rest of that. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+Serves until SIGTERM or SIGINT. After SIGTERM it accepts requests for
+\`server.drain\` more; SIGINT skips the rest of that. SIGHUP reads everything
+anew, opens the audit log anew and empties this process' caches.
 
   --config FILE      the configuration
-  --keep             leave roles, bindings and copies of policies and publishing that the configuration does not
-                     have any more
-  --only admission   serve the admission webhook and nothing else; of the configuration only tenancy,
-                     admission, admin, log, upstream and publishing are read
+  --keep             leave roles, bindings and copies of policies and publishing
+                     that the configuration does not have any more
+  --only admission   serve the admission webhook and nothing else; of the
+                     configuration only tenancy, admission, admin, log, upstream
+                     and publishing are read
   --help             this text
 
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.

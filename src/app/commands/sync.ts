@@ -17,16 +17,19 @@ import { runReconciler } from './run-reconciler.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
-Makes what is missing in the cluster for Keystone's projects, domains and roles, puts right what has drifted, and removes
-bindings that nothing asks for any more. Namespaces, tenants and roles are never deleted; what Stonegate did not make is
-never touched.
+Makes what is missing in the cluster for Keystone's projects, domains and roles,
+puts right what has drifted, and removes bindings that nothing asks for any
+more. Namespaces, tenants and roles are never deleted; what Stonegate did not
+make is never touched.
 
   --config FILE   the configuration: its bindings, with bindings.credential
   --dry-run       only print what would be done, as a table
-  --force         remove bindings even where they are more than bindings.maxDeletedShare of those there are
+  --force         remove bindings even where they are more than
+                  bindings.maxDeletedShare of those there are
   --help          this text
 
-Exit codes: 0 done, or printed, whatever there is to do; 1 something failed, or removals wait for --force; 2 wrong usage.
+Exit codes: 0 done, or printed, whatever there is to do; 1 something failed, or
+removals wait for --force; 2 wrong usage.
 `;
 
 const OPTIONS = {

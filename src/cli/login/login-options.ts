@@ -80,37 +80,49 @@ export function wayOf(values: Readonly<Record<string, unknown>>): 'keystone' | '
 
 export const LOGIN_USAGE = `Usage: stonegate login (--keystone | --oidc) [OPTIONS]
 
-Logs in and prints a credential for kubectl, which runs this command by itself: it stands as the user's exec in the
-kubeconfig. The token is kept for the next calls.
+Logs in and prints a credential for kubectl, which runs this command by itself:
+the kubeconfig names it as the user's "exec". The token is cached for the next
+calls.
 
-  --keystone                 at OpenStack Keystone, with clouds.yaml or OS_* variables
+  --keystone                 at OpenStack Keystone, with clouds.yaml or OS_*
+                             variables
   --oidc                     at an OpenID provider, in the browser
   --force                    log in though there is a good token
-  --cache-dir DIR            where tokens are kept; without it stonegate in XDG_CACHE_HOME or ~/.cache
+  --cache-dir DIR            where tokens are cached; without it stonegate in
+                             XDG_CACHE_HOME or ~/.cache
   --help                     this text
 
 With --keystone:
   --os-cloud NAME            a cloud of clouds.yaml; OS_CLOUD without it
-  --os-WORD VALUE            over what the cloud or OS_WORD says. WORD is one of auth-type, auth-url, cacert,
-                             username, user-id, user-domain-name, user-domain-id, project-name, project-id,
-                             project-domain-name, project-domain-id, domain-name, domain-id, system-scope,
-                             trust-id, application-credential-id, application-credential-name
+  --os-WORD VALUE            over what the cloud or OS_WORD says. WORD is one of
+                             auth-type, auth-url, cacert, username, user-id,
+                             user-domain-name, user-domain-id, project-name,
+                             project-id, project-domain-name, project-domain-id,
+                             domain-name, domain-id, system-scope, trust-id,
+                             application-credential-id,
+                             application-credential-name
   --unscoped                 a token for no project or domain
-                             Secrets stand in clouds.yaml, secure.yaml, OS_PASSWORD, OS_TOKEN or
-                             OS_APPLICATION_CREDENTIAL_SECRET, or are asked for.
+Secrets are read from clouds.yaml, secure.yaml, OS_PASSWORD, OS_TOKEN or
+OS_APPLICATION_CREDENTIAL_SECRET; you are prompted for one that is in none.
 
 With --oidc:
   --issuer-url URL           the provider's issuer, as its tokens name it
   --client-id ID             the client registered there for kubectl
-  --client-secret-file FILE  where the provider gives even such a client a secret
-  --scope SCOPE              to ask for beside openid, profile, email and offline_access; repeatable
-  --extra-param NAME=VALUE   for the provider's login page, such as prompt=consent; repeatable
+  --client-secret-file FILE  where the provider gives even such a client a
+                             secret
+  --scope SCOPE              to ask for beside openid, profile, email and
+                             offline_access; repeatable
+  --extra-param NAME=VALUE   for the provider's login page, such as
+                             prompt=consent; repeatable
   --ca-file FILE             PEM: the only authorities trusted for the provider
-  --device-code              confirm a code on any other device instead of using a browser here
+  --device-code              confirm a code on any other device instead of using
+                             a browser here
   --no-browser               print the address instead of opening it
-  --listen-port PORT         for the browser's answer; the first free one of several; without it any
-  --redirect-uri URI         where the browser comes back to: http://127.0.0.1/ by default, or
-                             http://localhost/ or http://[::1]/, with the path registered at the provider
+  --listen-port PORT         for the browser's answer; the first free one of
+                             several; without it any
+  --redirect-uri URI         where the browser comes back to: http://127.0.0.1/
+                             by default, or http://localhost/ or http://[::1]/,
+                             with the path registered at the provider
 
 Exit codes: 0 logged in, 1 not logged in, 2 wrong usage.
 `;

@@ -1,7 +1,7 @@
 /**
  * Which copies there should be, and what publishing changes at the API server. Pure. A binding is copied only
- * where its role is copied too, or is Stonegate's own. What no source asks for any more is deleted, if it is a
- * copy; nothing is deleted whose sources could not be read.
+ * where its role is copied too, or is Stonegate's own. What no source asks for any more is deleted, if it is
+ * a copy; nothing is deleted whose sources could not be read.
  */
 import {
   isBindingKind,

@@ -1,7 +1,7 @@
 /**
  * Reads a request line as kube-apiserver's RequestInfoFactory does, with the tenant segment as Arktos has it.
  * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound
- * because `path-rules.ts` refuses every escape of an unreserved character.
+ * because `request-target.ts` refuses every escape of an unreserved character.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
 

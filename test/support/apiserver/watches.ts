@@ -28,7 +28,7 @@ export interface WatchOptions {
 /** Milliseconds between two bookmarks; kube-apiserver sends one a minute. */
 const BOOKMARK_INTERVAL = 200;
 
-/** recorded/all-watch-too-old.json */
+/** As recorded in `test/conformance/arktos/recorded-all-tenants/all-watch-too-old.json`. */
 function tooOld(revision: number, oldest: number): JsonObject {
   return {
     kind: 'Status',

@@ -1,4 +1,4 @@
-/** What `stonegate cache drop` refuses; test/e2e/cache-redis.test.ts has what it does. */
+/** What `stonegate cache drop` refuses; test/e2e/redis.test.ts has what it does. */
 import { join } from 'node:path';
 import t from 'tap';
 import { cacheDrop } from '../../../../src/app/commands/cache-drop.ts';
