@@ -31,8 +31,8 @@ export function commandRuntime(logger: Logger = silentLogger): RuntimeDependenci
 }
 
 /**
- * Counts requests of a generation while they are served, so that what they use is not disposed. The pipeline
- * counts its own: they are in flight until they are forwarded.
+ * Counts requests of a generation while they are served, so that what they use is not disposed. The proxy
+ * counts the API's requests itself: they are in flight until they are forwarded.
  */
 export function counted(
   serve: (exchange: Exchange) => Promise<void>,

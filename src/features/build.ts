@@ -60,7 +60,8 @@ export interface Discovery {
   readonly changed: (owner: TenantName | undefined) => void;
 }
 
-export interface Parts {
+/** The parts of the proxy that features use. */
+export interface ProxyParts {
   readonly clock: Clock;
   readonly mode: TenancyMode;
   readonly upstream: Upstream;

@@ -1,6 +1,6 @@
 /**
- * A rule about the body of a request before it is forwarded. The pipeline reads the body whole and bounded,
- * parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
+ * A rule about the body of a request before it is forwarded. The proxy reads the whole body, up to
+ * a bound, parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';

@@ -1,6 +1,6 @@
 /**
  * The extension points of the lifecycle: what a feature gives to the stages. A feature gives only what it
- * has, and nothing else of it is visible to the pipeline.
+ * has, and nothing else of it is visible to the proxy.
  */
 
 import type { Authenticator } from '../identity/authenticator.ts';
@@ -75,11 +75,11 @@ export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCr
   readonly completed?: (result: RelayResult) => RelayResult;
 }
 
-/** Everything that the features of a configuration give. */
-export type Extensions = Omit<Feature, 'ownResources'> &
+/** What all features of a configuration give together. */
+export type CombinedFeatures = Omit<Feature, 'ownResources'> &
   Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'ownResources'>>;
 
-export function combineFeatures(features: readonly Feature[]): Extensions {
+export function combineFeatures(features: readonly Feature[]): CombinedFeatures {
   const handlers: RouteHandlers = {};
   for (const feature of features) Object.assign(handlers, feature.handlers);
   return {

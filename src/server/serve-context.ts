@@ -64,7 +64,7 @@ function lacksResponse({ upgrade, response }: Exchange): boolean {
   return upgrade === undefined && !response.closed && !response.headersSent;
 }
 
-/** Refuses a request that did not reach the pipeline. The log entry has the audit ID of the response. */
+/** Refuses a request that did not reach the proxy. The log entry has the audit ID of the response. */
 export function refuse(
   response: ResponseWriter,
   error: unknown,

@@ -1,5 +1,5 @@
 /**
- * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
+ * The API server as one object, with which the proxy forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
 

@@ -18,7 +18,7 @@ import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
@@ -92,7 +92,7 @@ const VERIFIER = new ComponentType<Verifier>('verification of the RBAC index', {
 /** One for each generation: call it once. */
 export function createIndexParts(
   build: FeatureBuild,
-  { mode, reviewer }: Parts,
+  { mode, reviewer }: ProxyParts,
   access: AccessIndex,
 ): IndexParts {
   const { generation, loaded, runtime } = build;
