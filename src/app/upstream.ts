@@ -7,7 +7,7 @@ import { ComponentType } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { type AskedUpstreamRights, createUpstreamRights } from '../kubernetes/upstream-rights.ts';
+import { createUpstreamRights, type PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -105,7 +105,7 @@ function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
 }
 
 interface OwnRights {
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   /**
    * Equal for the same API server, the same files of the credential, whatever they contain, and the same
    * questions.
@@ -119,7 +119,7 @@ const OWN_RIGHTS = new ComponentType<OwnRights>("Stonegate's own rights", {
 });
 
 /** With a renewed credential the known rights stay in force until the API server has been asked again. */
-export function createOwnRights(build: Build): AskedUpstreamRights {
+export function createOwnRights(build: Build): PolledUpstreamRights {
   const { generation, loaded, runtime } = build;
   const { authentication, tenancy, upstream } = loaded.configuration;
   const optionalKeys = optionalExtraKeysOf(authentication);

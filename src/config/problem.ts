@@ -142,8 +142,8 @@ const SECRET_PLACES =
 
 /** The length for text that is too long; the keys for a mapping in no allowed form; otherwise the value. */
 function foundBy(issue: z.core.$ZodIssue): string {
-  const told: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
-  if (typeof told === 'string') return told;
+  const given: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
+  if (typeof given === 'string') return given;
   const { code, input, path } = issue;
   if (code === 'too_big' && typeof input === 'string') return `${input.length} characters`;
   return found(input, path);

@@ -104,7 +104,7 @@ export class Informer<T extends { readonly revision: number }> {
         const isResumed = this.#listFor === undefined;
         while (this.#listFor !== undefined) await this.#list(this.#listFor);
         await this.#watch(isResumed);
-        if (!this.#isListDue && this.#lasted < SHORTEST_WATCH) await this.#pause();
+        if (!this.#isListDue && this.#watchDuration < SHORTEST_WATCH) await this.#pause();
       } catch (error) {
         if (signal.aborted) return;
         if (!this.#continuesAtOnce(error)) await this.#pause();
@@ -126,7 +126,7 @@ export class Informer<T extends { readonly revision: number }> {
     this.#stopping.abort();
   }
 
-  get #lasted(): number {
+  get #watchDuration(): number {
     return this.#options.clock.now() - this.#beganAt;
   }
 
@@ -292,7 +292,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #pause(): Promise<void> {
-    if (this.#lasted >= STABLE) this.#backoff.reset();
+    if (this.#watchDuration >= STABLE) this.#backoff.reset();
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }

@@ -21,11 +21,11 @@ export type RequestAs = (outgoing: Outgoing, namespace: string) => Promise<Outgo
 export interface AccessSubjects {
   readonly requestAs: RequestAs;
   /** @throws StatusError KeystoneUnavailable, IdentityUnusable */
-  subjectOf(asked: AskedUser): Promise<SubjectByNamespace>;
+  subjectOf(asked: RequestUser): Promise<SubjectByNamespace>;
 }
 
 /** The user of a request, or of another credential as if it had made the request. */
-export type AskedUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
+export type RequestUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
 
 export type AccessSubjectStages = Pick<Stages, 'mode' | 'roles' | 'maxHeaderBytes' | 'upstreamRights'>;
 
@@ -41,14 +41,14 @@ const OTHER = '*';
 export function createAccessSubjects(stages: AccessSubjectStages): AccessSubjects {
   const { mode, roles, upstreamRights } = stages;
 
-  function rbacUser(user: UserInfo, asked: AskedUser): RBACUser {
+  function rbacUser(user: UserInfo, asked: RequestUser): RBACUser {
     const { username, groups } = user;
     const tenant = mode.reviewTenant(actingTenant(asked)) ?? '';
     return { tenant, username, groups, home: asked.tenant };
   }
 
   /** @returns undefined if the request has the same user in every namespace */
-  function lookupFor({ proven, impersonator, crossing, info, tenant }: AskedUser): Lookup | undefined {
+  function lookupFor({ proven, impersonator, crossing, info, tenant }: RequestUser): Lookup | undefined {
     // No roles are known of an impersonated user: only the rights given to the name count.
     // A guest brings none.
     if (impersonator !== undefined || crossing !== undefined) return undefined;

@@ -9,14 +9,14 @@ import type { TenantOfRequest } from './acting-tenant.ts';
 
 export interface AuthorizationAttributes extends TenantOfRequest {
   /** The request as it came. */
-  readonly exchange: AskedExchange;
+  readonly exchange: ExchangeFacts;
   readonly info: RequestInfo;
   readonly user: UserInfo;
   /** The owner of the credential with which the request would be sent. */
   readonly sender: Sender;
 }
 
-export interface AskedExchange {
+export interface ExchangeFacts {
   readonly method: string;
   /** Present if the client requests an upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
   readonly upgrade?: { readonly protocol: string };

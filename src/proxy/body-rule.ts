@@ -54,7 +54,7 @@ export interface BodyRule {
   /** What can be inspected; any other body is refused with 415. */
   readonly formats: ReadonlySet<BodyFormat>;
   /** Whether the body has to be inspected. Decides at once, for every request with a body. */
-  concerns(info: ResourceRequest, tenant: TenantName): boolean;
+  appliesTo(info: ResourceRequest, tenant: TenantName): boolean;
   /**
    * @returns what to forward instead; undefined to forward the body as it came
    * @throws StatusError

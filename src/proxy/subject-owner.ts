@@ -44,7 +44,7 @@ export interface Scopes {
   readonly domains: ReadonlyMap<string, NamedScope>;
 }
 
-export interface ViewOptions {
+export interface SubjectFilterOptions {
   readonly index: RBACIndex;
   /** Whether the index is current: it then also decides what the user may read. */
   readonly isCurrent: boolean;
@@ -56,13 +56,13 @@ export class SubjectFilter {
   readonly viewer: Viewer;
   /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
   readonly seesAll: boolean;
-  readonly #options: ViewOptions;
+  readonly #options: SubjectFilterOptions;
   /** Whether the viewer may list the RoleBindings of all namespaces. */
   readonly #listsEverywhere: boolean;
   /** The key is the namespace; ClusterRoleBindings have the empty one. */
   readonly #listable = new Map<string, boolean>();
 
-  constructor(viewer: Viewer, options: ViewOptions) {
+  constructor(viewer: Viewer, options: SubjectFilterOptions) {
     this.viewer = viewer;
     this.#options = options;
     this.#listsEverywhere = this.#may('list', 'rolebindings', '', '');
@@ -106,7 +106,7 @@ export class SubjectFilter {
   }
 
   /** Whether the names of Keystone's project or domain may be told. */
-  knows(scope: NamedScope): boolean {
+  mayName(scope: NamedScope): boolean {
     return this.seesAll || scope.domainID === this.viewer.domainID;
   }
 

@@ -128,7 +128,7 @@ export class RBACIndex {
    * means that the storage was restored from a backup.
    */
   beginList(resource: IndexedResource, revision: number): ResourceList {
-    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
+    if (revision < (this.#revisions.get(resource) ?? 0)) this.#restartRevisions(resource, revision);
     // After a restore the same revision may be that of another change.
     const isRestored = this.#restored.has(resource);
     this.#bound.listBegins(resource);
@@ -145,7 +145,7 @@ export class RBACIndex {
       end: () => {
         for (const object of gone) if (this.#find(object) === object) this.#delete(object, revision);
         this.#restored.delete(resource);
-        for (const tenant of this.#bound.listEnds(resource)) this.#tellReset(tenant);
+        for (const tenant of this.#bound.listEnds(resource)) this.#notifyReset(tenant);
         this.progress(resource, revision);
       },
     };
@@ -185,7 +185,7 @@ export class RBACIndex {
   }
 
   /** Revisions are counted again from here. */
-  #goBack(resource: IndexedResource, revision: number): void {
+  #restartRevisions(resource: IndexedResource, revision: number): void {
     this.#restored.add(resource);
     this.#revisions.set(resource, revision);
     this.#revision = Math.min(this.#revision, revision);
@@ -223,7 +223,7 @@ export class RBACIndex {
     this.#bound.add(object.tenant, sizeOf(object) - (before === undefined ? 0 : sizeOf(before)));
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
-    this.#tell(before, object, object.revision, objects);
+    this.#notify(before, object, object.revision, objects);
   }
 
   #delete(known: StoredObject, revision: number): void {
@@ -233,7 +233,7 @@ export class RBACIndex {
     this.#bound.add(known.tenant, -sizeOf(known));
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
-    this.#tell(known, undefined, revision, objects);
+    this.#notify(known, undefined, revision, objects);
   }
 
   /** Without objects the index knows of fewer rights, never of more. */
@@ -244,14 +244,14 @@ export class RBACIndex {
       for (const _ of objects?.all(resource) ?? []) this.#count(resource, -1);
     const wasOff = this.isOff(tenant);
     this.#bound.turnOff(tenant);
-    if (!wasOff) this.#tellReset(tenant);
+    if (!wasOff) this.#notifyReset(tenant);
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {
     this.#counts.set(resource, this.countOf(resource) + change);
   }
 
-  #tell(
+  #notify(
     before: StoredObject | undefined,
     after: StoredObject | undefined,
     revision: number,
@@ -264,7 +264,7 @@ export class RBACIndex {
     for (const listener of this.#listeners) listener.changed?.(change);
   }
 
-  #tellReset(tenant: string): void {
+  #notifyReset(tenant: string): void {
     for (const listener of this.#listeners) listener.reset?.(tenant);
   }
 }

@@ -35,10 +35,10 @@ export interface WhoCanLimits {
   /** It bounds the work too: if there are more grants, which of them are found is arbitrary. */
   readonly grants: number;
   /** Whether the missing role of the binding may be named. */
-  readonly mayTell: (binding: StoredBinding) => boolean;
+  readonly mayShow: (binding: StoredBinding) => boolean;
 }
 
-const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayTell: () => true };
+const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayShow: () => true };
 /** Missing roles that are named at most. */
 const MAX_ERRORS = 100;
 
@@ -55,7 +55,7 @@ export function whoCan(
   objects: TenantObjects,
   question: WhoCanQuestion,
   scope: Scope,
-  { grants: limit, mayTell }: WhoCanLimits = UNLIMITED,
+  { grants: limit, mayShow }: WhoCanLimits = UNLIMITED,
 ): Granted {
   const found: SubjectGrant[] = [];
   let isCut = false;
@@ -67,7 +67,7 @@ export function whoCan(
   return {
     grants: found.sort((one, other) => compareBindings(one.binding, other.binding)),
     isCut,
-    errors: missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell),
+    errors: missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayShow),
   };
 }
 
@@ -127,13 +127,13 @@ function* grantsOf(binding: StoredBinding, role: StoredRole): Generator<SubjectG
 function missingIn(
   objects: TenantObjects,
   scope: Scope,
-  mayTell: (binding: StoredBinding) => boolean,
+  mayShow: (binding: StoredBinding) => boolean,
 ): readonly string[] {
   const missing = new Set<string>();
   for (const binding of objects.bindingsWithoutRole()) {
     const { namespace } = binding;
     const isInScope = scope === 'all' || namespace === '' || namespace === scope.namespace;
-    if (isInScope && mayTell(binding)) missing.add(missingRole(binding));
+    if (isInScope && mayShow(binding)) missing.add(missingRole(binding));
     if (missing.size === MAX_ERRORS) break;
   }
   return [...missing].sort();

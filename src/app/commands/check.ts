@@ -27,10 +27,10 @@ import { createObjects } from '../../kubernetes/objects.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import {
-  type AskedUpstreamRights,
   mayImpersonateUsers,
   mayReadTenants,
   missingListWatchRights,
+  type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
@@ -85,7 +85,7 @@ export function check(
 const { signal } = new AbortController();
 
 interface OwnUpstream {
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   readonly fetcher: Upstream;
 }
 

@@ -13,7 +13,7 @@ import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
-import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
+import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
@@ -35,7 +35,7 @@ interface Explaining {
   readonly explainRequest: Explain;
   /** Undefined if the configuration has no index. */
   readonly access: AccessIndex | undefined;
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   /** Undefined if the configuration has no policies. */
   readonly updates: PolicyUpdates | undefined;
 }

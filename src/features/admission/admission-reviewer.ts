@@ -94,8 +94,9 @@ function reviewed(review: AdmissionReview, decision: ReviewDecision): Reviewed {
 }
 
 function responseOf({ uid }: AdmissionRequest, { violations, warnings }: ReviewDecision): AdmissionResponse {
-  const told = warnings.slice(0, MAX_VIOLATIONS).map(({ message }) => cut(message, MAX_WARNING));
-  if (violations.length === 0) return { uid, allowed: true, ...(told.length > 0 && { warnings: told }) };
+  const shownWarnings = warnings.slice(0, MAX_VIOLATIONS).map(({ message }) => cut(message, MAX_WARNING));
+  if (violations.length === 0)
+    return { uid, allowed: true, ...(shownWarnings.length > 0 && { warnings: shownWarnings }) };
   const first = violations.slice(0, MAX_VIOLATIONS);
   const more = violations.length - first.length;
   const said = [...first.map(({ message }) => message), ...(more > 0 ? [`and ${more} more`] : [])];

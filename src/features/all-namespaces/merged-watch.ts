@@ -189,7 +189,7 @@ class MergedWatchRun implements AccessFollower {
       revision: sendInitialEvents || revision === '0' ? undefined : revision,
       digits: request.permitted.digits,
       allowsBookmarks: allowWatchBookmarks,
-      marksInitialEvents: sendInitialEvents,
+      bookmarksInitialEvents: sendInitialEvents,
       countsBookmarks: countsBookmarks(options),
     });
   }

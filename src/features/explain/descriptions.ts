@@ -185,15 +185,15 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
 }
 
 type Status = Explanation['status'];
-type Told = (text: string) => string;
+type RedactSecrets = (text: string) => string;
 
 /** The facts as far as the stages came. */
 export function factsOf(
   { info, identity, tenant, user, impersonator }: ObservedRequest,
-  told: Told,
+  redactSecrets: RedactSecrets,
 ): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
   return {
-    ...(info && { requestInfo: requestFacts(info, told) }),
+    ...(info && { requestInfo: requestFacts(info, redactSecrets) }),
     ...(identity && { identity: identityFacts(identity) }),
     ...(tenant && { tenant }),
     ...(user && { user }),
@@ -204,24 +204,27 @@ export function factsOf(
 /** The request to the API server: the forwarded one, or the one for Stonegate's own response. */
 export function sentOf(
   { route, upstreamHeaders }: Outgoing,
-  told: Told,
+  redactSecrets: RedactSecrets,
 ): Pick<Status, 'upstreamPath' | 'headers'> {
   if (route.kind === 'own-api' || route.kind === 'own-discovery') return {};
   if (route.kind === 'self-review' && route.review === 'subject') return {};
-  const query = route.query === '' ? '' : `?${told(route.query)}`;
-  const upstreamPath = `${told(route.path)}${query}`;
+  const query = route.query === '' ? '' : `?${redactSecrets(route.query)}`;
+  const upstreamPath = `${redactSecrets(route.path)}${query}`;
   if (!goesAsUser(route)) return { upstreamPath };
   return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
 }
 
-function requestFacts(info: RequestInfo, told: Told): Readonly<Record<string, string | boolean>> {
+function requestFacts(
+  info: RequestInfo,
+  redactSecrets: RedactSecrets,
+): Readonly<Record<string, string | boolean>> {
   const { isResourceRequest, verb } = info;
-  if (!isResourceRequest) return { isResourceRequest, verb, path: told(info.rawPath) };
+  if (!isResourceRequest) return { isResourceRequest, verb, path: redactSecrets(info.rawPath) };
   const { apiGroup, apiVersion, tenant, namespace, resource, subresource, name, longRunning } = info;
   const texts = { verb, apiGroup, apiVersion, tenant, namespace, resource, subresource, name };
   return {
     isResourceRequest,
-    ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, told(text)])),
+    ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, redactSecrets(text)])),
     ...(longRunning !== undefined && { longRunning }),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
- * said, and whether the API server would allow the request. Text from outside passes through `told`, so that
+ * said, and whether the API server would allow the request. Text from outside passes through `redactSecrets`, so that
  * no credential is shown.
  */
 
@@ -28,14 +28,14 @@ import {
 const MAX_CAUSES = 5;
 
 export class Trail {
-  readonly #told: (text: string) => string;
+  readonly #redactSecrets: (text: string) => string;
   readonly #stages: ExplainedStage[] = [];
   #parts: ExplainedPart[] = [];
   #refusal: Refusal | undefined;
 
   /** @param told takes the credential out of a text */
-  constructor(told: (text: string) => string) {
-    this.#told = told;
+  constructor(redactSecrets: (text: string) => string) {
+    this.#redactSecrets = redactSecrets;
   }
 
   get refusal(): Refusal | undefined {
@@ -72,13 +72,13 @@ export class Trail {
   note(stage: ExplainedStage): void {
     const parts = this.#parts;
     this.#parts = [];
-    const reason = this.#told(stage.reason);
+    const reason = this.#redactSecrets(stage.reason);
     this.#stages.push({ ...stage, reason, ...(parts.length > 0 && { parts }) });
   }
 
   /** Within the stage under way. */
   part(part: ExplainedPart): void {
-    this.#parts.push({ ...part, reason: this.#told(part.reason) });
+    this.#parts.push({ ...part, reason: this.#redactSecrets(part.reason) });
   }
 
   /** What the operator may know of an error: its causes rather than the word that the client is told. */
@@ -89,14 +89,14 @@ export class Trail {
       texts.push(current instanceof Error ? current.message : String(current));
       current = current instanceof Error ? current.cause : undefined;
     }
-    return this.#told(texts.filter((text) => text !== '').join(': '));
+    return this.#redactSecrets(texts.filter((text) => text !== '').join(': '));
   }
 
   #describeRefusal(stage: StageName, error: unknown): Refusal {
     const code = error instanceof StatusError ? error.code : 'InternalError';
     const { status } = toStatus(error, '');
     const cause = this.causeOf(error);
-    const message = this.#told(status.message);
+    const message = this.#redactSecrets(status.message);
     return { stage, code, httpStatus: status.code, message, ...(cause !== '' && { cause }) };
   }
 }

@@ -132,7 +132,7 @@ export class VisibleNamespaces implements AccessFollower {
     this.#historyBytes = 0;
     this.#due.add(ALL);
     this.decide();
-    this.#tell();
+    this.#notify();
   }
 
   /** Makes the decisions that are due. To be called before anything is read for a request. */
@@ -150,7 +150,7 @@ export class VisibleNamespaces implements AccessFollower {
     const bytes = changes.reduce((sum, { before, after }) => sum + sizeOf(before) + sizeOf(after), 0);
     this.#history.push({ digitsBefore, changes, bytes });
     this.#historyBytes += bytes;
-    this.#tell();
+    this.#notify();
     this.#trim();
   }
 
@@ -202,7 +202,7 @@ export class VisibleNamespaces implements AccessFollower {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const changed of [...this.#listeners]) changed();
   }
 }

@@ -166,13 +166,14 @@ function createSourceFacts({ unread, receivers }: PublishingState, rules: Publis
         return undefined;
       return {
         reason: 'no source asks for it any more',
-        isOwned: (current) => hasManagedLabel(current.metadata) && markOf(current) === markOf(object),
+        isOwned: (current) =>
+          hasManagedLabel(current.metadata) && sourceDigestOf(current) === sourceDigestOf(object),
       };
     },
   };
 }
 
-function markOf({ metadata }: StoredObject): string | undefined {
+function sourceDigestOf({ metadata }: StoredObject): string | undefined {
   return metadata.labels?.[PUBLISHED_FROM];
 }
 

@@ -184,7 +184,7 @@ class IndexComponent {
 
   start(): void {
     this.#telemetry.indexInForce(() => this.#measures());
-    this.#tellOfSync();
+    this.#notifySynced();
     this.tracked.index.subscribe({
       reset: (tenant) => {
         if (this.tracked.index.isOff(tenant)) this.#logger.warn({ tenant }, OFF);
@@ -201,7 +201,7 @@ class IndexComponent {
     await this.informers.stop();
   }
 
-  #tellOfSync(): void {
+  #notifySynced(): void {
     const { index } = this.tracked;
     const startedAt = this.#clock.now();
     this.#timer = this.#clock.after(READY_TIMEOUT, () =>

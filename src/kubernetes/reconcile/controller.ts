@@ -81,7 +81,7 @@ class LeasedController<P extends Plan> implements Controller {
 
   start(): void {
     this.#unsubscribe = this.#options.subscribe?.(() => this.#wake());
-    this.#loop = this.#beats();
+    this.#loop = this.#holdLeaseAndRun();
   }
 
   async stop(): Promise<void> {
@@ -111,20 +111,20 @@ class LeasedController<P extends Plan> implements Controller {
     this.#alarm.abort();
   }
 
-  async #beats(): Promise<void> {
+  async #holdLeaseAndRun(): Promise<void> {
     const { lease, clock } = this.#options;
     while (!this.#isStopped) {
-      this.#lead((await this.#ask(() => lease.hold())) ?? false);
+      this.#setLeader((await this.#ask(() => lease.hold())) ?? false);
       do {
         this.#alarm = new AbortController();
-        if (!this.#isStopped) await pause(clock, this.#untilNextBeat(), this.#alarm.signal);
+        if (!this.#isStopped) await pause(clock, this.#timeToNextCheck(), this.#alarm.signal);
       } while (this.#alarm.signal.aborted && !this.#isStopped);
     }
     await this.#run?.ended;
     if (this.#isLeader) await this.#ask(() => lease.release());
   }
 
-  #lead(isLeader: boolean): void {
+  #setLeader(isLeader: boolean): void {
     const { name, clock, logger } = this.#options;
     if (isLeader !== this.#isLeader)
       logger.info(
@@ -149,7 +149,7 @@ class LeasedController<P extends Plan> implements Controller {
     }
   }
 
-  #untilNextBeat(): number {
+  #timeToNextCheck(): number {
     if (!this.#isLeader) return LEASE_STANDBY;
     if (this.#run !== undefined) return LEASE_RENEWAL;
     return Math.min(Math.max(0, this.#dueAt - this.#options.clock.now()), LEASE_RENEWAL);

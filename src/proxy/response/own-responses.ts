@@ -16,7 +16,7 @@ export function jsonResponse(status: number, object: object): UpstreamResponse {
 }
 
 /** Whether the client has the response with this tag already. RFC 9110 §13.1.2, weak comparison. */
-export function knowsTag(requested: HeaderList, tag: string): boolean {
+export function matchesTag(requested: HeaderList, tag: string): boolean {
   return headerValues(requested, 'if-none-match')
     .flatMap((value) => value.split(','))
     .map((value) => value.trim().replace(/^W\//, ''))
@@ -50,7 +50,7 @@ export const EXPIRED_WATCH: StreamedResponse = {
   },
 };
 
-interface Marked {
+interface FilterableResponse {
   readonly headers: HeaderList;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -59,7 +59,7 @@ interface Marked {
  * Marks a response that holds less than the API server has: the objects that the user's rights cover. Clients
  * see a header, the audit log has an annotation.
  */
-export function asFiltered<R extends Marked>(response: R): R {
+export function asFiltered<R extends FilterableResponse>(response: R): R {
   return {
     ...response,
     headers: [...response.headers, ['Stonegate-Filtered', 'rbac']],
