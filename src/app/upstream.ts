@@ -13,7 +13,7 @@ import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
 
-/** Disposed when its last watch or tunnel has ended, which may take days. */
+/** It is disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
   dispose: (upstream) => upstream.close(),
   destroy: (upstream) => upstream.destroy(),
@@ -143,7 +143,7 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
 });
 
 /**
- * Of what is served: the same connections for all that provisions.
+ * The connections with the provisioning credential that all features of a serving process share.
  *
  * @returns undefined if the configuration names no credential to provision with
  */

@@ -17,7 +17,7 @@ import type { SharedStore } from './shared-store.ts';
 const CIRCUIT_PAUSE = 1_000;
 const CONNECT_TIMEOUT = 2_000;
 const SILENCE_TIMEOUT = 2_000;
-/** To close a connection; ioredis keeps the process alive for as long, even without a connection. */
+/** Time to close a connection; ioredis keeps the process alive for as long, even without a connection. */
 const DISCONNECT_TIMEOUT = 50;
 const FIRST_RETRY = 100;
 const LAST_RETRY = 2_000;

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { isJSONObject } from '../lib/json-object.ts';
 
 export interface Problem {
-  /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
+  /** The path of the field: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
   /** Line in the file, counted from 1. */
@@ -149,7 +149,7 @@ function foundBy(issue: z.core.$ZodIssue): string {
   return found(input, path);
 }
 
-/** As in `password: { hunter2 }`, which YAML reads as a mapping with the key `hunter2`. */
+/** Detects `password: { hunter2 }`, which YAML reads as a mapping with the key `hunter2`. */
 function isBareSecret({ input, path }: z.core.$ZodIssue, key: string): boolean {
   const valued = Object.entries(input ?? {}).some(([name, value]) => name === key && value !== null);
   return mayBeSecret(path) && !valued;

@@ -35,8 +35,8 @@ export const LIST_INTERVAL = 60_000;
 /** Seconds after which the API server ends a watch; the actual time is random, up to twice as long. */
 const WATCH_SECONDS = 300;
 /**
- * Until a bookmark has come: kube-apiserver sends one two seconds before the end of a watch, but none before
- * its cache has seen an event or a progress notification of etcd.
+ * Seconds of a watch before the first bookmark: kube-apiserver sends one two seconds before the end of a
+ * watch, but none before its cache has seen an event or a progress notification of etcd.
  */
 const FIRST_WATCH_SECONDS = 58;
 /** Milliseconds between two log lines about failures: an API server may be down for hours. */

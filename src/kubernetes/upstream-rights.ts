@@ -1,7 +1,7 @@
 /**
  * Asks the API server what Stonegate's own credential may do. What it may impersonate, and whether the API
- * server has constrained impersonation, is asked at startup, every hour and after a refusal: an optional extra
- * key without the right is omitted, so that an older ClusterRole does not make every request fail.
+ * server has constrained impersonation, is asked at startup, every hour and after a refusal: an optional
+ * extra key without the right is omitted, so that an older ClusterRole does not make every request fail.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -50,8 +50,7 @@ export interface PolledUpstreamRights extends UpstreamRights {
 }
 
 /**
- * Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for
- * unconstrained.
+ * Before the first response every optional key is omitted, and impersonation is taken for unconstrained.
  */
 export function createUpstreamRights(options: UpstreamRightsOptions): PolledUpstreamRights {
   return new PeriodicRights(options);

@@ -16,7 +16,7 @@ export interface Logger {
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * For states that are looked at again and again, and logged only when they change.
+ * Stores the texts of states that are checked again and again, so that only changes are logged.
  *
  * @returns whether the text of a state differs from the last one; at first, from the empty text
  */

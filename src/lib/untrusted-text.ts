@@ -50,8 +50,8 @@ export function foreignText(text: string, limit: number = MAX_TEXT): string {
 }
 
 /**
- * For text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens. The
- * whole text is searched before it is cut, so that no part of a token is left at the cut.
+ * Cleans text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens.
+ * The whole text is searched before it is cut, so that no part of a token is left at the cut.
  *
  * @param limit in characters
  */

@@ -24,14 +24,14 @@ export interface AccessSubjects {
   subjectOf(asked: RequestUser): Promise<SubjectByNamespace>;
 }
 
-/** The user of a request, or of another credential as if it had made the request. */
+/** The user of a request, or the user of another credential as if it had sent the request. */
 export type RequestUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
 
 export type AccessSubjectStages = Pick<Stages, 'mode' | 'roles' | 'maxHeaderBytes' | 'upstreamRights'>;
 
 interface Lookup {
   identityIn(namespace: string): Promise<Identity>;
-  /** Those in which a role on a project counts. */
+  /** The namespaces in which a role on a project counts. */
   projectNamespaces(): Promise<readonly string[]>;
 }
 

@@ -105,7 +105,7 @@ export function permitOf(
   return policies.permits(entry, attributes, now);
 }
 
-/** The user as whom the guest's requests are made. @throws StatusError IdentityUnusable */
+/** The user whom the guest's requests impersonate. @throws StatusError IdentityUnusable */
 export function guestOf({ entry, policy }: Crossing, mode: Pick<TenancyMode, 'guests'>): UserInfo {
   return guestRules(mode).userOf(entry, policyGroup(policy));
 }

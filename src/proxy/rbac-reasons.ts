@@ -1,5 +1,5 @@
 /**
- * Why RBAC allows a request or not, as the RBAC index has it: for explanations, and for Stonegate's own 403.
+ * Says why RBAC allows a request or not, from the RBAC index. Explanations and Stonegate's own 403 show it.
  */
 
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';

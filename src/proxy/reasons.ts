@@ -1,6 +1,6 @@
 /**
- * Why RBAC allows a request or not, in words: the path from a Keystone role to group, binding, role and rule,
- * or what the user's roles nearly grant. A binding that the user may not read is not named.
+ * Puts into words why RBAC allows a request or not: the path from a Keystone role to group, binding, role and
+ * rule, or what the user's roles nearly grant. A binding that the user may not read is not named.
  */
 
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';

@@ -25,9 +25,9 @@ import {
 } from './stages.ts';
 
 /**
- * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be
- * written. Most stages return at once: only a promise is awaited, since each `await` costs as much as a
- * stage.
+ * Resolves when the response is complete. Rejects only if the request cannot be received or its refusal
+ * cannot be written. Most stages return at once: only a promise is awaited, since each `await` costs as
+ * much as a stage.
  */
 export async function serveRequest(exchange: Exchange, stages: ServingStages): Promise<void> {
   const context = receive(exchange, stages);
@@ -55,7 +55,7 @@ export async function serveRequest(exchange: Exchange, stages: ServingStages): P
     // It is not awaited: this function refers to the stages, which a stream must not keep alive.
     if (outgoing.stream !== undefined)
       return new StreamDelivery(outgoing, outgoing.stream, stages, undecided).run();
-    // forward | tunnel | answer
+    // forward | tunnel | handle
     context.outcome = await deliver(outgoing, stages, undecided);
     if (context.outcome.status === 401) forgetRefusedToken(outgoing, stages);
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Whose a subject of a binding is, as the user who asks sees it: names of other tenants are not told. What
- * cannot be told apart from another tenant's subject counts as one.
+ * Decides which subjects of bindings a user may see: names of other tenants are hidden. A subject that
+ * cannot be distinguished from another tenant's counts as one.
  */
 
 import {
@@ -51,7 +51,7 @@ export interface SubjectFilterOptions {
   readonly scopes: Scopes | undefined;
 }
 
-/** What one user may be told. */
+/** Decides which names one user may see. */
 export class SubjectFilter {
   readonly viewer: Viewer;
   /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
@@ -105,7 +105,7 @@ export class SubjectFilter {
     return this.viewer.isOperator === true || this.#may('get', resource, namespace, name);
   }
 
-  /** Whether the names of Keystone's project or domain may be told. */
+  /** Whether the viewer may see the name of the Keystone project or domain. */
   mayName(scope: NamedScope): boolean {
     return this.seesAll || scope.domainID === this.viewer.domainID;
   }
@@ -145,8 +145,8 @@ export class SubjectFilter {
   }
 
   /**
-   * The name of a service account, or of all of a namespace, tells the namespace: it is told if the user may
-   * read that, or if it is the cluster's.
+   * The name of a service account, or of the group of a namespace's accounts, contains the namespace: it is
+   * shown if the user may read the namespace, or if the namespace is the cluster's.
    *
    * @param place begins with the namespace
    */

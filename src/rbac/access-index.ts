@@ -90,7 +90,7 @@ export class AccessIndex {
 
 export interface RulesTrust {
   readonly access: AccessIndex;
-  /** As the operator states them. */
+  /** The authorization modes that the operator states. */
   readonly authorizers: readonly AuthorizationMode[];
 }
 

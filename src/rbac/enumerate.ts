@@ -1,6 +1,6 @@
 /**
- * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
- * bindings, not on the number of namespaces.
+ * Enumerates the namespaces in which a user may do something, from the inverted bindings: the cost depends on
+ * the user's bindings, not on the number of namespaces.
  */
 import type { StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';

@@ -101,8 +101,8 @@ export class RBACIndex {
   }
 
   /**
-   * Of an unknown tenant, and while its index is off: no objects. To be read again for each use: a tenant
-   * without objects is forgotten.
+   * The objects of a tenant; none for an unknown tenant and while its index is off. Call it again for each
+   * use: a tenant without objects is forgotten.
    */
   objectsOf(tenant: string): TenantObjects {
     return (this.isOff(tenant) ? undefined : this.#tenants.get(tenant)) ?? new TenantObjects();

@@ -48,7 +48,7 @@ export function newAttempt(): Attempt {
 
 /** Milliseconds. */
 export const DISCARD_TIMEOUT = 2_000;
-/** To read more of a response costs more than a TLS handshake. */
+/** Reading more of a response costs more than a TLS handshake. */
 export const MAX_DISCARDED_BYTES = 256 * 1024;
 
 /**

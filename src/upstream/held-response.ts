@@ -40,7 +40,7 @@ export class HeldResponse {
     return this.#bytes <= MAX_BYTES && Number(headerValue(this.#fields, 'content-length') ?? 0) <= MAX_BYTES;
   }
 
-  /** As far as it has arrived. */
+  /** The part of the body that has arrived. */
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }

@@ -42,11 +42,11 @@ export interface UpstreamOptions {
     /** TCP and TLS together. */
     readonly connect: number;
     /**
-     * For a connection to become free, then from the request's last byte to the response's first, and between
-     * two chunks. Does not apply to long-running requests.
+     * Limits the wait for a free connection, then the time from the request's last byte to the response's
+     * first, and between two chunks. Does not apply to long-running requests.
      */
     readonly response: number;
-    /** For the next bytes of a request body the API server is waiting for. */
+    /** Limits the wait for the next bytes of a request body. */
     readonly body: number;
   };
   readonly maxBodyBytes: number;

@@ -93,7 +93,7 @@ function ownTenant({ username, groups }: NamedSubject, caller: Outgoing, mode: T
   const hasTenants = mode.reviewTenant(tenant) !== undefined;
   const known = new Set([AUTHENTICATED, ...target.groups, ...caller.user.groups]);
   for (const group of groups) {
-    // In a cluster without tenants any other group may be another tenant's.
+    // Any other group in a cluster without tenants may be another tenant's.
     const isAllowed = known.has(group) || (hasTenants && !group.startsWith('system:'));
     if (!isAllowed) throw refusal();
   }

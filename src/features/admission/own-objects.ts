@@ -41,7 +41,7 @@ export function createSystemKinds(
       (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
     if (!isRefused) return [];
     const name = group === '' ? resource : `${resource}.${group}`;
-    // On Arktos the tenant of other objects counts, no matter which user sends the request.
+    // Arktos judges other objects by their tenant, no matter which user sends the request.
     const isByUser = !isArktos || OF_NO_TENANT.has(key);
     const remedy = isByUser ? '; its operator can name its users in admission.systemUsers' : '';
     return [violation('systemKinds', 'kind', name, `${name} are only for the system${remedy}`)];

@@ -85,8 +85,8 @@ export function createRightsReview({ reviewer, clock, random }: RightsReviewOpti
       new StatusError('AdmissionRateExceeded', 'too many access reviews of the admission webhook wait'),
   });
   /**
-   * For rights on every object: RBAC allows an unknown name by rules without names alone, whereas a rule may
-   * hold the empty name.
+   * Stands for every object: RBAC allows an unknown name only by rules without names, whereas a rule may
+   * contain the empty name.
    */
   const anyName = random.uuid();
 

@@ -11,13 +11,13 @@ import { isBelow, lowest } from './list-part.ts';
 
 export interface MergedWatchOptions {
   readonly namespaces: Iterable<string>;
-  /** From which all are watched; undefined if they begin with the objects that there are. */
+  /** The revision from which all are watched; undefined if they begin with the existing objects. */
   readonly revision: string | undefined;
   /** The hash of the permitted namespaces. */
   readonly digits: string;
   /** The client has asked for bookmarks. */
   readonly allowsBookmarks: boolean;
-  /** The client has asked for a bookmark behind the objects that there are (`sendInitialEvents`). */
+  /** The client has asked for a bookmark after the existing objects (`sendInitialEvents`). */
   readonly bookmarksInitialEvents: boolean;
   /** Whether the API server's bookmarks say something about the watch that they are in. */
   readonly countsBookmarks: boolean;
@@ -31,13 +31,13 @@ export interface Step {
 }
 
 interface Part {
-  /** Through which the client has all changes of the namespace; undefined until that is known. */
+  /** The client has all changes of the namespace up to this revision; undefined until that is known. */
   revision: string | undefined;
   /** A bookmark has said that all objects were sent. */
   hasEnded: boolean;
 }
 
-/** As the client's objects are: the bookmark of a client that decodes one kind has that kind. */
+/** The kind of the client's objects, which a bookmark must have too: some clients decode one kind only. */
 interface Kind {
   readonly kind: string;
   readonly apiVersion: string;

@@ -77,7 +77,8 @@ const WHOLE_PROJECT = 1;
 /**
  * Provisioning as the configuration asks for it: none, periodically, or on a user's request.
  *
- * @returns what the stage `provision` calls; undefined unless the configuration asks for provisioning on request
+ * @returns what the stage `provision` calls; undefined unless the configuration asks for provisioning on
+ *   request
  */
 export function createServedProvisioning(build: FeatureBuild): RequestProvisioning | undefined {
   const { provision } = build.loaded.configuration.bindings;

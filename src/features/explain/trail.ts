@@ -1,7 +1,7 @@
 /**
  * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
- * said, and whether the API server would allow the request. Text from outside passes through `redactSecrets`, so that
- * no credential is shown.
+ * said, and whether the API server would allow the request. Text from outside
+ * passes through `redactSecrets`, so that no credential is shown.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -33,7 +33,7 @@ export class Trail {
   #parts: ExplainedPart[] = [];
   #refusal: Refusal | undefined;
 
-  /** @param told takes the credential out of a text */
+  /** @param redactSecrets removes the credential from a text */
   constructor(redactSecrets: (text: string) => string) {
     this.#redactSecrets = redactSecrets;
   }
@@ -50,7 +50,7 @@ export class Trail {
   }
 
   /**
-   * Runs one stage and remembers how it ended.
+   * Runs one stage and records how it ended.
    *
    * @param reason why it passed, of what it made
    * @throws whatever `run` throws
@@ -81,7 +81,7 @@ export class Trail {
     this.#parts.push({ ...part, reason: this.#redactSecrets(part.reason) });
   }
 
-  /** What the operator may know of an error: its causes rather than the word that the client is told. */
+  /** The causes of an error, for the operator; the client gets only its message. */
   causeOf(error: unknown): string {
     const texts: string[] = [];
     let current = error instanceof StatusError ? error.cause : error;
@@ -101,7 +101,7 @@ export class Trail {
   }
 }
 
-/** Notes what the API server says; that it cannot be asked is noted too. */
+/** Records whether the API server's RBAC allows the request, or that it cannot be asked. */
 export async function askRBAC(
   outgoing: Outgoing,
   mode: TenancyMode,

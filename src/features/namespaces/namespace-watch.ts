@@ -93,7 +93,7 @@ interface NamespaceWatchOptions {
   readonly revision: () => number;
   /** The watch begins with all objects, or with the changes from a position on. */
   readonly start: 'all' | number;
-  /** The initial objects end with a bookmark that says so. */
+  /** A bookmark marks the end of the initial objects. */
   readonly bookmarksInitialEvents: boolean;
   readonly allowsBookmarks: boolean;
   /** Called if the client reads so slowly that changes are not known any more: it has to list again. */

@@ -60,7 +60,7 @@ export class VisibleNamespaces implements AccessFollower {
   #first = 0;
   #historyBytes = 0;
 
-  /** @param tenant whose namespaces; empty if the API server has no tenants */
+  /** @param tenant whose namespaces are shown; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
     this.#index = index;
     this.subject = subject;
@@ -254,9 +254,9 @@ export class VisibleNamespacesCache {
   }
 
   /**
-   * As it is now.
+   * Returns the current view of an identity.
    *
-   * @param tenant whose namespaces; empty if the API server has no tenants
+   * @param tenant whose namespaces are shown; empty if the API server has no tenants
    */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
     const key = keyOf(subject, tenant);

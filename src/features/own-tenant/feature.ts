@@ -1,5 +1,5 @@
 /**
- * On Arktos a tenant's users see their own Tenant object with `kubectl get tenants`.
+ * Shows users of an Arktos tenant their own Tenant object with `kubectl get tenants`.
  */
 import type { Feature } from '../../proxy/feature.ts';
 import type { ProxyParts } from '../build.ts';

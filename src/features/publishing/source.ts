@@ -1,7 +1,7 @@
 /**
  * Decides whether an annotated object may be published, to which tenants, and what its copies contain; and
- * knows a copy by a label with a digest of its source's kind, namespace and name. The name of the copy is part
- * of it, so that an object with a copy's labels under another name is none. Pure.
+ * knows a copy by a label with a digest of its source's kind, namespace and name. The name of the copy is
+ * part of it, so that an object with a copy's labels under another name is none. Pure.
  */
 import { createHash } from 'node:crypto';
 import type { StoredObject } from '../../kubernetes/kubernetes-object.ts';

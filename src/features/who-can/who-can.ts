@@ -83,7 +83,7 @@ export async function reviewWhoCan(
   };
 }
 
-/** In which bindings a request of that kind is looked for. */
+/** The scope of the bindings that are searched for a request of that kind. */
 function countedScope({ question, scope }: WhoCanQuery, warnings: string[]): Scope {
   if ('path' in question) return { namespace: '' };
   const { apiGroup, resource, name } = question;
@@ -116,7 +116,7 @@ async function scopesOf(
   }
 }
 
-/** In Arktos a binding does not count for a user of another tenant whom it names. */
+/** A binding of Arktos does not count for a user of another tenant whom it names. */
 function mayAct(
   key: SubjectGrant['key'],
   { user: { tenant } }: Viewer,

@@ -58,7 +58,7 @@ export interface KeystoneClient {
   validate(token: string): Promise<KeystoneToken | undefined>;
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
-  /** For lists; undefined without a service credential. */
+  /** Used for lists; undefined without a service credential. */
   readonly service: KeystoneService | undefined;
   /**
    * Checks that Keystone responds and, with a service credential, accepts it.

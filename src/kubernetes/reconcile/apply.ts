@@ -66,8 +66,8 @@ export interface CommandReconciler {
 
 const CONCURRENCY = 4;
 /**
- * In so many tenants or namespaces a change may fail because the API server does not respond; then nothing
- * further is begun. In each of them nothing is begun after the first.
+ * The most tenants or namespaces in which a change may fail because the API server does not respond: then the
+ * run ends. A tenant or namespace gets no further change after its first such failure.
  */
 const MAX_UNANSWERED = 8;
 const UNANSWERED: ReadonlySet<ErrorCode> = new Set([

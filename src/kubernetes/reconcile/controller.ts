@@ -67,7 +67,7 @@ class LeasedController<P extends Plan> implements Controller {
   #isLeader = false;
   /** When the next run is due, in milliseconds since the epoch. */
   #dueAt: number;
-  /** Until then no change is followed by a run; likewise. */
+  /** No change starts a run before this time, in milliseconds since the epoch. */
   #restsUntil = 0;
   #hasChangedDuringRun = false;
   #isStopped = false;
@@ -131,14 +131,14 @@ class LeasedController<P extends Plan> implements Controller {
         { controller: name },
         isLeader ? 'this process is the leader' : 'this process is not the leader',
       );
-    // What happened while another replica was in charge is not known to this one's last run.
+    // Changes while another replica was the leader are not known to the last run of this one.
     if (isLeader && !this.#isLeader) this.#dueAt = clock.now();
     this.#isLeader = isLeader;
     if (!isLeader) this.#run?.ending.abort(new Error('another replica is in charge now'));
     else if (!this.#isStopped && this.#run === undefined && clock.now() >= this.#dueAt) this.#begin();
   }
 
-  /** Without the lease's state no replica works. */
+  /** An error means that this replica is not the leader. */
   async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();

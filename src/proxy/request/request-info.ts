@@ -1,7 +1,7 @@
 /**
  * Reads a request line as kube-apiserver's RequestInfoFactory does, with the tenant segment as Arktos has it.
  * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound
- * because `path-rules.ts` refuses every escape of an unreserved character.
+ * because `request-target.ts` refuses every escape of an unreserved character.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
 
@@ -132,7 +132,7 @@ function scopeName(segments: readonly string[], at: number, scope: string): stri
   return segments[at + 1];
 }
 
-/** Behind a namespace's or a tenant's name these belong to that object itself. */
+/** Whether the segment after a namespace's or tenant's name is a subresource of that object itself. */
 function isOfObject(subresource: string): boolean {
   return subresource === 'status' || subresource === 'finalize';
 }
@@ -252,7 +252,7 @@ function offsetOf(segments: readonly string[], index: number): number {
 
 /** A backslash takes the next character with it. */
 const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
-/** In a value a backslash may only escape `\`, `,` and `=`, and the last two must be escaped. */
+/** A backslash in a value may only escape `\`, `,` and `=`, and the last two must be escaped. */
 const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The forms that responses of handlers have in common.
+ * Builds the responses that several handlers have in common.
  */
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
@@ -39,7 +39,7 @@ const expired = {
  */
 export const EXPIRED_EVENT = `${JSON.stringify({ type: 'ERROR', object: expired })}\n`;
 
-/** A watch that consists of it. */
+/** A watch that consists of `EXPIRED_EVENT` alone. */
 export const EXPIRED_WATCH: StreamedResponse = {
   status: 200,
   headers: JSON_HEADERS,
@@ -67,7 +67,7 @@ export function asFiltered<R extends FilterableResponse>(response: R): R {
   };
 }
 
-/** The others are about the connection, or about one response of several. */
+/** Fields that are passed on; the others describe the connection, or one response of several. */
 const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
 
 /** The API server's response to a request of Stonegate's own, as the response to the client. */

@@ -29,7 +29,7 @@ export class StreamDelivery implements RelayHooks {
   readonly #observer: RequestObserver;
   readonly #streams: StreamRegistry;
   readonly #writeStatus: ServingStages['writeStatus'];
-  /** Until the response begins: after that no error is due to Stonegate's rights or to the client's token. */
+  /** Cleared when the response begins: no later error is due to Stonegate's rights or the client's token. */
   #pending: { readonly outgoing: Outgoing; readonly stages: ServingStages } | undefined;
 
   constructor(outgoing: Outgoing, stream: OpenStream, stages: ServingStages, undecided: InFlight) {

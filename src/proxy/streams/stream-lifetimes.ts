@@ -40,7 +40,7 @@ export interface StreamLifetimesOptions {
 
 /** All in milliseconds. Between two checks of all streams. */
 const CHECK_INTERVAL = 1_000;
-/** Between two checks of what the policies permit to guests: their streams end within five seconds. */
+/** Milliseconds between two checks of what the policies permit to guests. */
 const GUEST_CHECK_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
@@ -180,7 +180,7 @@ export class StreamLifetimes {
     const { authenticator, tenant, username } = credential;
     this.#options.logger.info({ reason, authenticator, tenant, user: username }, 'streams are ended');
     credential.end(reason);
-    // For a stream that is opened before the last of these has gone.
+    // A new stream may be opened before the last of these has ended.
     this.#watchDrops(credential);
   }
 
