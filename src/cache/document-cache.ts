@@ -40,7 +40,7 @@ export interface DocumentCache<T> {
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; 0 disables the cache. */
   readonly ttl: number;
-  /** The same for documents that have changed within `ttl`; 0, the default, caches none of them. */
+  /** The `ttl` of documents that have changed within `ttl`; 0, the default, caches none of them. */
   readonly recentTTL?: number;
   /** Bounds all documents together; the least recently used are evicted. */
   readonly maxBytes: number;

@@ -78,7 +78,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
 
 /**
  * A value that must have one of several forms. If its keys are those of one form, the problems of that form
- * are told.
+ * are reported.
  */
 function problemsOfForms(issue: z.core.$ZodIssueInvalidUnion): Finding[] {
   const { input, path, errors, message } = issue;

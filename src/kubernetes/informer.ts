@@ -243,7 +243,7 @@ export class Informer<T extends { readonly revision: number }> {
     this.#proved(this.#options.clock.now());
   }
 
-  /** Whether an event of a past revision tells nothing new; otherwise the watch has left something out. */
+  /** Whether an event of a past revision is a repetition; otherwise the watch has missed something. */
   #isRepeated(kind: 'put' | 'delete', object: T): boolean {
     const stored = this.#options.store.revisionOf(object);
     if (kind === 'delete') return stored === undefined || stored > object.revision;

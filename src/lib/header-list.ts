@@ -73,7 +73,7 @@ export function headerTokens(list: HeaderList, name: string): string[] {
 }
 
 /**
- * @param start of the part of `text` that is looked at
+ * @param start of the part of `text` that is compared
  * @param end of that part
  * @returns the part without the spaces and tabs around it: `trim` would also remove U+00A0 and others
  */

@@ -1,6 +1,6 @@
 /**
- * The port for the program's own log (not the audit log). Implemented with pino in `observability/log.ts`.
- * Nothing secret may be given to it: no token, no password, no header of a client.
+ * The interface of the program's own log (not the audit log), which `observability/log.ts` implements with
+ * pino. Nothing secret may be passed to it: no token, no password, no header of a client.
  */
 
 export type LogFields = Readonly<Record<string, unknown>>;

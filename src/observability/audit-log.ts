@@ -13,7 +13,7 @@ import {
   usersText,
 } from './audit-event.ts';
 
-/** The port for the destination of the lines. Implemented in `observability/audit-sink.ts`. */
+/** The destination of the lines; `audit-sink.ts` creates it. */
 export interface AuditSink {
   /**
    * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once

@@ -11,7 +11,7 @@ import type { Outgoing } from './request-context.ts';
 import { impersonate, roleScopeOf, type Stages } from './stages.ts';
 
 /**
- * The same request as the user that a request in the namespace would be made as, with the headers for it.
+ * Returns the request as the user whom a request in the namespace would have, with the headers for that user.
  *
  * @param namespace empty for the cluster or the tenant as a whole
  * @throws StatusError KeystoneUnavailable, IdentityUnusable, and as `impersonate` does

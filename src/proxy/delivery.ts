@@ -96,7 +96,7 @@ function forward(
   return sendInspected(inspection, outgoing, stages, undecided, hooks);
 }
 
-/** It needs what decided the request until the API server's response has begun. */
+/** Forwards the request; if the API server refuses it with 403, the handler's response replaces the 403. */
 async function forwardFirst(
   outgoing: Outgoing,
   stages: ServingStages,

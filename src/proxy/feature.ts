@@ -16,7 +16,7 @@ import type { RouteKind } from './route-kind.ts';
 import type { Policies } from './tenant-entry.ts';
 
 export interface Feature {
-  /** They are asked in the order of the features. */
+  /** Authenticators are called in the order of the features. */
   readonly authenticators?: readonly Authenticator[];
   /** Decides who may enter other tenants. At most one feature gives it; without it no user may. */
   readonly tenantEntry?: Policies | undefined;

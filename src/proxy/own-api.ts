@@ -51,7 +51,7 @@ export type OwnAPIRoute =
 export type OwnDocument = 'group' | 'resources' | 'openapi';
 
 export interface OwnAPI {
-  /** Those that are served. */
+  /** The resources that are served. */
   readonly resources: readonly OwnResource[];
   /**
    * @param tenant of the user

@@ -21,7 +21,7 @@ export interface ReasonedRequest extends TenantOfRequest {
 /**
  * @param allowed what the API server says
  * @returns undefined if the index says otherwise, has nothing to say, or is not current; and for a guest, who
- *   is not told which roles the entered tenant has
+ *   may not learn which roles the entered tenant has
  */
 export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
 

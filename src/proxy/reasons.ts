@@ -100,7 +100,7 @@ function missWords(
       ? `${who} gives ClusterRole ${role.name}, whose aggregation is not filled in`
       : `${who} gives a role whose aggregation is not filled in`;
   const asked = subresource === '' ? resource : `${resource}/${subresource}`;
-  // If the user may not read the binding, the message tells only the user's own rights.
+  // If the user may not read the binding, the message contains only the user's own rights.
   switch (missed) {
     case 'subresource':
       return `${who} grants \`${verb} ${resource}\`, not \`${asked}\``;

@@ -17,7 +17,7 @@ import { projectGroup, readKeystoneGroup } from '../tenancy/keystone-groups.ts';
 
 /** The user who asks. */
 export interface Viewer {
-  /** Its tenant is that of the bindings; empty if the API server has no tenants. */
+  /** The user, with the tenant of the bindings, which is empty if the API server has no tenants. */
   readonly user: RBACUser;
   /** The tenant by Stonegate's name; empty if the user has none. */
   readonly tenant: string;

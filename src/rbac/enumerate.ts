@@ -41,7 +41,7 @@ export function namespacesAllowed(
   return [...allowedNamespaces(index, subject, question, counted).keys()].sort();
 }
 
-/** The same by name, in no order. */
+/** As `namespacesAllowed`, but only the names, in no order. */
 export function allowedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,

@@ -12,7 +12,10 @@ import { TenantObjects } from './tenant-objects.ts';
 export interface IndexListener {
   /** Called after each change. It must not throw. */
   changed?(change: Change): void;
-  /** All that was known of the tenant counts no more: its index is off, or on again. It must not throw. */
+  /**
+   * Called when the index of the tenant is turned off or on again: earlier decisions are void. Must not
+   * throw.
+   */
   reset?(tenant: string): void;
   /** The API server's storage was restored from a backup: revisions are counted again from this one. */
   restored?(revision: number): void;
@@ -122,7 +125,7 @@ export class RBACIndex {
   }
 
   /**
-   * Begins a complete list of one resource, as current as the API server's storage. Listeners are told the
+   * Begins a complete list of one resource, as current as the API server's storage. Listeners get the
    * differences. Until its end the resource is complete through its earlier revision only, and must not be
    * changed otherwise; one that does not end is to be followed by another. A revision below the known one
    * means that the storage was restored from a backup.

@@ -17,13 +17,13 @@ export type WhoCanQuestion = Omit<ResourceQuestion, 'namespace' | 'tenant'> | No
 export interface SubjectGrant {
   readonly key: SubjectKey;
   readonly subject: StoredSubject;
-  /** Its namespace is where the access is granted; of a ClusterRoleBinding, everywhere. */
+  /** The access is granted in its namespace; a ClusterRoleBinding grants it everywhere. */
   readonly binding: StoredBinding;
   readonly role: StoredRole;
 }
 
 export interface Granted {
-  /** Those of ClusterRoleBindings first, then by namespace and name of the binding. */
+  /** Grants of ClusterRoleBindings come first, then the others by namespace and name of the binding. */
   readonly grants: readonly SubjectGrant[];
   /** Whether there are more grants than the limit. */
   readonly isCut: boolean;
@@ -32,7 +32,7 @@ export interface Granted {
 }
 
 export interface WhoCanLimits {
-  /** It bounds the work too: if there are more grants, which of them are found is arbitrary. */
+  /** The most grants. It bounds the work too: if there are more, which of them are found is arbitrary. */
   readonly grants: number;
   /** Whether the missing role of the binding may be named. */
   readonly mayShow: (binding: StoredBinding) => boolean;
@@ -74,7 +74,7 @@ export function whoCan(
 /** The grants come in no order. */
 function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Generator<SubjectGrant> {
   const coveredBy = memoizeByReference((role: StoredRole) => coveredIn(role, question));
-  // Then the namespace is the object that the request names, so rules with names may be about it.
+  // The namespace is then the object that the request names, so rules with names may cover it.
   const namesNamespace = 'name' in question && question.name === '' && isNamespaceObject(question);
   const nameIn = ({ namespace }: StoredBinding) => {
     if ('path' in question) return '';

@@ -107,7 +107,7 @@ export function createSharedMode({
   };
 }
 
-/** What everybody of a tenant has. */
+/** The group and the extra that every user of a tenant has. */
 function tenantAttributes(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
   return { groups: [`${TENANT_GROUP_PREFIX}${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
 }

@@ -1,6 +1,6 @@
 /**
- * The states of a call to the API server, and what they tell: whether it may be repeated, what was passed on,
- * and whether its connection was closed.
+ * The states of a call to the API server, and what follows from them: whether it may be repeated, what was
+ * passed on, and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';

@@ -1,6 +1,6 @@
 /**
- * The webhook with a real Keystone behind it: groups by their names, and tokens that die with a role or a user. Nothing is cached here, so that each review shows what
- * Keystone says.
+ * The webhook with a real Keystone behind it: groups by their names, and tokens that die with a role or a
+ * user. Nothing is cached here, so that each review shows what Keystone says.
  */
 import t from 'tap';
 import {

@@ -106,7 +106,7 @@ async function upstreamWarnings(loaded: LoadedConfiguration): Promise<string[]> 
   }
 }
 
-/** @returns one warning if the API server does not tell: the others are to be shown all the same */
+/** @returns one warning if the API server does not respond, so that the other warnings are still shown */
 async function whenAsked(otherwise: string, ask: () => Promise<string[]>): Promise<string[]> {
   try {
     return await ask();

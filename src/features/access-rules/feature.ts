@@ -15,7 +15,7 @@ import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from 
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
 import { createRulesDocuments } from './rules-document.ts';
 
-/** The page of a browser that has left is evaluated too. */
+/** Never aborted: the page is evaluated even if the browser disconnects. */
 const NEVER = new AbortController().signal;
 
 /** Bounds of what the portal's page shows. */

@@ -24,7 +24,7 @@ export const POLICY_LABELS = {
   policy: 'stonegate.dev/policy',
 } as const;
 
-/** The annotation that says why an administration is. */
+/** The annotation with the reason of an administration. */
 export const REASON = 'stonegate.dev/reason';
 
 /** An object of a tenant; a RoleBinding's `metadata.namespace` is set. */
@@ -34,7 +34,7 @@ export interface DesiredPolicyObject {
 }
 
 export interface DesiredRBACOptions {
-  /** Those that exist: nothing is written into others. */
+  /** The existing tenants: nothing is written into others. */
   readonly tenants: ReadonlySet<string>;
   readonly systemTenant: string;
   /** `access.grantable`. */

@@ -1,5 +1,5 @@
 /**
- * Brings about the roles and bindings in tenants that the policies in force ask for, and tells the authors of
+ * Creates the roles and bindings in tenants that the policies in force ask for, and reports to the authors of
  * policies by the conditions of their objects.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Reads the objects from which policies follow out of the API server's JSON. Whether a spec is as it should
- * be is judged by the policies' own code, which tells the author.
+ * Reads the objects from which policies follow out of the API server's JSON. The policies' own code
+ * validates a spec and reports to its author.
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';

@@ -21,7 +21,7 @@ import type { Explanation } from './stonegate-v1alpha1.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** What kind of credential the request carries, by its looks alone. */
+/** Names the kind of credential that the request carries, by its form alone. */
 export function credentialWords(headers: HeaderList): string {
   try {
     const credential = credentialOf(headers);
@@ -114,7 +114,7 @@ export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string,
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
 }
 
-/** What of the identity is not the credential's doing. */
+/** Says which roles of the identity do not come from the credential. */
 export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
   if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
   return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
@@ -146,7 +146,7 @@ export function rewriteWords(route: Route, rawPath: string): string {
   return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
 }
 
-/** What the identity is put on. */
+/** Says what is sent to the API server with the identity. */
 export function sentWords({ route, upstreamHeaders }: Outgoing): string {
   if (!goesAsUser(route)) return 'no header field of the request would be sent on';
   return route.kind === 'forward'

@@ -47,7 +47,7 @@ import { watchedStages } from './watched-stages.ts';
 export interface ExplainOptions {
   /** Called when a request is explained: explanations are a feature of these stages themselves. */
   readonly stages: () => Stages;
-  /** Asks the API server's RBAC, which has the last word. */
+  /** Asks the API server's RBAC, which decides last. */
   readonly reviewer: AccessReviewer;
   /** Why RBAC decides so; absent without the RBAC index. */
   readonly reasonOf?: ReasonOf | undefined;

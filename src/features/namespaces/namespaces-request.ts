@@ -64,7 +64,7 @@ export function viewOf(
 
 /** Milliseconds for which a request waits for the index. */
 const TIMEOUT = 3_000;
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks of the index. */
 const LOOK = 50;
 
 /** @returns whether it became true */

@@ -262,7 +262,7 @@ export class VisibleNamespacesCache {
     const key = keyOf(subject, tenant);
     const cached = this.#views.get(key) ?? this.#follow(new VisibleNamespaces(this.#index, subject, tenant));
     cached.view.decide();
-    // Its size may be another.
+    // The entry is set again because its size may have changed.
     this.#views.set(key, cached);
     return cached.view;
   }

@@ -22,7 +22,7 @@ export interface OwnDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
 }
 
-/** They ask for a part of the document, or describe it as it was before the group was added. */
+/** Fields that ask for a part of the document, or describe it before the group is added. */
 const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',

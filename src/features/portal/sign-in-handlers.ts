@@ -1,6 +1,6 @@
 /**
  * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are
- * counted per source and per user before Keystone is called; like Keystone, the page does not tell which of
+ * counted per source and per user before Keystone is called; like Keystone, the page does not say which of
  * the values was wrong.
  */
 import type { HeaderField } from '../../lib/header-list.ts';

@@ -130,7 +130,7 @@ export function copyMetadata(source: string) {
   };
 }
 
-/** Selects all copies, and what only looks like one. */
+/** Selects all copies, and other objects with the labels of one. */
 export const COPIES = `${MANAGED_BY}=${STONEGATE},${PUBLISHED_FROM}`;
 
 /**

@@ -100,7 +100,7 @@ function askedOf({
   };
 }
 
-/** What of the user who asks decides what they are told. */
+/** The facts about the asking user that decide which names the user may see. */
 function viewerOf(
   { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,

@@ -1,6 +1,6 @@
 /**
- * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
- * names, and with those who need no binding.
+ * Answers who can do something: the subjects in the index that the asking user may see, with Keystone's
+ * names, and the users who need no binding.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -131,7 +131,7 @@ function divide(grants: readonly SubjectGrant[], filter: SubjectFilter) {
   const shown: SubjectGrant[] = [];
   const others = new Set<string>();
   for (const grant of grants) {
-    // The API server does not look at its bindings.
+    // The API server does not evaluate its bindings.
     if (grant.key === SYSTEM_MASTERS_KEY) continue;
     if (filter.shows(grant)) shown.push(grant);
     else others.add(grant.key);
@@ -170,7 +170,7 @@ function namesOf(
   return { users: [...users], groups: [...groups], serviceAccounts: [...serviceAccounts] };
 }
 
-/** Those who need no binding. */
+/** Users and groups that need no binding. */
 function builtIn({ ownUserName }: WhoCanOptions): WhoCanGrant[] {
   const everywhere = { everywhere: true, namespace: '' };
   const masters: WhoCanGrant = {

@@ -22,7 +22,7 @@ export interface IssuerHTTP {
    * @throws Error if the address is not permitted, the server cannot be reached or its response is too large
    */
   send(url: string, request: IssuerRequest): Promise<Response>;
-  /** The same, for a document. */
+  /** Fetches a document; otherwise as `send`. */
   get(url: string, signal: AbortSignal): Promise<Response>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Continue tokens of lists that Stonegate answers. As the API server's they say where the list goes on, and
- * prove nothing: whatever a token says, a page shows what its user may see. A checksum tells a token of
+ * prove nothing: whatever a token says, a page shows what its user may see. A checksum detects a token of
  * another list, or a changed one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */

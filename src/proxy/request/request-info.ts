@@ -256,7 +256,7 @@ const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
 const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**
- * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since
+ * The API server evaluates the terms in the order of their bytes. Only those for the name are compared, since
  * the selector comes from clients that are not known yet and may have very many terms.
  *
  * @returns undefined if the selector is malformed, asks for no exact name, or for one that is no path segment

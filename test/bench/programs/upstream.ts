@@ -1,8 +1,8 @@
 /**
  * The API server of the benchmark: answers from memory, straight on the socket, so that it is never the
- * slowest part. `watch=true` is a stream; whatever else has a body is read and answered. `/events/TURNS` gives streams their events, and `/seen` tells how many requests there
- * were, those two left out. Speaks HTTP/1.1 as all contenders do towards their upstream; with a certificate,
- * over TLS.
+ * slowest part. `watch=true` is a stream; whatever else has a body is read and answered. `/events/TURNS`
+ * gives streams their events, and `/seen` tells how many requests there were, those two left out. Speaks
+ * HTTP/1.1 as all contenders do towards their upstream; with a certificate, over TLS.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
