@@ -31,7 +31,7 @@ import { type ConfiguredProxy, createProxy } from './proxy.ts';
 
 type Serve = (exchange: Exchange) => Promise<void>;
 
-/** What one process keeps over all configurations. */
+/** The state of one process that survives reloads. */
 export interface ServingProcess {
   readonly observer: RequestObserver;
   /** Milliseconds since the epoch. */

@@ -64,7 +64,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const circuit = createCircuitBreaker({
     pause: CIRCUIT_PAUSE,
     clock,
-    onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; going on without it'),
+    onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; requests continue without it'),
     onClose: () => logger.info({}, 'Redis answers again'),
   });
   client.on('ready', () => circuit.succeeded());

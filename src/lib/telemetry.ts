@@ -35,7 +35,7 @@ export interface ControllerRun {
   readonly result: (typeof RUN_RESULTS)[number];
   /** The changes that were made. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
-  /** What cannot be as desired. */
+  /** The number of objects that cannot be brought into the desired state. */
   readonly refusals?: number;
   readonly failures?: number;
   readonly heldBack?: number;

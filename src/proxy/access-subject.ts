@@ -49,8 +49,8 @@ export function createAccessSubjects(stages: AccessSubjectStages): AccessSubject
 
   /** @returns undefined if the request has the same user in every namespace */
   function lookupFor({ proven, impersonator, crossing, info, tenant }: RequestUser): Lookup | undefined {
-    // No roles are known of an impersonated user: only the rights given to the name count.
-    // A guest brings none.
+    // The roles of an impersonated user are unknown: only rights that are given to the name count.
+    // A guest has no roles of their own here.
     if (impersonator !== undefined || crossing !== undefined) return undefined;
     if (roles === undefined || proven.assignmentsOf === undefined) return undefined;
     if (!info.isResourceRequest) return undefined;

@@ -30,7 +30,7 @@ import {
 /** Bounds the sessions of one process without Redis. */
 const MAX_SESSIONS = 10_000;
 
-/** What the portal of one process keeps over all configurations. */
+/** The state of the portal that survives reloads. */
 export interface PortalState {
   /** Used without Redis. */
   readonly sessions: SessionStore;

@@ -66,7 +66,7 @@ export async function signInWithPassword(
   const { user = '', domain = '', password = '', project = '' } = values;
   const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
   if (limited !== undefined) {
-    logger.warn({ source, limited }, 'portal: too many sign-ins tried');
+    logger.warn({ source, limited }, 'portal: too many sign-in attempts');
     return showAgain(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
   }
   const credentials = { user, domain, password, project: project === '' ? undefined : project };

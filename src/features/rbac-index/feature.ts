@@ -150,7 +150,9 @@ export function answerFiltered(
   return isAllowed() ? filtered() : { insteadOfForbidden: filtered };
 }
 
-/** What the index is built from: what refers to it is built anew with it. */
+/**
+ * The values that the index is built from. A component that refers to the index uses the same fingerprint.
+ */
 export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
   const { upstream, tenancy, access } = loaded.configuration;
   return [upstream.server, tenancy.mode, tenancy.systemTenant, access.maxIndexBytes];

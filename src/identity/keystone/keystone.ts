@@ -86,7 +86,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   /** @returns undefined for a token that is not accepted */
   function tokenIn(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
     if (response.token !== undefined && response.token !== subject)
-      throw keystoneUnavailable(new Error('the answer is about another token'));
+      throw keystoneUnavailable(new Error('the response describes another token'));
     const { token, refused } = readToken(response.body);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');
