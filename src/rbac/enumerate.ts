@@ -41,7 +41,7 @@ export function namespacesAllowed(
   return [...allowedNamespaces(index, subject, question, counted).keys()].sort();
 }
 
-/** As `namespacesAllowed`, but only the names, in no order. */
+/** Returns only the names of what `namespacesAllowed` returns, in no order. */
 export function allowedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,
