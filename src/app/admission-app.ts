@@ -89,7 +89,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     apply(next) {
       const setTLS = listener.prepareTLS(required(admissionTLS(next)));
       replaceGeneration(next);
-      // From here on nothing fails.
+      // Nothing after this line can fail.
       setTLS();
       logger.setLevel(next.configuration.log.level);
       if (next.configuration.admission.bind !== bind)

@@ -212,7 +212,7 @@ function apply(
   const { runtime, logger, streams, generations } = state;
   const setTLS = listeners.prepareTLS(next);
   state.replaceGeneration(next);
-  // From here on nothing fails.
+  // Nothing after this line can fail.
   setTLS();
   streams.limits = next.configuration.limits.streams;
   lifetimes.reloaded(next.configuration.limits.streams, generations.current.drops);

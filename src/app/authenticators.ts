@@ -174,9 +174,9 @@ function tokenReviewAuthenticator(
     gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
     rules,
     clock,
-    tagsOf(vouched) {
-      const { username, uid } = vouched.user;
-      const tenant = tenantOfReviewed(vouched, rules);
+    tagsOf(reviewed) {
+      const { username, uid } = reviewed.user;
+      const tenant = tenantOfReviewed(reviewed, rules);
       return [
         userTag(username),
         ...(uid === '' ? [] : [userTag(uid)]),

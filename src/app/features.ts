@@ -6,7 +6,7 @@
 import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/feature.ts';
 import { createAdmission } from '../features/admission/feature.ts';
 import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
-import type { FeatureBuild, Parts } from '../features/build.ts';
+import type { FeatureBuild, ProxyParts } from '../features/build.ts';
 import { createDiscoveryFeature } from '../features/discovery/feature.ts';
 import { createExplain, type Explain } from '../features/explain/explain-request.ts';
 import { createExplainFeature } from '../features/explain/feature.ts';
@@ -44,7 +44,7 @@ export interface ConfiguredFeatures {
  */
 export function createFeatures(
   build: FeatureBuild,
-  parts: Parts,
+  parts: ProxyParts,
   access: AccessIndex | undefined,
   stages: () => Stages,
 ): ConfiguredFeatures {

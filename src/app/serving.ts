@@ -27,11 +27,11 @@ import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createKeystoneAuthentication } from './authenticators.ts';
 import { withBackends } from './backends.ts';
-import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
+import { type ConfiguredProxy, createProxy } from './proxy.ts';
 
 type Serve = (exchange: Exchange) => Promise<void>;
 
-/** What one process keeps over all configurations. */
+/** The state of one process that survives reloads. */
 export interface ServingProcess {
   readonly observer: RequestObserver;
   /** Milliseconds since the epoch. */
@@ -48,7 +48,7 @@ export interface ServingProcess {
   readonly keep: boolean;
 }
 
-export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'permits' | 'clear'>, InForce {
+export interface Serving extends Pick<ConfiguredProxy, 'recheck' | 'permits' | 'clear'>, InForce {
   readonly api: Serve;
   /** Undefined if the configuration has no portal. */
   readonly portal: Serve | undefined;
@@ -71,25 +71,21 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const { memberships, keep } = process;
   createPolicyController(build, { updates: policies?.updates, keep, memberships });
   createServedPublishing(build, keep);
-  const pipeline = createPipeline(build, { ...process, provisioning, policies: policies?.policies });
-  const { stages } = pipeline;
-  const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);
+  const proxy = createProxy(build, { ...process, provisioning, policies: policies?.policies });
+  const { stages } = proxy;
+  const portal = process.portal && createConfiguredPortal(build, proxy, process.portal);
   const webhook = process.hasWebhook ? createServedWebhook(build, stages.mode, process.inForce) : undefined;
   const admission = createConfiguredAdmission(build, build.upstream);
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
-    api: pipeline.serve,
-    recheck: pipeline.recheck,
-    permits: pipeline.permits,
-    clear: pipeline.clear,
+    api: proxy.serve,
+    recheck: proxy.recheck,
+    permits: proxy.permits,
+    clear: proxy.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
     admission: admission && counted(admission, inFlight),
-    checks: [
-      pipeline.authentication,
-      ...(indexReadiness ? [indexReadiness] : []),
-      ...(webhook?.checks ?? []),
-    ],
+    checks: [proxy.authentication, ...(indexReadiness ? [indexReadiness] : []), ...(webhook?.checks ?? [])],
     upstream: build.upstream,
     syncRules: webhook?.syncRules,
     drops: build.shared.drops,

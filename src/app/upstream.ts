@@ -7,13 +7,13 @@ import { ComponentType } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { type AskedUpstreamRights, createUpstreamRights } from '../kubernetes/upstream-rights.ts';
+import { createUpstreamRights, type PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
 
-/** Disposed when its last watch or tunnel has ended, which may take days. */
+/** It is disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
   dispose: (upstream) => upstream.close(),
   destroy: (upstream) => upstream.destroy(),
@@ -105,7 +105,7 @@ function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
 }
 
 interface OwnRights {
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   /**
    * Equal for the same API server, the same files of the credential, whatever they contain, and the same
    * questions.
@@ -119,7 +119,7 @@ const OWN_RIGHTS = new ComponentType<OwnRights>("Stonegate's own rights", {
 });
 
 /** With a renewed credential the known rights stay in force until the API server has been asked again. */
-export function createOwnRights(build: Build): AskedUpstreamRights {
+export function createOwnRights(build: Build): PolledUpstreamRights {
   const { generation, loaded, runtime } = build;
   const { authentication, tenancy, upstream } = loaded.configuration;
   const optionalKeys = optionalExtraKeysOf(authentication);
@@ -143,7 +143,7 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
 });
 
 /**
- * Of what is served: the same connections for all that provisions.
+ * The connections with the provisioning credential that all features of a serving process share.
  *
  * @returns undefined if the configuration names no credential to provision with
  */

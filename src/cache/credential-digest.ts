@@ -9,10 +9,10 @@ export type Digestible = string | { readonly token: string };
 
 /** SHA-256 in base64url. */
 export function digestOf(credential: Digestible): string {
-  return typeof credential === 'string' ? digestOfText(credential) : digestOfHeld(credential);
+  return typeof credential === 'string' ? digestOfText(credential) : digestOfToken(credential);
 }
 
-const digestOfHeld = memoizeByReference(({ token }: { readonly token: string }) => digestOfText(token));
+const digestOfToken = memoizeByReference(({ token }: { readonly token: string }) => digestOfText(token));
 
 function digestOfText(text: string): string {
   return hash('sha256', text, 'base64url');

@@ -40,7 +40,7 @@ export interface DocumentCache<T> {
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; 0 disables the cache. */
   readonly ttl: number;
-  /** The same for documents that have changed within `ttl`; 0, the default, caches none of them. */
+  /** The `ttl` of documents that have changed within `ttl`; 0, the default, caches none of them. */
   readonly recentTTL?: number;
   /** Bounds all documents together; the least recently used are evicted. */
   readonly maxBytes: number;
@@ -113,7 +113,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   }
 
   /** @param ttl the greatest age, in milliseconds */
-  function recall(request: DocumentRequest, ttl: number): T | undefined {
+  function findCached(request: DocumentRequest, ttl: number): T | undefined {
     const found = cached.get(keyOf(request));
     if (found === undefined || found.version !== (request.version ?? '')) return undefined;
     return clock.now() < found.askedAt + ttl ? found.document : undefined;
@@ -125,7 +125,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
       const recent = changes.isRecent(owner);
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
       if (!reusable || (recent && ttl === 0)) return limited(queue, signal, () => load(signal));
-      const found = recall(request, ttl);
+      const found = findCached(request, ttl);
       if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
         return found;

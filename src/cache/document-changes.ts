@@ -56,7 +56,7 @@ export class DocumentChanges {
       // New epochs, so that this process's own drop is no later change.
       () => this.#note(tag, this.#seen.get(tag)?.changedAt ?? clock.now()),
       (error: unknown) =>
-        logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
+        logger.warn({ error }, 'other replicas could not be notified that discovery has changed'),
     );
   }
 

@@ -26,7 +26,7 @@ export const endStreamsOfUserTag = (user: string): string => `end-streams:user:$
 export const endStreamsOfTenantTag = (tenant: string): string => `end-streams:tenant:${tenant}`;
 /** What was fetched for one owner that may have changed, such as a tenant's discovery. */
 export const documentsTag = (owner: string): string => `documents:${owner}`;
-/** And for all owners. */
+/** Tags the documents of all owners. */
 export const ALL_DOCUMENTS_TAG = 'documents';
 export const isDocumentsTag = (tag: string): boolean =>
   tag === ALL_DOCUMENTS_TAG || tag.startsWith(documentsTag(''));

@@ -1,7 +1,7 @@
 /**
  * Drops: an operator invalidates what is cached of a user or a tenant in all replicas, and ends their
- * long-running requests. A watch tells long-running requests about drops, since they are not entries and
- * outlive them.
+ * long-running requests. Long-running requests outlive cache entries, so they watch for drops
+ * themselves.
  */
 import {
   endStreamsOfTenantTag,

@@ -17,7 +17,7 @@ import type { SharedStore } from './shared-store.ts';
 const CIRCUIT_PAUSE = 1_000;
 const CONNECT_TIMEOUT = 2_000;
 const SILENCE_TIMEOUT = 2_000;
-/** To close a connection; ioredis keeps the process alive for as long, even without a connection. */
+/** Time to close a connection; ioredis keeps the process alive for as long, even without a connection. */
 const DISCONNECT_TIMEOUT = 50;
 const FIRST_RETRY = 100;
 const LAST_RETRY = 2_000;
@@ -64,7 +64,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const circuit = createCircuitBreaker({
     pause: CIRCUIT_PAUSE,
     clock,
-    onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; going on without it'),
+    onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; requests continue without it'),
     onClose: () => logger.info({}, 'Redis answers again'),
   });
   client.on('ready', () => circuit.succeeded());

@@ -1,7 +1,7 @@
 /**
- * The port to a store that replicas share: bytes under names, and messages. The store never throws: if it is
- * down, slow or full, it returns `undefined` or `false` within its timeout, so that no request fails or waits
- * because of it. Its values are not trusted until they are opened. Implemented in `redis.ts`.
+ * The interface of a store that replicas share (`redis.ts`): bytes under names, and messages. The store
+ * never throws: if it is down, slow or full, it returns `undefined` or `false` within its timeout, so that
+ * no request fails or waits. Its values are not trusted until they are opened.
  */
 export interface SharedStore {
   /**

@@ -170,7 +170,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
         entry.retryAt = clock.now() + RETRY_AFTER;
         options.logger.info(
           { cache: codec.name, error },
-          'an entry could not be refreshed; it serves to its end',
+          'an entry could not be refreshed; it is used until it expires',
         );
       })
       .finally(() => refreshing.delete(digest));

@@ -48,7 +48,7 @@ export function access(argv: readonly string[], io: CommandIO, env = process.env
       SELF_ACCESS_RULES_PATH + query,
     );
     await print(rules, format, () => tableOf(rules), io.stdout);
-    for (const remark of await missingNamespace(namespace, destination)) note(remark);
+    for (const warning of await missingNamespace(namespace, destination)) note(warning);
     const { incomplete, incompleteReason } = rules.status;
     if (incomplete) note(`this may be incomplete: ${incompleteReason}`);
   });

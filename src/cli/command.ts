@@ -67,7 +67,7 @@ export async function runCommand<const Declared extends Options>(
   }
 }
 
-/** As it stands at the beginning of every usage text: `stonegate who-can`. */
+/** The name of the command, with which every usage text begins: `stonegate who-can`. */
 function nameIn(usage: string): string {
   return /^Usage: (stonegate(?: [a-z-]+)?)/.exec(usage)?.[1] ?? 'stonegate';
 }

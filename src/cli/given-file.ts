@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { reasonOf, tellable } from '../lib/file-errors.ts';
+import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
 
 /**
  * @param option as typed: `--ca-file`
@@ -15,7 +15,7 @@ export async function readGiven(option: string, file: string, folder = ''): Prom
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
-    throw new Error(`${option}: ${reasonOf(error)}: ${tellable(file)}`);
+    throw new Error(`${option}: ${reasonOf(error)}: ${displayedFileName(file)}`);
   }
 }
 
@@ -28,7 +28,7 @@ export async function readAuthority(option: string, file: string, folder = ''): 
   // Imported on demand: `stonegate login` needs no certificates to use a cached token.
   const { checkContent } = await import('../config/content-checks.ts');
   if (checkContent('ca', Buffer.from(pem)) !== undefined)
-    throw new Error(`${option}: ${tellable(file)} holds no certificate`);
+    throw new Error(`${option}: ${displayedFileName(file)} holds no certificate`);
   return pem;
 }
 
@@ -51,7 +51,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 export async function readGivenToken(option: string, file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const token = (await readGiven(option, file)).trim();
-  if (token === '') throw new Error(`${option}: ${tellable(file)} is empty`);
-  if (!TOKEN.test(token)) throw new Error(`${option}: ${tellable(file)} holds no token`);
+  if (token === '') throw new Error(`${option}: ${displayedFileName(file)} is empty`);
+  if (!TOKEN.test(token)) throw new Error(`${option}: ${displayedFileName(file)} holds no token`);
   return token;
 }

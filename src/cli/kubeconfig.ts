@@ -86,8 +86,8 @@ export function kubeconfig(
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
     const { force = false, use = false, print = false } = values;
-    const remark = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
-    if (remark !== undefined) note(remark);
+    const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
+    if (warning !== undefined) note(warning);
     const entries = await entriesFor(values, server, login, parts);
     const names = entries.contexts.map(({ name }) => name);
     const files = kubeconfigFiles(values.kubeconfig, parts.env);

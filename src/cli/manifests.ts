@@ -131,8 +131,8 @@ function needsOfMode(mode: string): Needs {
 }
 
 /**
- * Of the files it names only the AuthenticationConfiguration is read, for its extra keys. The credential may
- * not exist before these manifests are applied.
+ * Reads only the AuthenticationConfiguration of the files that it names, for its extra keys. The credential
+ * may not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
   const { configuration, problems } = await readConfiguration(file, sources, parseConfiguration);

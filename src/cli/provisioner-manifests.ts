@@ -87,7 +87,7 @@ function policyRules(grantable: readonly PolicyRule[]): PolicyRule[] {
 const NONE: typeof CLUSTER_ROLES = new Map();
 
 /**
- * In an ordinary cluster all users may create self reviews already, so the basic-user role is not created
+ * All users of an ordinary cluster may create self reviews already, so the basic-user role is not created
  * there.
  */
 function ownRoles(mode: ProvisionerNeeds['mode']): typeof CLUSTER_ROLES {

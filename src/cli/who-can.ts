@@ -72,8 +72,8 @@ export function whoCan(argv: readonly string[], io: CommandIO, env = process.env
     const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
     const answer = await askFor<WhoCanReview>(kind, destination, path, review);
     await print(answer, format, () => tableOf(answer), io.stdout);
-    for (const remark of [...(await missingNamespace(namespace, destination)), ...remarksOn(answer)])
-      note(remark);
+    for (const warning of [...(await missingNamespace(namespace, destination)), ...warningsOf(answer)])
+      note(warning);
   });
 }
 
@@ -169,7 +169,7 @@ function throughOf({ by, binding, role }: WhoCanGrant): string {
   return `${binding.kind} ${binding.name} → ${role?.kind} ${role?.name}`;
 }
 
-function remarksOn({ status }: WhoCanReview): string[] {
+function warningsOf({ status }: WhoCanReview): string[] {
   const { otherTenants, warnings, incompleteReason, evaluationError } = status;
   return [
     ...warnings,

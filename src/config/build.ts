@@ -1,5 +1,5 @@
 /**
- * What the parts of a generation are built with.
+ * The configuration and the runtime dependencies from which the components of a generation are built.
  */
 
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -11,7 +11,7 @@ import { noTelemetry, type Telemetry } from '../lib/telemetry.ts';
 import type { GenerationBuilder } from './generation.ts';
 import type { LoadedConfiguration } from './load.ts';
 
-/** What every component is given. */
+/** The clock, randomness, log and metrics that every component gets. */
 export interface RuntimeDependencies {
   readonly clock: Clock;
   readonly random: Random;
@@ -25,14 +25,17 @@ export interface Build {
   readonly generation: GenerationBuilder;
 }
 
-/** What a command that ends by itself is given. It prints its errors, so by default nothing is logged. */
+/**
+ * Runtime dependencies of a command that ends by itself. It prints its errors, so by default nothing is
+ * logged.
+ */
 export function commandRuntime(logger: Logger = silentLogger): RuntimeDependencies {
   return { clock: systemClock, random: systemRandom, logger, telemetry: noTelemetry };
 }
 
 /**
- * Counts requests of a generation while they are served, so that what they use is not disposed. The pipeline
- * counts its own: they are in flight until they are forwarded.
+ * Counts requests of a generation while they are served, so that what they use is not disposed. The proxy
+ * counts the API's requests itself: they are in flight until they are forwarded.
  */
 export function counted(
   serve: (exchange: Exchange) => Promise<void>,

@@ -51,8 +51,8 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
 }
 
 /**
- * Behind the first mistake in the syntax the parser reads what was never meant. A key that is written twice
- * is no such mistake.
+ * Leaves out the errors that follow from the first syntax error. A key that is written twice is not a syntax
+ * error.
  */
 function withoutConsequences(errors: readonly YAMLParseError[]): readonly YAMLParseError[] {
   const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { checkAbacFile } from '../features/cross-tenant/abac-file.ts';
 import { checkWebhookFiles } from '../features/webhook/sync-file.ts';
-import { reasonOf, tellable } from '../lib/file-errors.ts';
+import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
 import type { AdmissionProcessConfiguration, SecretSource, StonegateConfiguration } from './configuration.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import type { Reference } from './named-files.ts';
@@ -179,7 +179,7 @@ async function read<C>(
 
 function missing(source: SecretSource, failures: ReadonlyMap<string, string>): string {
   return 'fromFile' in source
-    ? `expected a file that can be read, found ${failures.get(source.fromFile) ?? 'none'}: ${tellable(source.fromFile)}`
+    ? `expected a file that can be read, found ${failures.get(source.fromFile) ?? 'none'}: ${displayedFileName(source.fromFile)}`
     : `expected the environment variable ${source.fromEnv} to be set`;
 }
 

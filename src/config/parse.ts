@@ -31,7 +31,7 @@ export type FileContent = (name: string) => Buffer | undefined;
 const NOTHING_READ: FileContent = () => undefined;
 
 /**
- * Problems of several fields are looked for once each field is valid by itself.
+ * Problems that involve several fields are checked once each field is valid by itself.
  *
  * @param folder the folder of the configuration file, to which relative file names refer
  * @param content of the AuthenticationConfiguration; without it its issuers are missing

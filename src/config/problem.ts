@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { isJSONObject } from '../lib/json-object.ts';
 
 export interface Problem {
-  /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
+  /** The path of the field: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
   /** Line in the file, counted from 1. */
@@ -78,7 +78,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
 
 /**
  * A value that must have one of several forms. If its keys are those of one form, the problems of that form
- * are told.
+ * are reported.
  */
 function problemsOfForms(issue: z.core.$ZodIssueInvalidUnion): Finding[] {
   const { input, path, errors, message } = issue;
@@ -142,14 +142,14 @@ const SECRET_PLACES =
 
 /** The length for text that is too long; the keys for a mapping in no allowed form; otherwise the value. */
 function foundBy(issue: z.core.$ZodIssue): string {
-  const told: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
-  if (typeof told === 'string') return told;
+  const given: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
+  if (typeof given === 'string') return given;
   const { code, input, path } = issue;
   if (code === 'too_big' && typeof input === 'string') return `${input.length} characters`;
   return found(input, path);
 }
 
-/** As in `password: { hunter2 }`, which YAML reads as a mapping with the key `hunter2`. */
+/** Detects `password: { hunter2 }`, which YAML reads as a mapping with the key `hunter2`. */
 function isBareSecret({ input, path }: z.core.$ZodIssue, key: string): boolean {
   const valued = Object.entries(input ?? {}).some(([name, value]) => name === key && value !== null);
   return mayBeSecret(path) && !valued;

@@ -1,8 +1,8 @@
 /**
  * Loads the configuration again when one of its files changes, and on SIGHUP. A valid one is applied;
- * otherwise the last valid one stays in force. Each problem is logged once. Files are read and their digests
- * compared, since a mounted secret changes by a swap of the symlink `..data`, which causes no event for the
- * file. See docs/decisions/0002-reload-by-reading.md.
+ * otherwise the last valid one stays in force. Files are read and their digests compared
+ * (docs/decisions/0002-reload-by-reading.md), since a mounted secret changes by a swap of the symlink
+ * `..data`, which causes no event for the file.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
 import type { Clock, Timer } from '../lib/clock.ts';

@@ -72,8 +72,8 @@ export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticU
   return usersOf(content, rules, (token, user, _login, line) => {
     if (!TOKEN.test(token)) return LINE_PROBLEMS.badToken;
     if (token.startsWith(FERNET_START)) return LINE_PROBLEMS.keystoneToken;
-    const twin = seen.get(token);
-    if (twin !== undefined) return `expected a token of its own, found the one of line ${twin}`;
+    const firstLine = seen.get(token);
+    if (firstLine !== undefined) return `expected a token of its own, found the one of line ${firstLine}`;
     seen.set(token, line);
     return { token, user };
   });
@@ -85,9 +85,9 @@ export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): Sta
     if (login.includes(':')) return LINE_PROBLEMS.colon;
     const password = storedPassword(text);
     if (typeof password === 'string') return password;
-    const twin = seen.get(login);
-    if (twin !== undefined) {
-      return `expected a name of its own, found the one of line ${twin}: the name alone says who logs in, in all tenants`;
+    const firstLine = seen.get(login);
+    if (firstLine !== undefined) {
+      return `expected a name of its own, found the one of line ${firstLine}: the name alone says who logs in, in all tenants`;
     }
     seen.set(login, line);
     return { login, password, user };
@@ -203,11 +203,11 @@ const LINE_PROBLEMS = {
 } as const;
 
 /** The value occurs in an earlier line. */
-type TwinProblem =
+type DuplicateProblem =
   | `expected a token of its own, found the one of line ${number}`
   | `expected a name of its own, found the one of line ${number}: the name alone says who logs in, in all tenants`;
 
-export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | TwinProblem;
+export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | DuplicateProblem;
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 /**

@@ -38,7 +38,7 @@ function* problemsOf(
   }
 }
 
-/** As the tenancy mode maps domains: by an entry, or by a name that is a tenant's and not taken. */
+/** Maps a domain as the tenancy mode does: by an entry, or by its name if that is a free tenant name. */
 function homeOf(
   domain: string,
   { domains, systemTenant }: StonegateConfiguration['tenancy'],

@@ -127,7 +127,7 @@ function overlapRules(prefixes: readonly Prefix[]): Rule[] {
   });
 }
 
-/** In shared mode a Keystone user is `<domain>:<name>`. */
+/** A Keystone user in shared mode is `<domain>:<name>`, so no prefix may be a domain. */
 function domainRule({ path, value }: Prefix, domains: readonly string[]): Rule {
   const domain = domains.find((name) => value.startsWith(`${name}:`));
   const message = `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`;
@@ -141,7 +141,7 @@ interface Assignment {
   readonly explicit: boolean;
 }
 
-/** In arktos mode no user may be of the tenant `all`, which Arktos reads as every tenant. */
+/** No user in arktos mode may be of the tenant `all`, which Arktos reads as every tenant. */
 export function validateTenants({ tenancy, authentication }: StonegateConfiguration): Finding[] {
   const domains = Object.entries(tenancy.domains).map(
     ([domain, tenant]): Assignment => ({ path: ['tenancy', 'domains', domain], tenant, explicit: true }),

@@ -136,7 +136,7 @@ function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
   return Object.values(one).some((name) => names.has(name));
 }
 
-/** In arktos mode the projects may belong to two tenants. */
+/** Two projects in one namespace are refused in shared mode; in arktos mode they may be of two tenants. */
 function namespaceRules({ bindings, tenancy }: StonegateConfiguration): Rule[] {
   const namespaces = Object.entries(bindings.projects).flatMap(([id, { namespace }]) =>
     namespace === undefined || tenancy.mode === 'arktos' ? [] : [{ id, namespace }],

@@ -1,6 +1,6 @@
 /**
- * What the features are built with: the configuration, the connections that `app/` has made, and what the
- * stages of a request share with the features.
+ * What the features are built from: the configuration, the connections that `app/` makes, and the parts of
+ * the proxy that features use.
  */
 
 import type { DocumentCache } from '../cache/document-cache.ts';
@@ -27,10 +27,10 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { DiscoveryDocuments } from './discovery/discovery-documents.ts';
 
-/** What is cached of backends, shared by the replicas if Redis is configured. */
+/** The cache of what backends said; replicas share it if Redis is configured. */
 export interface Shared {
   readonly cache: SharedCache;
-  /** What was dropped, for open streams. */
+  /** Tells open streams which cached entries were dropped. */
   readonly drops: Drops;
 }
 
@@ -56,11 +56,12 @@ export interface Discovery {
   readonly documents: DiscoveryDocuments;
   /** The documents of all tenants. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  /** To be called after a request that may have changed an owner's documents; undefined: every tenant's. */
+  /** Call it after a request that may have changed an owner's documents; undefined means every tenant's. */
   readonly changed: (owner: TenantName | undefined) => void;
 }
 
-export interface Parts {
+/** The parts of the proxy that features use. */
+export interface ProxyParts {
   readonly clock: Clock;
   readonly mode: TenancyMode;
   readonly upstream: Upstream;
@@ -77,7 +78,7 @@ export interface Parts {
   readonly ownBodies: OwnBodyOptions;
 }
 
-/** The authorities of Keystone's certificate, as an option of its clients; empty for those of the system. */
+/** The option `ca` of Keystone's clients; empty if the system's authorities are used. */
 export function caOf(loaded: LoadedConfiguration, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
   return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
 }

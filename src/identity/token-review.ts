@@ -57,7 +57,7 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
     ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
   );
 
-  function identityOfVouched(reviewed: ReviewedUser | undefined): Identity {
+  function identityOfReviewed(reviewed: ReviewedUser | undefined): Identity {
     if (reviewed === undefined) throw unauthorized('the API server does not vouch for the token');
     if (endOf(reviewed) <= clock.now()) throw unauthorized('the token has expired');
     return identityOfUser(reviewed);
@@ -76,7 +76,7 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
           ? validate(token, source)
           : gate.enter(source, () => validate(token, source)),
       );
-      return reviewed instanceof Promise ? reviewed.then(identityOfVouched) : identityOfVouched(reviewed);
+      return reviewed instanceof Promise ? reviewed.then(identityOfReviewed) : identityOfReviewed(reviewed);
     },
     forget: (token) => cache.forget(token),
   };

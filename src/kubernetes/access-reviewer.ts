@@ -202,7 +202,7 @@ export function reviewOf(
 }
 
 /**
- * The same as yes or no: a denial counts also if another authorizer allows it.
+ * Returns the result as yes or no: a denial counts even if another authorizer allows the access.
  *
  * @throws StatusError as the reviewer does
  */

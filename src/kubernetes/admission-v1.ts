@@ -37,7 +37,7 @@ export interface AdmissionRequest {
   readonly user: AdmissionUser;
   /** Untrusted, except that it has the kind's fields. Undefined if something is deleted. */
   readonly object: unknown;
-  /** As it is stored. Undefined if something is created. */
+  /** The stored object. Undefined if something is created. */
   readonly oldObject: unknown;
 }
 

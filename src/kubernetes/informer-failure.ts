@@ -1,5 +1,5 @@
 /**
- * Why a list or a watch ended, and what the operator is told of it.
+ * Classifies why a list or a watch failed, and describes it for the log.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -89,7 +89,7 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
     return this.#tenants.get(tenant)?.objects.get(key)?.revision;
   }
 
-  /** Until its end the objects stay as they were. */
+  /** The objects stay as they were until the list ends. */
   beginList(): InformerList<StorableObject<T>> {
     const next = new ObjectStore<T>(this.#options);
     return {

@@ -35,8 +35,8 @@ export const LIST_INTERVAL = 60_000;
 /** Seconds after which the API server ends a watch; the actual time is random, up to twice as long. */
 const WATCH_SECONDS = 300;
 /**
- * Until a bookmark has come: kube-apiserver sends one two seconds before the end of a watch, but none before
- * its cache has seen an event or a progress notification of etcd.
+ * Seconds of a watch before the first bookmark: kube-apiserver sends one two seconds before the end of a
+ * watch, but none before its cache has seen an event or a progress notification of etcd.
  */
 const FIRST_WATCH_SECONDS = 58;
 /** Milliseconds between two log lines about failures: an API server may be down for hours. */
@@ -104,7 +104,7 @@ export class Informer<T extends { readonly revision: number }> {
         const isResumed = this.#listFor === undefined;
         while (this.#listFor !== undefined) await this.#list(this.#listFor);
         await this.#watch(isResumed);
-        if (!this.#isListDue && this.#lasted < SHORTEST_WATCH) await this.#pause();
+        if (!this.#isListDue && this.#watchDuration < SHORTEST_WATCH) await this.#pause();
       } catch (error) {
         if (signal.aborted) return;
         if (!this.#continuesAtOnce(error)) await this.#pause();
@@ -126,7 +126,7 @@ export class Informer<T extends { readonly revision: number }> {
     this.#stopping.abort();
   }
 
-  get #lasted(): number {
+  get #watchDuration(): number {
     return this.#options.clock.now() - this.#beganAt;
   }
 
@@ -243,7 +243,7 @@ export class Informer<T extends { readonly revision: number }> {
     this.#proved(this.#options.clock.now());
   }
 
-  /** Whether an event of a past revision tells nothing new; otherwise the watch has left something out. */
+  /** Whether an event of a past revision is a repetition; otherwise the watch has missed something. */
   #isRepeated(kind: 'put' | 'delete', object: T): boolean {
     const stored = this.#options.store.revisionOf(object);
     if (kind === 'delete') return stored === undefined || stored > object.revision;
@@ -292,7 +292,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #pause(): Promise<void> {
-    if (this.#lasted >= STABLE) this.#backoff.reset();
+    if (this.#watchDuration >= STABLE) this.#backoff.reset();
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }

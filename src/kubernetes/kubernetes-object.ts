@@ -47,7 +47,7 @@ export interface ResourceKind {
   readonly version: string;
   /** The name of the resource, in the plural. */
   readonly resource: string;
-  /** In arktos mode, an object without a namespace belongs to a tenant. */
+  /** An object without a namespace belongs to a tenant in arktos mode. */
   readonly namespaced: boolean;
 }
 

@@ -41,7 +41,7 @@ export function readRevision(value: unknown): number {
 export interface ReceivedObject {
   /** Parsed. */
   readonly value: unknown;
-  /** The same as it was written: Arktos' `hashKey` is a number that JavaScript does not have. */
+  /** The original text: Arktos' `hashKey` is a number that JavaScript cannot represent. */
   readonly text: () => string;
 }
 

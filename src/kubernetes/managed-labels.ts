@@ -1,6 +1,6 @@
 /**
- * The labels by which Stonegate knows the objects that it has made. Provisioning, policies and publishing
- * write them; docs/admission.md says who may not.
+ * The labels by which Stonegate recognizes the objects that it has created. Provisioning, policies and
+ * publishing write them; docs/admission.md says who may not.
  */
 
 export const MANAGED_BY = 'stonegate.dev/managed-by';

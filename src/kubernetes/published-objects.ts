@@ -1,5 +1,5 @@
 /**
- * The names by which published objects and their copies are known, and which kinds can be published. The
+ * The annotations and labels of published objects and their copies, and the kinds that can be published. The
  * publisher, the admission webhook and the configuration share them; docs/publishing.md explains them.
  */
 import type { ResourceKind } from './kubernetes-object.ts';

@@ -9,7 +9,7 @@ export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const
 /** Every user who is not anonymous is in it: the one `system:` group that may come from outside. */
 export const AUTHENTICATED = 'system:authenticated';
 
-/** Groups of users whom a cluster does not tell apart: those of every tenant. */
+/** Groups that contain users of every tenant. */
 export const GROUPS_OF_EVERYONE: ReadonlySet<string> = new Set([
   AUTHENTICATED,
   'system:unauthenticated',

@@ -1,7 +1,7 @@
 /**
- * Stores equal values once. `JSON.parse` makes a new string or object for each occurrence, which is most of
- * the memory of a hundred thousand similar objects. A list is in the order of namespaces, in which few values
- * recur, so the last ones are enough.
+ * Shares one value among equal ones. `JSON.parse` makes a new string or object for each occurrence, which
+ * is most of the memory of a hundred thousand similar objects. A list is in the order of namespaces, in
+ * which few values recur, so the last ones are enough.
  */
 import { LRUCache } from 'lru-cache';
 

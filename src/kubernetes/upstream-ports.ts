@@ -29,7 +29,8 @@ export interface UpstreamRequest {
   /** Ends it before its client or the API server does; present on what is long-running. */
   readonly ending?: StreamEnding;
   /**
-   * Behind a `proxy` subresource a workload responds: its 401 is its own. So is any to a client's own token.
+   * Whether a 401 says nothing about Stonegate's credential: a workload responds (subresource `proxy`), or
+   * the client's own token is sent.
    */
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */

@@ -36,7 +36,7 @@ export interface UpstreamRightsOptions {
   readonly logger: Logger;
 }
 
-export interface AskedUpstreamRights extends UpstreamRights {
+export interface PolledUpstreamRights extends UpstreamRights {
   /**
    * Reviews now.
    *
@@ -50,14 +50,13 @@ export interface AskedUpstreamRights extends UpstreamRights {
 }
 
 /**
- * Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for
- * unconstrained.
+ * Before the first response every optional key is omitted, and impersonation is taken for unconstrained.
  */
-export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstreamRights {
+export function createUpstreamRights(options: UpstreamRightsOptions): PolledUpstreamRights {
   return new PeriodicRights(options);
 }
 
-class PeriodicRights implements AskedUpstreamRights {
+class PeriodicRights implements PolledUpstreamRights {
   readonly #options: UpstreamRightsOptions;
   readonly #stopped = new AbortController();
   #withheld: ReadonlySet<string>;

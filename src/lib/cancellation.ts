@@ -49,7 +49,7 @@ export class CancellationSource implements Cancellation {
     return this.#cancelled;
   }
 
-  /** The same as an `AbortSignal`, created on first use. */
+  /** The cancellation as an `AbortSignal`, created on first use. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#cancelled) this.#controller.abort();

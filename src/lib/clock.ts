@@ -77,7 +77,7 @@ export function afterPendingIO(clock: Clock, milliseconds: number, action: () =>
   };
 }
 
-/** Milliseconds after which the clock is looked at again. */
+/** Milliseconds after which the clock is read again. */
 const LONGEST_WAIT = 3_600_000;
 
 /**

@@ -14,18 +14,18 @@ export interface Exchange {
   readonly target: string;
   readonly headers: HeaderList;
   readonly httpVersion: string;
-  /** The same object for all requests of one connection; absent if the listener has none. */
+  /** Identifies the connection: one object for all of its requests; absent if the listener has none. */
   readonly connection?: object;
   /** The peer's address; undefined if the connection is already closed. */
   readonly peerAddress: string | undefined;
-  /** It must be read or paused before the response's head is sent: an untouched body is discarded then. */
+  /** Read or pause the body before the response's head is sent: an untouched body is discarded then. */
   readonly body: Readable;
   readonly response: ResponseWriter;
   /** Present if client certificates are accepted as credentials and the client sent one. */
   readonly clientCertificate?: ClientCertificate | undefined;
   /** Aborted when the client is gone before the response is complete. */
   readonly signal: AbortSignal;
-  /** The same, cheaper to listen to; present if the listener has it. */
+  /** The same event as `signal`, but cheaper to listen to; present if the listener has it. */
   readonly cancellation?: Cancellation;
   /**
    * Cancelled when the server is about to stop: a response without an end of its own (a watch, a followed

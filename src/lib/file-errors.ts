@@ -32,7 +32,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** A file's name, unless it is so long that it may be the secret itself, written in the wrong field. */
-export function tellable(name: string): string {
+export function displayedFileName(name: string): string {
   const longest = Math.max(...name.split('/').map((part) => part.length));
   return longest > 40 ? '(a name too long to repeat; is it the secret itself?)' : name;
 }

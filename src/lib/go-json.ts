@@ -21,8 +21,8 @@ export const goTextListsSchema = z
 const MUST_BE_ESCAPED = /[<>&\u2028\u2029]/;
 
 /**
- * In JSON the characters that are escaped for HTML can only be within strings. Without a callback for each
- * character: a user's text may have nothing else.
+ * Escapes the characters that Go escapes for HTML, which in JSON can only be within strings. There is no
+ * callback for each character: a user's text may have nothing else.
  *
  * @param json valid JSON
  */

@@ -10,7 +10,7 @@ export type HeaderList = readonly HeaderField[];
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Also rejects a bare CR or LF, which some parsers read as the end of the line. */
 const INVALID_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** At most 15 digits: far more than any body has, and a number counts them exactly. */
+/** Matches up to 15 digits: more than any body needs, and few enough for an exact number. */
 const CONTENT_LENGTH = /^\d{1,15}$/;
 
 /** RFC 9110 §5.6.2. */
@@ -73,7 +73,7 @@ export function headerTokens(list: HeaderList, name: string): string[] {
 }
 
 /**
- * @param start of the part of `text` that is looked at
+ * @param start of the part of `text` that is compared
  * @param end of that part
  * @returns the part without the spaces and tabs around it: `trim` would also remove U+00A0 and others
  */

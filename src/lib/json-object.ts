@@ -34,7 +34,7 @@ export function goList(value: unknown): readonly unknown[] | undefined {
 }
 
 /**
- * For keys that a client chooses: an object also has inherited properties such as `constructor`.
+ * Looks up a key that a client chooses: an object also has inherited properties such as `constructor`.
  *
  * @returns undefined if the property is not the record's own
  */

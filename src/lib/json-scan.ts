@@ -77,7 +77,7 @@ export function* elementsOf(text: Buffer, at: number): Generator<Span> {
 }
 
 /**
- * The value at a path of member names. The members that stand behind it are not looked at.
+ * The value at a path of member names. Members after it are not read.
  *
  * @returns undefined if there is none
  * @throws MalformedJSON

@@ -1,6 +1,6 @@
 /**
- * The port for the program's own log (not the audit log). Implemented with pino in `observability/log.ts`.
- * Nothing secret may be given to it: no token, no password, no header of a client.
+ * The interface of the program's own log (not the audit log), which `observability/log.ts` implements with
+ * pino. Nothing secret may be passed to it: no token, no password, no header of a client.
  */
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface Logger {
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * For states that are looked at again and again, and logged only when they change.
+ * Stores the texts of states that are checked again and again, so that only changes are logged.
  *
  * @returns whether the text of a state differs from the last one; at first, from the empty text
  */

@@ -23,8 +23,8 @@ export function memoizeByReference<K extends object, V>(compute: (key: K) => V):
 }
 
 /**
- * For texts that recur, such as header names. Clients choose them, so the cache is bounded: it is cleared
- * when it is full, and long texts are not cached.
+ * Memoizes a function of texts that recur, such as header names. Clients choose them, so the cache is
+ * bounded: it is cleared when it is full, and long texts are not cached.
  *
  * @param compute must depend on its argument alone; an error is not cached
  */

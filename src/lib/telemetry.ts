@@ -1,6 +1,6 @@
 /**
- * The port for counters. All labels have closed sets of values, so that no client can increase the number of
- * series. Implemented with prom-client in `observability/metrics.ts`; every name is listed in
+ * The interface of the counters, which `observability/metrics.ts` implements with prom-client. All labels
+ * have closed sets of values, so that no client can increase the number of series. Every name is listed in
  * `docs/reference/metrics.md`.
  */
 
@@ -35,7 +35,7 @@ export interface ControllerRun {
   readonly result: (typeof RUN_RESULTS)[number];
   /** The changes that were made. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
-  /** What cannot be as desired. */
+  /** The number of objects that cannot be brought into the desired state. */
   readonly refusals?: number;
   readonly failures?: number;
   readonly heldBack?: number;

@@ -14,8 +14,8 @@ const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ/;
 const ESCAPE = /%([0-7][0-9A-Fa-f])/g;
 const REDACTED = '[redacted]';
 /**
- * The same tokens after a protocol that lower-cases: HTTP/2 does it to header names, and an extra's key is in
- * one.
+ * Matches tokens that were lower-cased: HTTP/2 lower-cases header names, and a header name contains an
+ * extra's key.
  */
 const TOKENS_IN_ANY_CASE = new RegExp(TOKENS, 'gi');
 /**
@@ -50,8 +50,8 @@ export function foreignText(text: string, limit: number = MAX_TEXT): string {
 }
 
 /**
- * For text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens. The
- * whole text is searched before it is cut, so that no part of a token is left at the cut.
+ * Cleans text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens.
+ * The whole text is searched before it is cut, so that no part of a token is left at the cut.
  *
  * @param limit in characters
  */

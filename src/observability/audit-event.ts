@@ -20,7 +20,7 @@ export interface AuditedCrossing {
   readonly policy: { readonly form: string; readonly name: string; readonly source: string };
 }
 
-/** What the event is made of. `RequestContext` has this shape. */
+/** The facts that an event is made from. `RequestContext` has this shape. */
 export interface AuditedRequest {
   readonly auditID: string;
   readonly receivedAt: number;

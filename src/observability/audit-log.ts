@@ -13,7 +13,7 @@ import {
   usersText,
 } from './audit-event.ts';
 
-/** Where the lines are written; `audit-file.ts` implements it. */
+/** The destination of the lines; `audit-file.ts` creates it. */
 export interface AuditSink {
   /**
    * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once

@@ -41,7 +41,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export interface Metrics extends Telemetry, RequestObserver {
   /** All metrics of this process in the text format. */
   text(): Promise<string>;
-  /** The same as JSON, for the process that aggregates its workers. */
+  /** All metrics as JSON, for the process that aggregates its workers. */
   json(): Promise<object[]>;
   auditEventLost(): void;
   /** Whether the audit log cannot be written at the moment. */

@@ -29,7 +29,7 @@ export interface ObservedRequest {
   readonly crossing?: AuditedCrossing;
   /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
   readonly impersonationSent?: boolean;
-  /** How the request left the pipeline. */
+  /** How the request ended. */
   readonly outcome?: Outcome;
   /** Why Stonegate ended a long-running request. */
   readonly ended?: StreamEndReason;

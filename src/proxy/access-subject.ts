@@ -11,7 +11,7 @@ import type { Outgoing } from './request-context.ts';
 import { impersonate, roleScopeOf, type Stages } from './stages.ts';
 
 /**
- * The same request as the user that a request in the namespace would be made as, with the headers for it.
+ * Returns the request as the user whom a request in the namespace would have, with the headers for that user.
  *
  * @param namespace empty for the cluster or the tenant as a whole
  * @throws StatusError KeystoneUnavailable, IdentityUnusable, and as `impersonate` does
@@ -21,17 +21,17 @@ export type RequestAs = (outgoing: Outgoing, namespace: string) => Promise<Outgo
 export interface AccessSubjects {
   readonly requestAs: RequestAs;
   /** @throws StatusError KeystoneUnavailable, IdentityUnusable */
-  subjectOf(asked: AskedUser): Promise<SubjectByNamespace>;
+  subjectOf(asked: RequestUser): Promise<SubjectByNamespace>;
 }
 
-/** The user of a request, or of another credential as if it had made the request. */
-export type AskedUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
+/** The user of a request, or the user of another credential as if it had sent the request. */
+export type RequestUser = Pick<Outgoing, 'proven' | 'impersonator' | 'crossing' | 'info' | 'tenant' | 'user'>;
 
 export type AccessSubjectStages = Pick<Stages, 'mode' | 'roles' | 'maxHeaderBytes' | 'upstreamRights'>;
 
 interface Lookup {
   identityIn(namespace: string): Promise<Identity>;
-  /** Those in which a role on a project counts. */
+  /** The namespaces in which a role on a project counts. */
   projectNamespaces(): Promise<readonly string[]>;
 }
 
@@ -41,16 +41,16 @@ const OTHER = '*';
 export function createAccessSubjects(stages: AccessSubjectStages): AccessSubjects {
   const { mode, roles, upstreamRights } = stages;
 
-  function rbacUser(user: UserInfo, asked: AskedUser): RBACUser {
+  function rbacUser(user: UserInfo, asked: RequestUser): RBACUser {
     const { username, groups } = user;
     const tenant = mode.reviewTenant(actingTenant(asked)) ?? '';
     return { tenant, username, groups, home: asked.tenant };
   }
 
   /** @returns undefined if the request has the same user in every namespace */
-  function lookupFor({ proven, impersonator, crossing, info, tenant }: AskedUser): Lookup | undefined {
-    // No roles are known of an impersonated user: only the rights given to the name count.
-    // A guest brings none.
+  function lookupFor({ proven, impersonator, crossing, info, tenant }: RequestUser): Lookup | undefined {
+    // The roles of an impersonated user are unknown: only rights that are given to the name count.
+    // A guest has no roles of their own here.
     if (impersonator !== undefined || crossing !== undefined) return undefined;
     if (roles === undefined || proven.assignmentsOf === undefined) return undefined;
     if (!info.isResourceRequest) return undefined;

@@ -1,6 +1,6 @@
 /**
- * In which tenant a request acts: the user's own, on whose account it always is, or the one that a guest has
- * entered.
+ * The tenant in which a request acts: the user's own, or the one that a guest has entered. The request is
+ * always charged to the user's own tenant.
  */
 
 import type { ReviewSubject } from '../kubernetes/access-reviewer.ts';
@@ -19,7 +19,7 @@ export function actingTenant({ tenant, crossing }: TenantOfRequest): TenantName 
   return crossing?.tenant ?? tenant;
 }
 
-/** On whose account a request goes to the API server: the tenant's, or that of all its guests elsewhere. */
+/** The account that a request is charged to: the tenant's, or that of all its guests in other tenants. */
 export function accountOf({ tenant, crossing }: TenantOfRequest): Account {
   return crossing === undefined ? { kind: 'tenant', tenant } : { kind: 'tenant', tenant, guests: true };
 }

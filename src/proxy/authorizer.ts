@@ -8,15 +8,15 @@ import type { Sender } from '../kubernetes/upstream-request.ts';
 import type { TenantOfRequest } from './acting-tenant.ts';
 
 export interface AuthorizationAttributes extends TenantOfRequest {
-  /** The request as it came. */
-  readonly exchange: AskedExchange;
+  /** The request as the client sent it. */
+  readonly exchange: ExchangeFacts;
   readonly info: RequestInfo;
   readonly user: UserInfo;
   /** The owner of the credential with which the request would be sent. */
   readonly sender: Sender;
 }
 
-export interface AskedExchange {
+export interface ExchangeFacts {
   readonly method: string;
   /** Present if the client requests an upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
   readonly upgrade?: { readonly protocol: string };
@@ -39,7 +39,7 @@ export function decidedFor({ user, tenant, crossing }: DecidedUser): DecidedUser
   return { user, tenant, ...(crossing && { crossing }) };
 }
 
-/** Says what the user's roles nearly grant; undefined if there is nothing to say, as of all guests. */
+/** Says what the user's roles nearly grant; undefined if there is nothing to say, and for guests. */
 export type RefusalReason = (
   request: DecidedUser & { readonly info: DecidedInfo },
   allowed: false,
@@ -55,7 +55,7 @@ export interface Authorizer {
 }
 
 /**
- * Every authorizer must be content; the first refusal ends it.
+ * Every authorizer must allow the request; the first refusal ends the chain.
  *
  * @param from the first that has not been asked yet
  */

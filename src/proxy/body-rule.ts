@@ -1,5 +1,5 @@
 /**
- * A rule about the body of a request before it is forwarded. The pipeline reads the body whole and bounded,
+ * A rule about the body of a request before it is forwarded. The proxy reads the whole body, up to a bound,
  * parses it strictly, asks the rules, and forwards exactly what they have seen. A rule refuses by throwing.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -24,14 +24,14 @@ export interface InspectedRequest {
   readonly info: ResourceRequest;
   /** The path as it is sent to the API server, without query. */
   readonly path: string;
-  /** The user as the API server is to know them: after impersonation. */
+  /** The user whom the API server sees: after impersonation. */
   readonly user: UserInfo;
   /** The tenant in which the request is made. */
   readonly tenant: TenantName;
   /** The account to which questions to the API server are charged. */
   readonly account: Account;
   readonly sender: Sender;
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /**
    * Reads the object that the request is about, with the user's own rights and on the request's account.
@@ -51,10 +51,10 @@ export interface BodyRule {
   readonly name: string;
   /** The longest body, in bytes. */
   readonly maxBytes: number;
-  /** What can be inspected; any other body is refused with 415. */
+  /** The formats that can be inspected; any other body is refused with 415. */
   readonly formats: ReadonlySet<BodyFormat>;
-  /** Whether the body has to be inspected. Decides at once, for every request with a body. */
-  concerns(info: ResourceRequest, tenant: TenantName): boolean;
+  /** Whether the body has to be inspected. Called for every request with a body, so it must be fast. */
+  appliesTo(info: ResourceRequest, tenant: TenantName): boolean;
   /**
    * @returns what to forward instead; undefined to forward the body as it came
    * @throws StatusError

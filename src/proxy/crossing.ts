@@ -75,7 +75,7 @@ export function crossingOf(
   const [first] = admitting;
   if (first === undefined)
     throw noEntry(info, user, tenant, `no policy lets ${name} of ${home} into the tenant ${tenant}`);
-  throw beyondCeiling(info, mode.guests.userOf(entry, policyGroup(first)), tenant, admitting);
+  throw refusedByPolicies(info, mode.guests.userOf(entry, policyGroup(first)), tenant, admitting);
 }
 
 /** Finds the policy that permits a guest's request. @param now milliseconds since the epoch */
@@ -105,7 +105,7 @@ export function permitOf(
   return policies.permits(entry, attributes, now);
 }
 
-/** The user as whom the guest's requests are made. @throws StatusError IdentityUnusable */
+/** The user whom the guest's requests impersonate. @throws StatusError IdentityUnusable */
 export function guestOf({ entry, policy }: Crossing, mode: Pick<TenancyMode, 'guests'>): UserInfo {
   return guestRules(mode).userOf(entry, policyGroup(policy));
 }
@@ -126,7 +126,7 @@ function noEntry(info: RequestInfo, { username }: UserInfo, tenant: TenantName, 
   return forbidden('TenantForbidden', info, username, tenant, cause).annotated({ [ENTERED_TENANT]: tenant });
 }
 
-function beyondCeiling(
+function refusedByPolicies(
   info: RequestInfo,
   { username }: UserInfo,
   tenant: TenantName,

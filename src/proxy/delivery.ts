@@ -29,13 +29,13 @@ import { noHandler } from './route-kind.ts';
 import type { Stages } from './stages.ts';
 import type { StreamRegistry } from './streams/stream-registry.ts';
 
-/** What a request needs: the stages, the observers, and the last stage's three ways. */
-export interface Pipeline extends Stages {
+/** The stages with what the last one and the observers need: all that `serveRequest` uses. */
+export interface ServingStages extends Stages {
   readonly observer: RequestObserver;
   readonly bodies: BodyInspection;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
-  /** Requests not yet handed to the API server; the others need little of the pipeline any more. */
+  /** Counts requests that are not yet handed to the API server: a generation waits for them. */
   readonly undecided: InFlightCounter;
   /** Shared by all requests of the process; survives a reload. */
   readonly streams: StreamRegistry;
@@ -52,31 +52,31 @@ export interface Pipeline extends Stages {
  */
 export function deliver(
   outgoing: Outgoing,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks?: RelayHooks,
 ): Promise<RelayResult> {
-  const handler = pipeline.handlers[outgoing.kind];
-  if (handler === undefined) return forward(outgoing, pipeline, undecided, hooks);
-  return handler(outgoing).then((handled) => write(outgoing, handled, pipeline, undecided, hooks));
+  const handler = stages.handlers[outgoing.kind];
+  if (handler === undefined) return forward(outgoing, stages, undecided, hooks);
+  return handler(outgoing).then((handled) => write(outgoing, handled, stages, undecided, hooks));
 }
 
 function write(
   outgoing: Outgoing,
   handled: Handled,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
 ): RelayResult | Promise<RelayResult> {
-  if (handled === undefined) return forward(outgoing, pipeline, undecided, hooks);
-  if ('insteadOfForbidden' in handled) return forwardFirst(outgoing, pipeline, undecided, hooks, handled);
-  return writeOwn(outgoing, handled, pipeline, undecided, hooks);
+  if (handled === undefined) return forward(outgoing, stages, undecided, hooks);
+  if ('insteadOfForbidden' in handled) return forwardFirst(outgoing, stages, undecided, hooks, handled);
+  return writeOwn(outgoing, handled, stages, undecided, hooks);
 }
 
 function writeOwn(
   outgoing: Outgoing,
   response: OwnResponse,
-  { responseMemory }: Pipeline,
+  { responseMemory }: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
 ): RelayResult | Promise<RelayResult> {
@@ -87,19 +87,19 @@ function writeOwn(
 
 function forward(
   outgoing: Outgoing,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
-  const inspection = pipeline.bodies.inspect(outgoing);
-  if (inspection === undefined) return send(outgoing, pipeline, undecided, hooks);
-  return sendInspected(inspection, outgoing, pipeline, undecided, hooks);
+  const inspection = stages.bodies.inspect(outgoing);
+  if (inspection === undefined) return send(outgoing, stages, undecided, hooks);
+  return sendInspected(inspection, outgoing, stages, undecided, hooks);
 }
 
-/** It needs what decided the request until the API server's response has begun. */
+/** Forwards the request; if the API server refuses it with 403, the handler's response replaces the 403. */
 async function forwardFirst(
   outgoing: Outgoing,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
   { insteadOfForbidden }: ForwardFirst,
@@ -113,25 +113,25 @@ async function forwardFirst(
     undecided.release();
     hooks?.onHead(status);
   };
-  const request = upstreamRequest(outgoing, pipeline, undefined, { onForbidden });
+  const request = upstreamRequest(outgoing, stages, undefined, { onForbidden });
   setImpersonationSent(outgoing);
-  const relayed = await pipeline.forwarder.forward(request, outgoing.exchange, { onHead });
+  const relayed = await stages.forwarder.forward(request, outgoing.exchange, { onHead });
   if (!isForbidden) return relayed;
   const response = await insteadOfForbidden();
-  if (response === undefined) return send(outgoing, pipeline, undecided, hooks);
-  return writeOwn(outgoing, response, pipeline, undecided, hooks);
+  if (response === undefined) return send(outgoing, stages, undecided, hooks);
+  return writeOwn(outgoing, response, stages, undecided, hooks);
 }
 
 async function sendInspected(
   inspection: Promise<Inspected>,
   outgoing: Outgoing,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
   const inspected = await inspection;
   try {
-    return await send(outgoing, pipeline, undecided, hooks, inspected);
+    return await send(outgoing, stages, undecided, hooks, inspected);
   } finally {
     inspected.release();
   }
@@ -145,21 +145,21 @@ async function sendInspected(
  */
 function send(
   outgoing: Outgoing,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
   hooks: RelayHooks | undefined,
   inspected?: Inspected,
 ): Promise<RelayResult> {
   const { exchange } = outgoing;
-  const hook = requestHook(outgoing, pipeline);
-  const request = upstreamRequest(outgoing, pipeline, inspected, hook);
+  const hook = requestHook(outgoing, stages);
+  const request = upstreamRequest(outgoing, stages, inspected, hook);
   const { onHead, completed } = hook;
   const relayHooks = hooks ?? (onHead === undefined ? NO_HOOKS : { onHead });
   setImpersonationSent(outgoing);
   const result =
     exchange.upgrade === undefined
-      ? pipeline.forwarder.forward(request, exchange, relayHooks)
-      : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, relayHooks);
+      ? stages.forwarder.forward(request, exchange, relayHooks)
+      : stages.tunneller.tunnel(request, exchange, exchange.upgrade, relayHooks);
   undecided.release();
   return completed === undefined ? result : result.then(completed);
 }
@@ -167,7 +167,7 @@ function send(
 const NO_HOOKS: RelayHooks = { onHead() {} };
 const NO_HOOK: RequestHook = {};
 
-function requestHook(outgoing: Outgoing, { responseHooks }: Pipeline): RequestHook {
+function requestHook(outgoing: Outgoing, { responseHooks }: ServingStages): RequestHook {
   let hook = NO_HOOK;
   for (const hookFor of responseHooks) {
     const another = hookFor(outgoing);
@@ -178,7 +178,7 @@ function requestHook(outgoing: Outgoing, { responseHooks }: Pipeline): RequestHo
 
 function upstreamRequest(
   outgoing: Outgoing,
-  { mode }: Pipeline,
+  { mode }: ServingStages,
   inspected: Inspected | undefined,
   { onForbidden, onCreated }: RequestHook,
 ): UpstreamRequest {
@@ -220,7 +220,7 @@ export function forgetRefusedToken(
 export function refuse(
   error: unknown,
   { exchange, auditID }: Received,
-  writeStatus: Pipeline['writeStatus'],
+  writeStatus: ServingStages['writeStatus'],
 ): Outcome {
   const refusal = toStatus(error, auditID);
   const { response } = exchange;

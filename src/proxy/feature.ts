@@ -16,7 +16,7 @@ import type { RouteKind } from './route-kind.ts';
 import type { Policies } from './tenant-entry.ts';
 
 export interface Feature {
-  /** They are asked in the order of the features. */
+  /** Authenticators are called in the order of the features. */
   readonly authenticators?: readonly Authenticator[];
   /** Decides who may enter other tenants. At most one feature gives it; without it no user may. */
   readonly tenantEntry?: Policies | undefined;
@@ -75,11 +75,11 @@ export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCr
   readonly completed?: (result: RelayResult) => RelayResult;
 }
 
-/** Everything that the features of a configuration give. */
-export type Extensions = Omit<Feature, 'ownResources'> &
+/** What all features of a configuration give together. */
+export type CombinedFeatures = Omit<Feature, 'ownResources'> &
   Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'ownResources'>>;
 
-export function combineFeatures(features: readonly Feature[]): Extensions {
+export function combineFeatures(features: readonly Feature[]): CombinedFeatures {
   const handlers: RouteHandlers = {};
   for (const feature of features) Object.assign(handlers, feature.handlers);
   return {

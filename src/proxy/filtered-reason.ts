@@ -1,6 +1,6 @@
 /**
- * Why a request is answered with a filtered response although the API server would refuse it: for self
- * reviews and explanations.
+ * Says why a request gets a filtered response although the API server would refuse it. Self reviews and
+ * explanations show it.
  */
 import type { StatusError } from '../errors/status-error.ts';
 import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';

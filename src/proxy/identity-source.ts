@@ -1,5 +1,5 @@
 /**
- * Users as the API knows them, for what is served beside it: the portal and the webhook.
+ * Authenticates users for the portal and the webhook, with the same tenants and user names as the API.
  */
 
 import { type Authenticator, runAuthenticators } from '../identity/authenticator.ts';

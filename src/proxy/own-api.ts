@@ -1,7 +1,7 @@
 /**
  * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API
- * server, so that no object a tenant creates there can pose as Stonegate's answer. Features give its
- * resources, which serve routing, discovery and OpenAPI.
+ * server, so that no object that a tenant creates there can pass for Stonegate's response. Features provide
+ * its resources, from which routing, discovery and OpenAPI follow.
  */
 
 import type { z } from 'zod';
@@ -19,8 +19,8 @@ export interface OwnResource {
   /** If true, it is requested in a namespace, else outside of all. In Arktos, both within the tenant. */
   readonly namespaced: boolean;
   /**
-   * As discovery lists them. Clients list and watch every resource with `list` and `watch`: only one that
-   * has objects is to name them.
+   * The verbs that discovery lists. Clients list and watch every resource with `list` and `watch`, so only a
+   * resource with objects may name them.
    */
   readonly verbs: readonly string[];
   readonly methods: readonly string[];
@@ -51,7 +51,7 @@ export type OwnAPIRoute =
 export type OwnDocument = 'group' | 'resources' | 'openapi';
 
 export interface OwnAPI {
-  /** Those that are served. */
+  /** The resources that are served. */
   readonly resources: readonly OwnResource[];
   /**
    * @param tenant of the user

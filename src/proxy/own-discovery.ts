@@ -1,6 +1,6 @@
 /**
  * Stonegate's own group in discovery: its own documents, and the API server's lists of groups with it. A list
- * that is not understood stays as it is.
+ * that cannot be parsed stays as it is.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { APIResourceList } from '../kubernetes/meta-v1.ts';

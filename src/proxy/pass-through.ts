@@ -40,7 +40,7 @@ export function passThrough(
 }
 
 /**
- * The last look before sending.
+ * Verifies the finished headers before they are sent.
  *
  * @throws StatusError InvariantBroken
  */

@@ -1,5 +1,5 @@
 /**
- * A review that an API server posts: one path, POST, JSON, bounded; and the response to it.
+ * Reads a review that an API server posts (one path, POST, JSON, bounded), and sends the response.
  */
 
 import { StatusError } from '../errors/status-error.ts';

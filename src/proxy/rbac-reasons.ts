@@ -1,5 +1,5 @@
 /**
- * Why RBAC allows a request or not, as the RBAC index has it: for explanations, and for Stonegate's own 403.
+ * Says why RBAC allows a request or not, from the RBAC index. Explanations and Stonegate's own 403 show it.
  */
 
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
@@ -21,7 +21,7 @@ export interface ReasonedRequest extends TenantOfRequest {
 /**
  * @param allowed what the API server says
  * @returns undefined if the index says otherwise, has nothing to say, or is not current; and for a guest, who
- *   is not told which roles the entered tenant has
+ *   may not learn which roles the entered tenant has
  */
 export type ReasonOf = (request: ReasonedRequest, allowed: boolean) => string | undefined;
 

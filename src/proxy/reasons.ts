@@ -1,6 +1,6 @@
 /**
- * Why RBAC allows a request or not, in words: the path from a Keystone role to group, binding, role and rule,
- * or what the user's roles nearly grant. A binding that the user may not read is not named.
+ * Puts into words why RBAC allows a request or not: the path from a Keystone role to group, binding, role and
+ * rule, or what the user's roles nearly grant. A binding that the user may not read is not named.
  */
 
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
@@ -28,31 +28,32 @@ export function reasonFor(
 ): string | undefined {
   if (access.state(viewer.user.tenant) !== 'current') return undefined;
   const { index } = access;
-  const view = new SubjectFilter(viewer, { index, isCurrent: true, scopes: undefined });
+  const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes: undefined });
   const decision = decide(index, viewer.user, question);
   if (allowed !== (decision.decision === 'allow')) return undefined;
-  if (decision.decision === 'allow') return decision.grant && pathOf(decision.grant, access, view, projects);
+  if (decision.decision === 'allow')
+    return decision.grant && pathOf(decision.grant, access, filter, projects);
   if ('path' in question) return undefined;
   const misses = nearMisses(index.objectsOf(viewer.user.tenant), viewer.user, question);
-  return misses.length === 0 ? undefined : misses.map((miss) => missWords(miss, question, view)).join('; ');
+  return misses.length === 0 ? undefined : misses.map((miss) => missWords(miss, question, filter)).join('; ');
 }
 
 function pathOf(
   { binding, subject, role, rule }: Grant,
   { index }: AccessIndex,
-  view: SubjectFilter,
+  filter: SubjectFilter,
   projects: KnownProjects,
 ): string {
   const found = role.rules[rule];
   const roleKind = role.resource === 'roles' ? 'Role' : 'ClusterRole';
   const sources = found === undefined ? [] : aggregatedFrom(index.objectsOf(role.tenant), role, found);
-  const readable = sources.filter((source) => view.mayGet(source)).map(({ name }) => name);
+  const readable = sources.filter((source) => filter.mayGet(source)).map(({ name }) => name);
   const from = readable.length === 0 ? '' : ` (from ClusterRole ${readable.join(', ')})`;
   const steps = [
     subject.kind === 'Group' ? keystoneWords(subject.name, projects) : undefined,
     `${subject.kind.toLowerCase()} ${subject.name}`,
-    bindingWords(binding, view),
-    ...(view.mayGet(binding)
+    bindingWords(binding, filter),
+    ...(filter.mayGet(binding)
       ? [
           `${roleKind} ${role.name}${from}`,
           `rule ${rule + 1}${found === undefined ? '' : `: ${ruleWords(found)}`}`,
@@ -70,9 +71,9 @@ function keystoneWords(name: string, projects: KnownProjects): string | undefine
   return `role ${group.role} on ${place}`;
 }
 
-function bindingWords(binding: StoredBinding, view: SubjectFilter): string {
+function bindingWords(binding: StoredBinding, filter: SubjectFilter): string {
   const { namespace, name } = binding;
-  if (!view.mayGet(binding))
+  if (!filter.mayGet(binding))
     return namespace === '' ? 'a cluster-wide binding' : 'a binding in the namespace';
   return namespace === '' ? `ClusterRoleBinding ${name}` : `RoleBinding ${name}`;
 }
@@ -91,15 +92,15 @@ function cut(words: readonly string[]): string {
 function missWords(
   { binding, role, missed, rule }: NearMiss,
   { verb, resource, subresource, name }: Extract<Question, { resource: string }>,
-  view: SubjectFilter,
+  filter: SubjectFilter,
 ): string {
-  const who = bindingWords(binding, view);
+  const who = bindingWords(binding, filter);
   if (missed === 'empty')
-    return view.mayGet(binding)
+    return filter.mayGet(binding)
       ? `${who} gives ClusterRole ${role.name}, whose aggregation is not filled in`
       : `${who} gives a role whose aggregation is not filled in`;
   const asked = subresource === '' ? resource : `${resource}/${subresource}`;
-  // If the user may not read the binding, the message tells only the user's own rights.
+  // If the user may not read the binding, the message contains only the user's own rights.
   switch (missed) {
     case 'subresource':
       return `${who} grants \`${verb} ${resource}\`, not \`${asked}\``;

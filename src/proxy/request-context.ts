@@ -50,7 +50,7 @@ export interface Scoped extends Authenticated {
    */
   readonly named: UserInfo;
   /**
-   * The user as the API server is to know them: of the credential, or the one that the request impersonates.
+   * The user whom the API server sees: that of the credential, or the one that the request impersonates.
    */
   readonly user: UserInfo;
   /** The user of the credential, if the request impersonates another (`kubectl --as`), or is a guest's. */
@@ -128,7 +128,7 @@ export function establish<C extends Received, F extends Partial<RequestContext>>
   return Object.assign(received, fields);
 }
 
-/** Tells the audit log whether Stonegate asks the API server as the user, or with the client's own token. */
+/** Records for the audit log whether Stonegate impersonates the user or sends the client's own token. */
 export function setImpersonationSent(outgoing: Outgoing): void {
   establish(outgoing, { impersonationSent: outgoing.sender.kind === 'stonegate' });
 }

@@ -1,6 +1,6 @@
 /**
- * What kind of route a request has, which decides its handler. It follows from the one parse of the request:
- * handlers do not look for their own requests.
+ * Determines the kind of route of a request, which selects its handler. It follows from the one parse of the
+ * request: handlers do not look for their own requests.
  */
 
 import { StatusError } from '../errors/status-error.ts';

@@ -6,7 +6,7 @@
 
 import type { Exchange } from '../lib/exchange.ts';
 import type { InFlight } from '../lib/in-flight.ts';
-import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from './delivery.ts';
+import { deliver, forgetRefusedToken, isRefusalOfStonegate, refuse, type ServingStages } from './delivery.ts';
 import { openStream } from './request/open-stream.ts';
 import type { RequestContext } from './request-context.ts';
 import { closeStream, StreamDelivery } from './response/stream-delivery.ts';
@@ -25,57 +25,58 @@ import {
 } from './stages.ts';
 
 /**
- * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be
- * written. Most stages return at once: only a promise is awaited, since each `await` costs as much as a
- * stage.
+ * Resolves when the response is complete. Rejects only if the request cannot be received or its refusal
+ * cannot be written. Most stages return at once: only a promise is awaited, since each `await` costs as
+ * much as a stage.
  */
-export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
-  const context = receive(exchange, pipeline);
-  const undecided = pipeline.undecided.enter();
+export async function serveRequest(exchange: Exchange, stages: ServingStages): Promise<void> {
+  const context = receive(exchange, stages);
+  const undecided = stages.undecided.enter();
   let observed = false;
   try {
-    const identified = parseRequestInfo(context, pipeline);
-    const authentication = authenticate(identified, pipeline);
+    const identified = parseRequestInfo(context, stages);
+    const authentication = authenticate(identified, stages);
     const authenticated = authentication instanceof Promise ? await authentication : authentication;
-    const resolution = resolveTenant(authenticated, pipeline);
+    const resolution = resolveTenant(authenticated, stages);
     const scoped = resolution instanceof Promise ? await resolution : resolution;
     observed = true;
-    pipeline.observer.requestReceived(context);
-    openStream(scoped, pipeline.streams);
-    const provisioning = provision(scoped, pipeline);
+    stages.observer.requestReceived(context);
+    openStream(scoped, stages.streams);
+    const provisioning = provision(scoped, stages);
     if (provisioning !== undefined) await provisioning;
-    const impersonation = actAs(scoped, pipeline);
+    const impersonation = actAs(scoped, stages);
     const acting = impersonation instanceof Promise ? await impersonation : impersonation;
-    const authorization = authorize(acting, pipeline);
+    const authorization = authorize(acting, stages);
     const authorized = authorization instanceof Promise ? await authorization : authorization;
-    admit(authorized, pipeline);
-    limit(authorized, pipeline);
-    const routed = rewrite(authorized, pipeline);
-    const outgoing = impersonate(routed, pipeline);
-    // It is not awaited: this function refers to the pipeline, which a stream must not keep alive.
+    admit(authorized, stages);
+    limit(authorized, stages);
+    const routed = rewrite(authorized, stages);
+    const outgoing = impersonate(routed, stages);
+    // It is not awaited: this function refers to the stages, which a stream must not keep alive.
     if (outgoing.stream !== undefined)
-      return new StreamDelivery(outgoing, outgoing.stream, pipeline, undecided).run();
-    context.outcome = await deliver(outgoing, pipeline, undecided);
-    if (context.outcome.status === 401) forgetRefusedToken(outgoing, pipeline);
+      return new StreamDelivery(outgoing, outgoing.stream, stages, undecided).run();
+    // forward | tunnel | handle
+    context.outcome = await deliver(outgoing, stages, undecided);
+    if (context.outcome.status === 401) forgetRefusedToken(outgoing, stages);
   } catch (error) {
-    if (!observed) pipeline.observer.requestReceived(context);
-    refuseRequest(error, context, pipeline, undecided);
+    if (!observed) stages.observer.requestReceived(context);
+    refuseRequest(error, context, stages, undecided);
   }
   undecided.release();
-  pipeline.observer.responseComplete(context);
+  stages.observer.responseComplete(context);
 }
 
 function refuseRequest(
   error: unknown,
   context: RequestContext,
-  pipeline: Pipeline,
+  stages: ServingStages,
   undecided: InFlight,
 ): void {
-  if (isRefusalOfStonegate(error)) pipeline.upstreamRights.refused();
+  if (isRefusalOfStonegate(error)) stages.upstreamRights.refused();
   try {
-    context.outcome = refuse(error, context, pipeline.writeStatus);
+    context.outcome = refuse(error, context, stages.writeStatus);
   } finally {
     undecided.release();
-    if (context.stream !== undefined) closeStream(context, context.stream, pipeline.streams);
+    if (context.stream !== undefined) closeStream(context, context.stream, stages.streams);
   }
 }

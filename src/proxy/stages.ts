@@ -21,7 +21,7 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { actingTenant } from './acting-tenant.ts';
 import { runAuthorizers } from './authorizer.ts';
 import { addressesOther, crossingOf, guestOf, guestRules } from './crossing.ts';
-import type { Extensions } from './feature.ts';
+import type { CombinedFeatures } from './feature.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
@@ -44,8 +44,8 @@ import {
 } from './request-context.ts';
 import { routeKind } from './route-kind.ts';
 
-/** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
-export interface Stages extends Extensions {
+/** What the stages decide by; built once for a configuration, in `app/proxy.ts`. */
+export interface Stages extends CombinedFeatures {
   readonly clock: Clock;
   readonly random: Random;
   readonly trustedProxies: TrustedProxies;

@@ -1,6 +1,6 @@
 /**
- * Whose a subject of a binding is, as the user who asks sees it: names of other tenants are not told. What
- * cannot be told apart from another tenant's subject counts as one.
+ * Decides which subjects of bindings a user may see: names of other tenants are hidden. A subject that
+ * cannot be distinguished from another tenant's counts as one.
  */
 
 import {
@@ -17,7 +17,7 @@ import { projectGroup, readKeystoneGroup } from '../tenancy/keystone-groups.ts';
 
 /** The user who asks. */
 export interface Viewer {
-  /** Its tenant is that of the bindings; empty if the API server has no tenants. */
+  /** The user, with the tenant of the bindings, which is empty if the API server has no tenants. */
   readonly user: RBACUser;
   /** The tenant by Stonegate's name; empty if the user has none. */
   readonly tenant: string;
@@ -44,25 +44,25 @@ export interface Scopes {
   readonly domains: ReadonlyMap<string, NamedScope>;
 }
 
-export interface ViewOptions {
+export interface SubjectFilterOptions {
   readonly index: RBACIndex;
   /** Whether the index is current: it then also decides what the user may read. */
   readonly isCurrent: boolean;
   readonly scopes: Scopes | undefined;
 }
 
-/** What one user may be told. */
+/** Decides which names one user may see. */
 export class SubjectFilter {
   readonly viewer: Viewer;
   /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
   readonly seesAll: boolean;
-  readonly #options: ViewOptions;
+  readonly #options: SubjectFilterOptions;
   /** Whether the viewer may list the RoleBindings of all namespaces. */
   readonly #listsEverywhere: boolean;
   /** The key is the namespace; ClusterRoleBindings have the empty one. */
   readonly #listable = new Map<string, boolean>();
 
-  constructor(viewer: Viewer, options: ViewOptions) {
+  constructor(viewer: Viewer, options: SubjectFilterOptions) {
     this.viewer = viewer;
     this.#options = options;
     this.#listsEverywhere = this.#may('list', 'rolebindings', '', '');
@@ -105,8 +105,8 @@ export class SubjectFilter {
     return this.viewer.isOperator === true || this.#may('get', resource, namespace, name);
   }
 
-  /** Whether the names of Keystone's project or domain may be told. */
-  knows(scope: NamedScope): boolean {
+  /** Whether the viewer may see the name of the Keystone project or domain. */
+  mayName(scope: NamedScope): boolean {
     return this.seesAll || scope.domainID === this.viewer.domainID;
   }
 
@@ -145,8 +145,8 @@ export class SubjectFilter {
   }
 
   /**
-   * The name of a service account, or of all of a namespace, tells the namespace: it is told if the user may
-   * read that, or if it is the cluster's.
+   * The name of a service account, or of the group of a namespace's accounts, contains the namespace: it is
+   * shown if the user may read the namespace, or if the namespace is the cluster's.
    *
    * @param place begins with the namespace
    */

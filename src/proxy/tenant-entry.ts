@@ -1,10 +1,12 @@
 /**
- * The extension point that decides who may enter another tenant than their own, and the names by which the
- * policies are known that let users in.
+ * The extension point that decides who may enter another tenant than their own, and the names of the policies
+ * that let users in.
  */
 import type { NonResourceRequest, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 
-/** `abac`: the operator's file. `tenant`: a CrossTenantPolicy. `administration`: of a set of tenants. */
+/**
+ * `abac`: a line of the operator's file. `tenant`: a CrossTenantPolicy. `administration`: of several tenants.
+ */
 export const POLICY_FORMS = ['abac', 'tenant', 'administration'] as const;
 export type PolicyForm = (typeof POLICY_FORMS)[number];
 
@@ -43,8 +45,8 @@ export interface Permit {
 
 export interface Policies {
   /**
-   * The policy under which the request is allowed: the first by form and name. For what is no resource
-   * (discovery), any policy that lets the user in. Pure on the policies in force.
+   * The policy under which the request is allowed: the first by form and name. For a request that
+   * names no resource (discovery), any policy that lets the user in. Pure on the policies in force.
    *
    * @param now milliseconds since the epoch
    * @returns undefined if no policy allows it, whether or not the tenant exists

@@ -1,6 +1,6 @@
 /**
- * Tells those who show what a user may see of the changes of the RBAC index that concern the user. One change
- * may concern thousands of open watches: what it means for each is decided in later turns of the event loop.
+ * Passes changes of the RBAC index to the followers that they concern: watches and views of what a user may
+ * see. One change may concern thousands of watches, so each decides in a later turn of the event loop.
  */
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,7 +37,7 @@ export class AccessChanges {
   readonly #nextTurn: (action: () => void) => void;
   readonly #followers = new Set<AccessFollower>();
   readonly #byAccess = new FollowersByText();
-  /** By the tenant whose namespaces come and go. */
+  /** The followers by the tenant whose namespaces come and go. */
   readonly #byTenant = new FollowersByText();
   readonly #undecided = new Set<AccessFollower>();
   #unsubscribe: (() => void) | undefined;

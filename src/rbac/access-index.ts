@@ -90,7 +90,7 @@ export class AccessIndex {
 
 export interface RulesTrust {
   readonly access: AccessIndex;
-  /** As the operator states them. */
+  /** The authorization modes that the operator states. */
   readonly authorizers: readonly AuthorizationMode[];
 }
 
@@ -100,7 +100,7 @@ export interface RulesTrust {
  * @param tenant whose bindings count; empty if the API server has no tenants
  * @returns undefined if the rules are all that the user may do
  */
-export function doubtAbout(
+export function incompleteRulesReason(
   tenant: string,
   scope: Scope,
   { access, authorizers }: RulesTrust,

@@ -54,7 +54,7 @@ export function subjectIn(subject: SubjectByNamespace, namespace: string): RBACU
   return namespace === '' ? subject.cluster : (subject.namespaces.get(namespace) ?? subject.other);
 }
 
-/** The same user everywhere. */
+/** A subject that is the same user in every namespace. */
 export function uniformSubject(user: RBACUser): SubjectByNamespace {
   return { cluster: user, other: user, namespaces: new Map() };
 }

@@ -64,7 +64,7 @@ const READ: readonly PolicyRule[] = [
  */
 const CONTROL: readonly PolicyRule[] = [
   ...READ,
-  // Over WebSocket these begin with a GET.
+  // Connections over WebSocket begin with a GET.
   rule('', ['create', 'get'], ['pods/attach', 'pods/exec', 'pods/portforward']),
   rule('', ['get', ...WRITE_VERBS], ['pods/proxy', 'services/proxy']),
   rule('', ['create'], ['pods/eviction']),
@@ -119,7 +119,7 @@ const BASIC_USER: readonly PolicyRule[] = [
 
 export const BASIC_USER_ROLE = 'stonegate:basic-user';
 
-/** For an ordinary cluster; by name, the weaker before the stronger. */
+/** The roles of an ordinary cluster by name, the weaker before the stronger. */
 export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   ['stonegate:read', READ],
   ['stonegate:control', CONTROL],
@@ -132,8 +132,9 @@ export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map
 export const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
 
 /**
- * For a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name, unless
- * the user has the right to `bind` the role. Without that right no role of the tenant could be bound.
+ * The roles of a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name,
+ * unless the user has the right to `bind` the role. Without that right no role of the tenant could be
+ * bound.
  */
 export const TENANT_CLUSTER_ROLES: typeof CLUSTER_ROLES = new Map([
   ...CLUSTER_ROLES,

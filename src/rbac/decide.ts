@@ -52,7 +52,7 @@ export function decide(index: RBACIndex, user: RBACUser, question: Question): Ac
   return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
 }
 
-/** The same without the reason. */
+/** Decides without giving the reason, which is cheaper. */
 export function allows(index: RBACIndex, user: RBACUser, question: Question): boolean {
   if (user.groups.includes(SYSTEM_MASTERS)) return true;
   if (isConfinedElsewhere(index, user, question)) return false;

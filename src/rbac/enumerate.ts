@@ -1,6 +1,6 @@
 /**
- * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
- * bindings, not on the number of namespaces.
+ * Enumerates the namespaces in which a user may do something, from the inverted bindings: the cost depends on
+ * the user's bindings, not on the number of namespaces.
  */
 import type { StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
@@ -41,7 +41,7 @@ export function namespacesAllowed(
   return [...allowedNamespaces(index, subject, question, counted).keys()].sort();
 }
 
-/** The same by name, in no order. */
+/** Returns only the names of what `namespacesAllowed` returns, in no order. */
 export function allowedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,

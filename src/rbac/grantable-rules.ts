@@ -10,8 +10,8 @@ import { CLUSTER_ROLES } from './cluster-roles.ts';
 const MANAGE = CLUSTER_ROLES.get('stonegate:manage') ?? [];
 
 /**
- * Reviews tell about users of other tenants (on Arktos, of all); with its own kinds a guest would let others
- * in.
+ * Reviews reveal rights of users of other tenants (on Arktos, of all); with Stonegate's own kinds a guest
+ * could let others in.
  */
 export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'authentication.k8s.io',

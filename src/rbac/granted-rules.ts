@@ -58,14 +58,15 @@ function problemIn(rules: Rules, grantable: Grantable | undefined) {
         reason: 'Invalid',
         message: ': the rules have too many combinations',
       } satisfies RuleProblem;
-    const beyond = grantable && beyondIn(rule, grantable);
-    if (beyond !== undefined) return { at, reason: 'NotGrantable', message: beyond } satisfies RuleProblem;
+    const ungrantable = grantable && firstUngrantable(rule, grantable);
+    if (ungrantable !== undefined)
+      return { at, reason: 'NotGrantable', message: ungrantable } satisfies RuleProblem;
   }
   return undefined;
 }
 
 /** @returns the first combination that is not contained */
-function beyondIn(
+function firstUngrantable(
   { verbs, apiGroups = [], resources = [], resourceNames }: PolicyRule,
   grantable: Grantable,
 ): string | undefined {

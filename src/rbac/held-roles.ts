@@ -14,7 +14,7 @@ export interface HeldRole {
   readonly name: string;
   /** Whether it counts in the whole cluster or tenant. */
   readonly everywhere: boolean;
-  /** Those in which it counts otherwise, sorted. */
+  /** The namespaces in which it counts otherwise, sorted. */
   readonly namespaces: readonly string[];
 }
 

@@ -98,11 +98,11 @@ const OBJECT_BYTES = 420;
 /** A namespace, with the maps of its roles and bindings. */
 const NAMESPACE_BYTES = 1_000;
 const SUBJECT_BYTES = 200;
-/** What a service account takes beside: its kind, its namespace, and the user name that finds it. */
+/** Bytes of a service account in addition to its name: its kind, namespace, and the user name as a key. */
 const SERVICE_ACCOUNT_BYTES = 200;
 const RULE_BYTES = 250;
 const LABEL_BYTES = 8;
-/** A text, beside its characters. */
+/** Bytes of a text in addition to its characters. */
 const TEXT_BYTES = 32;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Why a policy grants nothing, as the conditions of its status say it.
+ * The error for a policy that grants nothing, with the reason for the condition of its status.
  */
 
 /** Reasons of the condition `Ready`; each but `Ready` means that nothing is granted. */
@@ -8,7 +8,7 @@ export type PolicyReason = 'Ready' | 'Invalid' | 'NotGrantable' | 'AdmissionRequ
 export class InvalidPolicy extends Error {
   readonly reason: Exclude<PolicyReason, 'Ready'>;
 
-  /** @param message for the author of the policy: it tells nothing that they may not know */
+  /** @param message for the author of the policy: it reveals nothing that they may not know */
   constructor(reason: Exclude<PolicyReason, 'Ready'>, message: string) {
     super(message);
     this.reason = reason;

@@ -12,7 +12,10 @@ import { TenantObjects } from './tenant-objects.ts';
 export interface IndexListener {
   /** Called after each change. It must not throw. */
   changed?(change: Change): void;
-  /** All that was known of the tenant counts no more: its index is off, or on again. It must not throw. */
+  /**
+   * Called when the index of the tenant is turned off or on again: earlier decisions are void. Must not
+   * throw.
+   */
   reset?(tenant: string): void;
   /** The API server's storage was restored from a backup: revisions are counted again from this one. */
   restored?(revision: number): void;
@@ -101,8 +104,8 @@ export class RBACIndex {
   }
 
   /**
-   * Of an unknown tenant, and while its index is off: no objects. To be read again for each use: a tenant
-   * without objects is forgotten.
+   * The objects of a tenant; none for an unknown tenant and while its index is off. Call it again for each
+   * use: a tenant without objects is forgotten.
    */
   objectsOf(tenant: string): TenantObjects {
     return (this.isOff(tenant) ? undefined : this.#tenants.get(tenant)) ?? new TenantObjects();
@@ -122,13 +125,13 @@ export class RBACIndex {
   }
 
   /**
-   * Begins a complete list of one resource, as current as the API server's storage. Listeners are told the
+   * Begins a complete list of one resource, as current as the API server's storage. Listeners get the
    * differences. Until its end the resource is complete through its earlier revision only, and must not be
    * changed otherwise; one that does not end is to be followed by another. A revision below the known one
    * means that the storage was restored from a backup.
    */
   beginList(resource: IndexedResource, revision: number): ResourceList {
-    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
+    if (revision < (this.#revisions.get(resource) ?? 0)) this.#restartRevisions(resource, revision);
     // After a restore the same revision may be that of another change.
     const isRestored = this.#restored.has(resource);
     this.#bound.listBegins(resource);
@@ -145,7 +148,7 @@ export class RBACIndex {
       end: () => {
         for (const object of gone) if (this.#find(object) === object) this.#delete(object, revision);
         this.#restored.delete(resource);
-        for (const tenant of this.#bound.listEnds(resource)) this.#tellReset(tenant);
+        for (const tenant of this.#bound.listEnds(resource)) this.#notifyReset(tenant);
         this.progress(resource, revision);
       },
     };
@@ -185,7 +188,7 @@ export class RBACIndex {
   }
 
   /** Revisions are counted again from here. */
-  #goBack(resource: IndexedResource, revision: number): void {
+  #restartRevisions(resource: IndexedResource, revision: number): void {
     this.#restored.add(resource);
     this.#revisions.set(resource, revision);
     this.#revision = Math.min(this.#revision, revision);
@@ -223,7 +226,7 @@ export class RBACIndex {
     this.#bound.add(object.tenant, sizeOf(object) - (before === undefined ? 0 : sizeOf(before)));
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
-    this.#tell(before, object, object.revision, objects);
+    this.#notify(before, object, object.revision, objects);
   }
 
   #delete(known: StoredObject, revision: number): void {
@@ -233,7 +236,7 @@ export class RBACIndex {
     this.#bound.add(known.tenant, -sizeOf(known));
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
-    this.#tell(known, undefined, revision, objects);
+    this.#notify(known, undefined, revision, objects);
   }
 
   /** Without objects the index knows of fewer rights, never of more. */
@@ -244,14 +247,14 @@ export class RBACIndex {
       for (const _ of objects?.all(resource) ?? []) this.#count(resource, -1);
     const wasOff = this.isOff(tenant);
     this.#bound.turnOff(tenant);
-    if (!wasOff) this.#tellReset(tenant);
+    if (!wasOff) this.#notifyReset(tenant);
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {
     this.#counts.set(resource, this.countOf(resource) + change);
   }
 
-  #tell(
+  #notify(
     before: StoredObject | undefined,
     after: StoredObject | undefined,
     revision: number,
@@ -264,7 +267,7 @@ export class RBACIndex {
     for (const listener of this.#listeners) listener.changed?.(change);
   }
 
-  #tellReset(tenant: string): void {
+  #notifyReset(tenant: string): void {
     for (const listener of this.#listeners) listener.reset?.(tenant);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Reads namespaces, roles and bindings from the API server's JSON into the form of the index. A field that is
  * not as RBAC defines it grants nothing, and so do rules and subjects that are too large; only an object that
- * cannot be told from others is an error.
+ * cannot be identified is an error.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';

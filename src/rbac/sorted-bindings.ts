@@ -27,7 +27,7 @@ export function inNamespace(bindings: SortedBindings, namespace: string): Sorted
   return from === 0 && to === bindings.length ? bindings : bindings.slice(from, to);
 }
 
-/** The index of the first value that is not before what is looked for. */
+/** The index of the first value for which `isBefore` is false. */
 export function lowerBound<T>(sorted: readonly T[], isBefore: (value: T) => boolean): number {
   let from = 0;
   let to = sorted.length;

@@ -71,7 +71,7 @@ export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeBy
   },
 );
 
-/** Under which bindings of the user are found, in any namespace. */
+/** The keys under which bindings of the user are found, in any namespace. */
 export function keysOfSubject({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
   if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
   return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));

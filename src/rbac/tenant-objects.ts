@@ -42,7 +42,7 @@ export class TenantObjects {
     return this.#namespaces;
   }
 
-  /** Those whose rules or subjects are not known. */
+  /** Roles and bindings whose rules or subjects are not known. */
   get tooLarge(): ReadonlySet<StoredRole | StoredBinding> {
     return this.#tooLarge;
   }
@@ -77,7 +77,7 @@ export class TenantObjects {
     return this.#byRole.get(namespace, name) ?? NO_BINDINGS;
   }
 
-  /** Those that refer to a role that does not exist, in no order. */
+  /** Bindings that refer to a role that does not exist, in no order. */
   *bindingsWithoutRole(): Generator<StoredBinding> {
     for (const [namespace, name, bindings] of this.#byRole.entries())
       if (this.role(namespace, name) === undefined) yield* bindings;

@@ -17,13 +17,13 @@ export type WhoCanQuestion = Omit<ResourceQuestion, 'namespace' | 'tenant'> | No
 export interface SubjectGrant {
   readonly key: SubjectKey;
   readonly subject: StoredSubject;
-  /** Its namespace is where the access is granted; of a ClusterRoleBinding, everywhere. */
+  /** The access is granted in its namespace; a ClusterRoleBinding grants it everywhere. */
   readonly binding: StoredBinding;
   readonly role: StoredRole;
 }
 
 export interface Granted {
-  /** Those of ClusterRoleBindings first, then by namespace and name of the binding. */
+  /** Grants of ClusterRoleBindings come first, then the others by namespace and name of the binding. */
   readonly grants: readonly SubjectGrant[];
   /** Whether there are more grants than the limit. */
   readonly isCut: boolean;
@@ -32,13 +32,13 @@ export interface Granted {
 }
 
 export interface WhoCanLimits {
-  /** It bounds the work too: if there are more grants, which of them are found is arbitrary. */
+  /** The most grants. It bounds the work too: if there are more, which of them are found is arbitrary. */
   readonly grants: number;
   /** Whether the missing role of the binding may be named. */
-  readonly mayTell: (binding: StoredBinding) => boolean;
+  readonly mayShow: (binding: StoredBinding) => boolean;
 }
 
-const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayTell: () => true };
+const UNLIMITED: WhoCanLimits = { grants: Number.POSITIVE_INFINITY, mayShow: () => true };
 /** Missing roles that are named at most. */
 const MAX_ERRORS = 100;
 
@@ -55,7 +55,7 @@ export function whoCan(
   objects: TenantObjects,
   question: WhoCanQuestion,
   scope: Scope,
-  { grants: limit, mayTell }: WhoCanLimits = UNLIMITED,
+  { grants: limit, mayShow }: WhoCanLimits = UNLIMITED,
 ): Granted {
   const found: SubjectGrant[] = [];
   let isCut = false;
@@ -67,14 +67,14 @@ export function whoCan(
   return {
     grants: found.sort((one, other) => compareBindings(one.binding, other.binding)),
     isCut,
-    errors: missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell),
+    errors: missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayShow),
   };
 }
 
 /** The grants come in no order. */
 function* grantsIn(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Generator<SubjectGrant> {
   const coveredBy = memoizeByReference((role: StoredRole) => coveredIn(role, question));
-  // Then the namespace is the object that the request names, so rules with names may be about it.
+  // The namespace is then the object that the request names, so rules with names may cover it.
   const namesNamespace = 'name' in question && question.name === '' && isNamespaceObject(question);
   const nameIn = ({ namespace }: StoredBinding) => {
     if ('path' in question) return '';
@@ -127,13 +127,13 @@ function* grantsOf(binding: StoredBinding, role: StoredRole): Generator<SubjectG
 function missingIn(
   objects: TenantObjects,
   scope: Scope,
-  mayTell: (binding: StoredBinding) => boolean,
+  mayShow: (binding: StoredBinding) => boolean,
 ): readonly string[] {
   const missing = new Set<string>();
   for (const binding of objects.bindingsWithoutRole()) {
     const { namespace } = binding;
     const isInScope = scope === 'all' || namespace === '' || namespace === scope.namespace;
-    if (isInScope && mayTell(binding)) missing.add(missingRole(binding));
+    if (isInScope && mayShow(binding)) missing.add(missingRole(binding));
     if (missing.size === MAX_ERRORS) break;
   }
   return [...missing].sort();

@@ -11,7 +11,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ListenerTimeouts } from './serve-context.ts';
 import type { HeadReader, UnfinishedHeads } from './unfinished-heads.ts';
 
-/** The same as kube-apiserver's. */
+/** The limit that kube-apiserver has too. */
 export const MAX_CONCURRENT_STREAMS = 100;
 /**
  * Stream resets between two checks. Node's own limit acts only after all requests that arrived at once were

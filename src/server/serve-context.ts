@@ -18,7 +18,7 @@ import type { UnfinishedHeads } from './unfinished-heads.ts';
 export interface ListenerTimeouts {
   /** Milliseconds for the TLS handshake and for a whole request head. */
   readonly header: number;
-  /** Until the next request on an idle connection, in milliseconds. */
+  /** Milliseconds that an idle connection waits for the next request. */
   readonly idle: number;
   /** Milliseconds for a client to read the next bytes of its response. */
   readonly stall: number;
@@ -29,9 +29,9 @@ export interface ServeContext {
   /** The client's certificate if it is a credential; the same for all requests of a connection. */
   readonly certificateOf: (socket: Duplex) => ClientCertificate | undefined;
   readonly timeouts: ListenerTimeouts;
-  /** Of all connections, for the next request. */
+  /** The idle timeouts of all connections. */
   readonly idleQueue: TimeoutQueue;
-  /** Of all responses, for the next byte that the client accepts. */
+  /** The stall timeouts of all responses. */
   readonly stallQueue: TimeoutQueue;
   /** The largest request head, in bytes. */
   readonly headerBytes: number;
@@ -64,7 +64,7 @@ function lacksResponse({ upgrade, response }: Exchange): boolean {
   return upgrade === undefined && !response.closed && !response.headersSent;
 }
 
-/** Refuses a request that did not reach the pipeline. The log entry has the audit ID of the response. */
+/** Refuses a request that did not reach the proxy. The log entry has the audit ID of the response. */
 export function refuse(
   response: ResponseWriter,
   error: unknown,

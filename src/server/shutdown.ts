@@ -22,7 +22,7 @@ export interface ShutdownOptions {
 }
 
 export interface Shutdown {
-  /** It is not ready as soon as the shutdown begins. */
+  /** The process is not ready as soon as the shutdown begins. */
   readonly check: ReadinessCheck;
   /**
    * Resolves when everything is closed. Further calls return the same promise.

@@ -9,8 +9,8 @@ import type { Logger } from '../lib/logger.ts';
 import { MAX_UNFINISHED_HEADS } from '../limits/memory-bounds.ts';
 
 /**
- * Milliseconds between two looks at all connections, while there are more of them than may wait: Node reports
- * a head only when it is complete.
+ * Milliseconds between two checks of all connections, while there are more of them than may wait: Node
+ * reports a head only when it is complete.
  */
 const PERIOD = 250;
 

@@ -39,14 +39,15 @@ const SYSTEM_NAMESPACE = /^(?:kube-|stonegate(?:-|$))/;
 /** No Keystone user can be in it, and no client may impersonate it. */
 const MASTERS = 'system:masters';
 const TENANT_CONTROLLER = controller('tenant-controller');
-/** They delete what belongs to a namespace, owner or tenant that is deleted. */
+/** Controllers that delete what belongs to a namespace, owner or tenant that is deleted. */
 const DELETING_CONTROLLERS: ReadonlySet<string> = new Set([
   controller('namespace-controller'),
   controller('generic-garbage-collector'),
   TENANT_CONTROLLER,
 ]);
 /**
- * They change taints, labels, the addresses of pods and an annotation, and delete a node with its machine.
+ * Controllers that change taints, labels, the addresses of pods and an annotation, and delete a node with
+ * its machine.
  * https://github.com/CentaurusInfra/arktos/blob/master/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
  */
 const NODE_CONTROLLERS: ReadonlyMap<string, readonly AdmissionOperation[]> = new Map([

@@ -28,7 +28,7 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/validatingwebhookconfigurations',
 ]);
 
-/** Of these resources, a tenant may read the object that is its own. */
+/** Resources of which a tenant may read its own object. */
 export const READABLE: ReadonlyMap<string, readonly string[]> = new Map([['/tenants', ['get', 'list']]]);
 
 /** The groups of these that hold nothing else. */
@@ -38,7 +38,7 @@ export const CLUSTER_SCOPED_GROUPS: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
 ]);
 
-/** Behind `tenants/T/` these would name the Tenant object instead of a resource of the tenant. */
+/** Path segments that after `tenants/T/` name the Tenant object instead of a resource of the tenant. */
 const TENANT_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 /** A user of the system tenant: nothing is rewritten, and RBAC decides. */

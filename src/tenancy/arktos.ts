@@ -33,7 +33,7 @@ export interface ArktosOptions {
 }
 
 /**
- * To Arktos this is no tenant but the union of them all, RBAC bindings included: no identity ever gets it.
+ * Arktos takes this name for the union of all tenants, RBAC bindings included: no identity ever gets it.
  */
 const EVERY_TENANT = 'all';
 

@@ -9,7 +9,7 @@ import type { Reduction, TenancyMode } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {
   readonly reduce: Reduction;
-  /** Whether the document differs per tenant, and the API server is told which. */
+  /** Whether the document differs per tenant, so that the tenant is named in the request. */
   readonly perTenant: boolean;
 }
 
@@ -30,7 +30,7 @@ const PATHS: readonly (readonly [RegExp, DiscoveryPath])[] = [
   [HEALTH, SHARED],
 ];
 
-/** The same list as RBAC writes non-resource rules. */
+/** The paths in the form of non-resource rules of RBAC. */
 export const DISCOVERY_URLS: readonly string[] = [
   '/api',
   '/api/v1',

@@ -83,13 +83,13 @@ export function createSharedMode({
       userOrNamed(identity, (named) =>
         finishedUser(named, {
           username: nameOf(named),
-          ...markOf(tenant),
+          ...tenantAttributes(tenant),
         }),
       ),
     impersonationTarget(wanted, tenant) {
       const serviceAccount = serviceAccountOf(wanted);
       return serviceAccount === undefined
-        ? { username: nameInTenant(wanted, tenant), ...markOf(tenant) }
+        ? { username: nameInTenant(wanted, tenant), ...tenantAttributes(tenant) }
         : // It is a namespace's, not a tenant's: who may act as it, the namespace's rolebindings say.
           { username: wanted, serviceAccount, groups: [], extra: {} };
     },
@@ -107,8 +107,8 @@ export function createSharedMode({
   };
 }
 
-/** What everybody of a tenant has. */
-function markOf(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
+/** The group and the extra that every user of a tenant has. */
+function tenantAttributes(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
   return { groups: [`${TENANT_GROUP_PREFIX}${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The states of a call to the API server, and what they tell: whether it may be repeated, what was passed on,
- * and whether its connection was closed.
+ * The states of a call to the API server, and what follows from them: whether it may be repeated, what was
+ * passed on, and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
@@ -48,7 +48,7 @@ export function newAttempt(): Attempt {
 
 /** Milliseconds. */
 export const DISCARD_TIMEOUT = 2_000;
-/** To read more of a response costs more than a TLS handshake. */
+/** Reading more of a response costs more than a TLS handshake. */
 export const MAX_DISCARDED_BYTES = 256 * 1024;
 
 /**

@@ -16,12 +16,12 @@ import { type ConnectOptions, createConnector, parseServer } from './http1/conne
 import { ConnectionPool } from './http1/pool.ts';
 
 export interface SenderPools {
-  /** For requests that end by themselves. */
+  /** Used for requests that end by themselves. */
   readonly short: ConnectionPool;
   readonly longRunning: ConnectionPool;
   /** Value of the Host field. */
   readonly authority: string;
-  /** For connections outside the pools. */
+  /** Options of connections outside the pools. */
   readonly connection: ConnectOptions;
   /** Undefined if the connection's certificate authenticates. */
   readonly token: string | undefined;

@@ -81,7 +81,7 @@ function isInvalidForNode(error: unknown): boolean {
   );
 }
 
-/** The pipeline should have refused the request. */
+/** The proxy should have refused the request. */
 function invalidRequest(cause: unknown): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
     cause,

@@ -58,7 +58,7 @@ function contentOf(
       // Without a limit a client that sends one byte at a time would hold a connection for days.
       // kube-apiserver limits the whole request to 60 s.
       whole: longRunning ? Number.POSITIVE_INFINITY : timeouts.response,
-      // For long-running requests too: an unread body hides that the client has disconnected.
+      // This applies to long-running requests too: an unread body hides that the client has disconnected.
       upstreamStall: timeouts.response,
       onFault,
     });

@@ -10,7 +10,7 @@ import { BorrowedChunk } from './http1/borrowed-chunk.ts';
 const MAX_BYTES = 64 * 1024;
 const UNREAD: Buffer = Buffer.alloc(0);
 
-/** They describe the body, or came with the refusal only. */
+/** Fields that describe the body, or belong to the refusal only. */
 const OF_THE_BODY: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
@@ -40,7 +40,7 @@ export class HeldResponse {
     return this.#bytes <= MAX_BYTES && Number(headerValue(this.#fields, 'content-length') ?? 0) <= MAX_BYTES;
   }
 
-  /** As far as it has arrived. */
+  /** The part of the body that has arrived. */
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }

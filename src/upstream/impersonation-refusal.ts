@@ -25,8 +25,8 @@ export const REFUSAL_PAUSE = 200;
 const MAX_REFUSAL_BYTES = 4096;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
 /**
- * From the beginning, since no user's text can stand before it. The object's name may be mangled by the
- * server.
+ * Anchored at the beginning, since no user's text can stand before it. The server may mangle the object's
+ * name.
  */
 const MESSAGE = new RegExp(
   String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,

@@ -43,7 +43,7 @@ async function runTunnel(
 ): Promise<RelayResult> {
   const sender = new UpgradeSender(context, request, upgrade.protocol);
   const gone = new CancellationSource();
-  const unwatch = watchForLeaving(upgrade.socket, () => gone.cancel());
+  const unwatch = watchForDisconnect(upgrade.socket, () => gone.cancel());
   const cancellation = anyOf(fromAbortSignal(exchange.signal), gone);
   const sending: Sending = {
     framing: 'none',
@@ -81,13 +81,13 @@ class RefusedUpgrade extends ClientResponse {
  * A connection that waits to be upgraded is not read, and so does not report that it has ended. Reading
  * nothing (`read(0)`) shows the end and leaves the bytes.
  */
-function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
+function watchForDisconnect(socket: Duplex, onDisconnect: () => void): () => void {
   const look = (): void => {
     socket.read(0);
   };
   // The error listener stays: without one an error would end the process.
-  socket.on('readable', look).on('end', onLeave).on('close', onLeave).on('error', onLeave);
-  return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
+  socket.on('readable', look).on('end', onDisconnect).on('close', onDisconnect).on('error', onDisconnect);
+  return () => socket.off('readable', look).off('end', onDisconnect).off('close', onDisconnect);
 }
 
 /**

@@ -136,7 +136,7 @@ export class UpgradeSender {
 }
 
 function relay(response: http.IncomingMessage, handler: ResponseHandler): void {
-  const tell = (action: () => void): void => {
+  const callHandler = (action: () => void): void => {
     try {
       action();
     } catch (error) {
@@ -144,8 +144,10 @@ function relay(response: http.IncomingMessage, handler: ResponseHandler): void {
     }
   };
   response
-    .on('data', (bytes: Buffer) => tell(() => BorrowedChunk.lend(bytes, (chunk) => handler.onData(chunk))))
-    .on('end', () => tell(() => handler.onEnd()))
+    .on('data', (bytes: Buffer) =>
+      callHandler(() => BorrowedChunk.lend(bytes, (chunk) => handler.onData(chunk))),
+    )
+    .on('end', () => callHandler(() => handler.onEnd()))
     .on('error', (error) => handler.onFailure(error));
-  tell(() => handler.onHead(response.statusCode ?? 0, fromRawHeaders(response.rawHeaders)));
+  callHandler(() => handler.onHead(response.statusCode ?? 0, fromRawHeaders(response.rawHeaders)));
 }

@@ -1,5 +1,5 @@
 /**
- * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
+ * The API server as one object, with which the proxy forwards, tunnels, fetches and streams. A new
  * certificate or token makes a new one; the previous one finishes its requests.
  */
 
@@ -42,11 +42,11 @@ export interface UpstreamOptions {
     /** TCP and TLS together. */
     readonly connect: number;
     /**
-     * For a connection to become free, then from the request's last byte to the response's first, and between
-     * two chunks. Does not apply to long-running requests.
+     * Limits the wait for a free connection, then the time from the request's last byte to the response's
+     * first, and between two chunks. Does not apply to long-running requests.
      */
     readonly response: number;
-    /** For the next bytes of a request body the API server is waiting for. */
+    /** Limits the wait for the next bytes of a request body. */
     readonly body: number;
   };
   readonly maxBodyBytes: number;

@@ -124,7 +124,8 @@ t.test('an API server that was away is provisioned when it is back', async (t) =
 t.test('what cannot be provisioned is said once, and counted', async (t) => {
   const { logged, metric, directory, ours } = await setUp(t, 'shared', { namespaceFormat: '%n' });
   directory.project('acme', 'My Project_1');
-  const refused = () => logged.filter((line) => line.includes('some objects cannot be as desired'));
+  const refused = () =>
+    logged.filter((line) => line.includes('some objects cannot be brought into the desired state'));
   await eventually(() => refused().some((line) => line.includes('My Project_1')));
   const count = await metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');
   const runs = () => metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');

@@ -6,7 +6,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { accessReviewPath } from '../../src/app/pipeline.ts';
+import { accessReviewPath } from '../../src/app/proxy.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
 import { createOwnTenantHandler } from '../../src/features/own-tenant/handle-own-tenant.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';

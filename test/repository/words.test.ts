@@ -1,6 +1,6 @@
 /**
- * Holds the language rules of CONTRIBUTING.md as far as a machine can: words that are metaphors or name no actor, and
- * comment lines that are too long.
+ * Holds the language rules of CONTRIBUTING.md as far as a machine can: words that are metaphors or name no
+ * actor, and comment lines that are too long.
  */
 import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -42,8 +42,9 @@ const QUOTED: readonly RegExp[] = [
 ];
 
 /**
- * Lines of the source with a rejected word that are output: Status messages, what commands print and manifests. Users
- * and scripts may depend on them, so they change only with a reason, and never together with the wording of the code.
+ * Lines of the source with a rejected word that are output: Status messages, what commands print and
+ * manifests. Users and scripts may depend on them, so they change only with a reason, and never together
+ * with the wording of the code.
  */
 const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/features/bindings/plan.ts': ["const [first = 'nobody', ...others]"],

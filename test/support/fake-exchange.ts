@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import type { Exchange, ResponseWriter, Upgrade } from '../../src/lib/exchange.ts';
 import { type HeaderField, type HeaderList, headerValue } from '../../src/lib/header-list.ts';
-import type { AskedExchange } from '../../src/proxy/authorizer.ts';
+import type { ExchangeFacts } from '../../src/proxy/authorizer.ts';
 
 export interface FakeResponse extends ResponseWriter {
   readonly status: number;
@@ -48,7 +48,7 @@ export function fakeExchange(options: FakeOptions = {}): FakeExchange {
 }
 
 /** What authorizers are shown of a request. */
-export function askedExchange(method = 'GET', protocol?: string): AskedExchange {
+export function askedExchange(method = 'GET', protocol?: string): ExchangeFacts {
   return {
     method,
     signal: new AbortController().signal,

@@ -14,7 +14,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import type { ObservedRequest } from '../../src/observability/request-observer.ts';
-import type { Pipeline } from '../../src/proxy/delivery.ts';
+import type { ServingStages } from '../../src/proxy/delivery.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
@@ -84,7 +84,7 @@ export interface Seen {
   readonly events: { readonly stage: string; readonly record: ObservedRequest }[];
 }
 
-export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
+export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStages & Seen {
   const seen: Seen = { sent: [], tunnelled: [], events: [] };
   const note = (stage: string) => (record: ObservedRequest) =>
     seen.events.push({ stage, record: { ...record } });

@@ -27,10 +27,10 @@ import { createObjects } from '../../kubernetes/objects.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import {
-  type AskedUpstreamRights,
   mayImpersonateUsers,
   mayReadTenants,
   missingListWatchRights,
+  type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
@@ -89,7 +89,7 @@ export function check(
 const { signal } = new AbortController();
 
 interface OwnUpstream {
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   readonly fetcher: Upstream;
 }
 
@@ -110,7 +110,7 @@ async function upstreamWarnings(loaded: LoadedConfiguration): Promise<string[]> 
   }
 }
 
-/** @returns one warning if the API server does not tell: the others are to be shown all the same */
+/** @returns one warning if the API server does not respond, so that the other warnings are still shown */
 async function whenAsked(otherwise: string, ask: () => Promise<string[]>): Promise<string[]> {
   try {
     return await ask();

@@ -1,5 +1,5 @@
 /**
- * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation.
+ * The components of `stonegate explain --config`: the configured proxy, built for one explanation.
  * It sends requests to Keystone, issuers and the API server, and does not use Redis, so that the
  * explanation is not from a cache.
  */
@@ -13,7 +13,7 @@ import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
-import type { AskedUpstreamRights } from '../../kubernetes/upstream-rights.ts';
+import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
@@ -23,7 +23,7 @@ import { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { withBackends } from '../backends.ts';
-import { createPipeline } from '../pipeline.ts';
+import { createProxy } from '../proxy.ts';
 import { createOwnRights } from '../upstream.ts';
 
 const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
@@ -35,7 +35,7 @@ interface Explaining {
   readonly explainRequest: Explain;
   /** Undefined if the configuration has no index. */
   readonly access: AccessIndex | undefined;
-  readonly rights: AskedUpstreamRights;
+  readonly rights: PolledUpstreamRights;
   /** Undefined if the configuration has no policies. */
   readonly updates: PolicyUpdates | undefined;
 }
@@ -53,7 +53,7 @@ const explainWith: ExplainWith = async (loaded, spec, note) => {
     generations.replace((generation) => {
       const build = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation });
       const policies = createPolicies(build);
-      const { explain: explainRequest } = createPipeline(build, {
+      const { explain: explainRequest } = createProxy(build, {
         observer: IGNORED,
         streams,
         responseMemory: new ResponseMemory(),

@@ -35,7 +35,7 @@ export async function runReconciler(
   }
 }
 
-/** At most this many places are named; `--dry-run` shows every object. */
+/** The most places that are named; `--dry-run` shows every object. */
 const NAMED = 5;
 
 /** The whole plan, for `--dry-run`. */

@@ -190,7 +190,7 @@ function addressesOf({ addresses: { api: address, ...others } }: App): object {
 }
 
 async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: number | 'auto'): Promise<void> {
-  // From here on each worker has its own.
+  // Each worker has a start limit of its own.
   limit.end();
   const { admin, server } = loaded.configuration;
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ImpersonatedUser } from '../../kubernetes/impersonation-headers.ts';
-import { reasonOf, tellable } from '../../lib/file-errors.ts';
+import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { readYAML } from '../read-yaml.ts';
 import { runExecPlugin } from './exec-plugin.ts';
@@ -185,7 +185,7 @@ function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promi
 
 async function readToken(file: string, folder: string): Promise<string> {
   const token = (await readNamed('tokenFile', file, folder)).trim();
-  if (token === '') throw new Error(`tokenFile: ${tellable(file)} is empty`);
+  if (token === '') throw new Error(`tokenFile: ${displayedFileName(file)} is empty`);
   return token;
 }
 
@@ -205,6 +205,6 @@ async function readNamed(member: string, file: string, folder: string): Promise<
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
-    throw new Error(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
+    throw new Error(`${member}: ${reasonOf(error)}: ${displayedFileName(file)}`);
   }
 }

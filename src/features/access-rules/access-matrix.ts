@@ -99,7 +99,7 @@ interface Granted {
   readonly names: Set<string>;
 }
 
-/** Found by look-up: a row does not cost the number of rules. */
+/** Indexes rules by kind, so that the cost of a row does not depend on the number of rules. */
 class RulesByKind {
   /** API group → resource. */
   readonly #granted = new Map<string, Map<string, Granted>>();

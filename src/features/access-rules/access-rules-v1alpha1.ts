@@ -10,7 +10,10 @@ import type { OwnResource } from '../../proxy/own-api.ts';
 
 export const SELF_ACCESS_RULES_PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 
-/** As a `PolicyRule` of RBAC: `*` stands for all, `*` + `/scale` for the subresource of every resource. */
+/**
+ * Has the fields of RBAC's `PolicyRule`: `*` stands for all, `*` + `/scale` for the subresource of every
+ * resource.
+ */
 const rule = z
   .strictObject({
     verbs: texts('Absent in rules for one verb.').exactOptional(),
@@ -112,7 +115,7 @@ export const SELF_ACCESS_RULES: OwnResource = {
   schemas: { status: accessRulesStatusSchema },
 };
 
-/** Those of another user. */
+/** The access rules of another user. */
 export const ACCESS_RULES_REVIEWS: OwnResource = {
   name: 'accessrulesreviews',
   singularName: 'accessrulesreview',

@@ -183,7 +183,7 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
 }
 
 /**
- * In one pass over the user's bindings: a user may have hundreds of groups in thousands of namespaces.
+ * Passes over the user's bindings once: a user may have hundreds of groups in thousands of namespaces.
  *
  * @param some those of the bindings that are wanted
  * @returns the roles of ClusterRoleBindings under an empty name

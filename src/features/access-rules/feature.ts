@@ -8,14 +8,14 @@ import { readRequestInfo } from '../../proxy/request/request-info.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { withoutIndex } from '../rbac-index/feature.ts';
 import { accessMatrix } from './access-matrix.ts';
 import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
 import { createRulesDocuments } from './rules-document.ts';
 
-/** The page of a browser that has left is evaluated too. */
+/** Never aborted: the page is evaluated even if the browser disconnects. */
 const NEVER = new AbortController().signal;
 
 /** Bounds of what the portal's page shows. */
@@ -23,7 +23,7 @@ const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
 
 export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
 
-export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Parts, access: AccessIndex) {
+export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: ProxyParts, access: AccessIndex) {
   const { namedSets, authorizers } = loaded.configuration.access;
   const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
   const { mode, subjects } = parts;

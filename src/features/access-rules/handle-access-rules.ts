@@ -12,7 +12,7 @@ import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import { requireJSON } from '../../proxy/request/accepted-types.ts';
-import { jsonResponse, knowsTag } from '../../proxy/response/own-responses.ts';
+import { jsonResponse, matchesTag } from '../../proxy/response/own-responses.ts';
 import type { AccessRulesReview } from './access-rules-v1alpha1.ts';
 import { findReviewedSubject, type ReviewedSubjectOptions } from './reviewed-subject.ts';
 import { type RulesDocument, type RulesDocuments, selfAccessRules } from './rules-document.ts';
@@ -50,7 +50,7 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
     ['Vary', 'Authorization'],
     ...warningOf(document),
   ];
-  if (knowsTag(requested, tag)) return { status: 304, headers, body: Buffer.alloc(0) };
+  if (matchesTag(requested, tag)) return { status: 304, headers, body: Buffer.alloc(0) };
   return {
     status: 200,
     headers: [['Content-Type', JSON_TYPE], ...headers],

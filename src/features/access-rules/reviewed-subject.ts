@@ -1,6 +1,6 @@
 /**
- * The subject of an AccessRulesReview, bounded by the caller's tenant. All refusals are one: whether a token
- * is bad, or another tenant's, or a name is reserved, is not told.
+ * The subject of an AccessRulesReview, bounded by the caller's tenant. All refusals are the same, so that
+ * they do not reveal whether a token is invalid, belongs to another tenant, or a name is reserved.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -93,14 +93,14 @@ function ownTenant({ username, groups }: NamedSubject, caller: Outgoing, mode: T
   const hasTenants = mode.reviewTenant(tenant) !== undefined;
   const known = new Set([AUTHENTICATED, ...target.groups, ...caller.user.groups]);
   for (const group of groups) {
-    // In a cluster without tenants any other group may be another tenant's.
+    // Any other group in a cluster without tenants may be another tenant's.
     const isAllowed = known.has(group) || (hasTenants && !group.startsWith('system:'));
     if (!isAllowed) throw refusal();
   }
   return tenant;
 }
 
-/** The refusal has no cause: the log does not tell the reasons apart either. */
+/** The refusal has no cause: the log does not distinguish the reasons either. */
 function refusal(): StatusError {
   return new StatusError('AccessDenied', 'the access rules of this subject cannot be reviewed');
 }

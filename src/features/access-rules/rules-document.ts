@@ -12,7 +12,7 @@ import { timestamp } from '../../lib/go-time.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import { ACCESS_RULES_BYTES } from '../../limits/memory-bounds.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
-import { doubtAbout, type RulesTrust } from '../../rbac/access-index.ts';
+import { incompleteRulesReason, type RulesTrust } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
@@ -39,7 +39,7 @@ export interface RulesDocument {
   readonly digest: string;
 }
 
-export interface AskedRules {
+export interface RulesQuery {
   readonly subject: SubjectByNamespace;
   readonly selection: RulesSelection;
   /** When the credential expires, in milliseconds since the epoch. */
@@ -53,7 +53,7 @@ export interface RulesDocuments {
   /**
    * @throws StatusError AccessIndexUnavailable if the index has never been complete; TenantRateExceeded
    */
-  documentOf(asked: AskedRules): Promise<RulesDocument>;
+  documentOf(asked: RulesQuery): Promise<RulesDocument>;
 }
 
 export interface RulesDocumentsOptions extends RulesTrust {
@@ -70,11 +70,11 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
       const { tenant } = subject.cluster;
       const { namespace } = selection;
       const scope = namespace === undefined ? 'all' : { namespace };
-      const doubt = doubtAbout(tenant, scope, options);
+      const incompleteReason = incompleteRulesReason(tenant, scope, options);
       if (access.state(tenant) === 'notSynced')
         throw new StatusError(
           'AccessIndexUnavailable',
-          `access rules are not known yet: ${doubt ?? 'the index is being built'}`,
+          `access rules are not known yet: ${incompleteReason ?? 'the index is being built'}`,
         );
       const { rules, isCut, room, digest } = await rulesOf(subject, selection, signal);
       let left = room;
@@ -86,7 +86,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           return left >= 0;
         });
       }
-      const reason = (isCut || left < 0 ? CUT : undefined) ?? doubt;
+      const reason = (isCut || left < 0 ? CUT : undefined) ?? incompleteReason;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
         status: {

@@ -26,7 +26,7 @@ export function createAccessReviewsRule({ isConfined }: AccessReviewsOptions): B
     name: 'access-reviews',
     maxBytes: MAX_BYTES,
     formats: new Set(['object']),
-    concerns: ({ apiGroup, resource }, tenant) =>
+    appliesTo: ({ apiGroup, resource }, tenant) =>
       apiGroup === GROUP && REVIEWS.includes(resource) && isConfined(tenant),
     admit({ content }, request) {
       const { info, tenant } = request;

@@ -1,6 +1,6 @@
 /**
  * Reads an AdmissionReview and writes the response in its version. The body is parsed strictly and bounded;
- * what is not understood is an error, which the API server treats as its failure policy says.
+ * unknown content is an error, which the API server treats as its failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { z } from 'zod';

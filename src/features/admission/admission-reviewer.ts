@@ -1,7 +1,7 @@
 /**
- * From a posted AdmissionReview to the response: allowed, allowed with warnings, or refused with the reason
- * and the fields; and what the log says of it. A verdict is bounded, since an object can violate a rule in
- * very many places.
+ * Turns a posted AdmissionReview into the response (allowed, allowed with warnings, or refused with the
+ * reason and the fields) and the fields of its log line. A verdict is bounded, since an object can violate
+ * a rule in very many places.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
@@ -17,7 +17,7 @@ export interface Reviewed {
   readonly body: string;
   /** `error`: the user's rights could not be reviewed, and the request is refused. */
   readonly result: 'allowed' | 'warned' | 'denied' | 'error';
-  /** For the log: nothing of the objects but a name, since they may hold secrets. */
+  /** Fields of the log line: only the name of an object, since objects may hold secrets. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -94,8 +94,9 @@ function reviewed(review: AdmissionReview, decision: ReviewDecision): Reviewed {
 }
 
 function responseOf({ uid }: AdmissionRequest, { violations, warnings }: ReviewDecision): AdmissionResponse {
-  const told = warnings.slice(0, MAX_VIOLATIONS).map(({ message }) => cut(message, MAX_WARNING));
-  if (violations.length === 0) return { uid, allowed: true, ...(told.length > 0 && { warnings: told }) };
+  const shownWarnings = warnings.slice(0, MAX_VIOLATIONS).map(({ message }) => cut(message, MAX_WARNING));
+  if (violations.length === 0)
+    return { uid, allowed: true, ...(shownWarnings.length > 0 && { warnings: shownWarnings }) };
   const first = violations.slice(0, MAX_VIOLATIONS);
   const more = violations.length - first.length;
   const said = [...first.map(({ message }) => message), ...(more > 0 ? [`and ${more} more`] : [])];

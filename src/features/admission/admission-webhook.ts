@@ -17,7 +17,7 @@ import type { Judged } from './admission-reviewer.ts';
 import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
 
 const HEALTH: readonly string[] = ['/livez', '/readyz'];
-/** In milliseconds, and an object of 3 MB, the most that an API server takes, with the stored one. */
+/** The size fits a new object and the stored one of 3 MB each, the most that an API server takes. */
 const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an AdmissionReview' };
 /** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
 const TIMEOUT = 4_000;

@@ -35,7 +35,7 @@ export function createDefinitionScopeRule({ isSystem }: DefinitionScopeOptions):
     name: 'definition-scope',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
-    concerns: (info, tenant) => isDefinition(info.apiGroup, info.resource) && !isSystem(tenant),
+    appliesTo: (info, tenant) => isDefinition(info.apiGroup, info.resource) && !isSystem(tenant),
     admit(body, { info }) {
       if (!keepsScope(body)) throw refused(info.name);
       return undefined;

@@ -14,7 +14,7 @@ import type { Exchange } from '../../lib/exchange.ts';
 import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import type { Parts } from '../build.ts';
+import type { ProxyParts } from '../build.ts';
 import { createPolicyProblem } from '../cross-tenant/feature.ts';
 import { createTenantAdmission } from '../tenancy-mode.ts';
 import { createAccessReviewsRule } from './access-reviews.ts';
@@ -28,7 +28,7 @@ import { createRoleBindingsRule } from './role-bindings.ts';
 import { watchListAdmission } from './watch-list.ts';
 
 /** What the proxy refuses, because the API server of the tenancy mode does not. */
-export function createAdmission({ mode, reviewer }: Pick<Parts, 'mode' | 'reviewer'>): Feature {
+export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'reviewer'>): Feature {
   const isConfined = (tenant: TenantName) =>
     mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
   return {

@@ -41,7 +41,7 @@ export function createSystemKinds(
       (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
     if (!isRefused) return [];
     const name = group === '' ? resource : `${resource}.${group}`;
-    // On Arktos the tenant of other objects counts, no matter which user sends the request.
+    // Arktos judges other objects by their tenant, no matter which user sends the request.
     const isByUser = !isArktos || OF_NO_TENANT.has(key);
     const remedy = isByUser ? '; its operator can name its users in admission.systemUsers' : '';
     return [violation('systemKinds', 'kind', name, `${name} are only for the system${remedy}`)];
@@ -94,8 +94,8 @@ export function ownObjectViolations(
       ];
     return isOwn(before, group) ? [refusal('metadata.name', undefined, MANAGED)] : [];
   }
-  const marks = [...markChanges('labels', before, after), ...markChanges('annotations', before, after)];
-  if (kind === NAMESPACES || marks.length > 0) return marks;
+  const changes = [...keyChanges('labels', before, after), ...keyChanges('annotations', before, after)];
+  if (kind === NAMESPACES || changes.length > 0) return changes;
   if (operation === 'CREATE') return group === RBAC ? reservedNames(after) : [];
   return isOwn(before, group) ? firstChange(before, after, isStatusOfController(request)) : [];
 }
@@ -113,9 +113,9 @@ function isStatusOfController({ subresource, user }: AdmissionRequest): boolean 
 
 function isOwn(object: ObjectReader, group: string): boolean {
   const metadata = object.object('metadata');
-  const marks = ['labels', 'annotations'].flatMap((field) => [...metadata.textMap(field).keys()]);
+  const keys = ['labels', 'annotations'].flatMap((field) => [...metadata.textMap(field).keys()]);
   const isNamed = group === RBAC && OWN_RBAC_NAME.test(metadata.text('name') ?? '');
-  return isNamed || marks.some((key) => key.startsWith(OWN_KEY));
+  return isNamed || keys.some((key) => key.startsWith(OWN_KEY));
 }
 
 function reservedNames(object: ObjectReader): Violation[] {
@@ -126,11 +126,7 @@ function reservedNames(object: ObjectReader): Violation[] {
 }
 
 /** Keys that were added, changed or removed. */
-function markChanges(
-  field: 'labels' | 'annotations',
-  before: ObjectReader,
-  after: ObjectReader,
-): Violation[] {
+function keyChanges(field: 'labels' | 'annotations', before: ObjectReader, after: ObjectReader): Violation[] {
   const [old, now] = [before, after].map((object) => object.object('metadata').textMap(field));
   return [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])]
     .filter((key) => key.startsWith(OWN_KEY) && old?.get(key) !== now?.get(key))

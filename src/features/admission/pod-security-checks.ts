@@ -176,7 +176,7 @@ export const RESTRICTED: readonly Check[] = [
     ],
   },
   {
-    // From v1.35 on the baseline allows more to pods in a user namespace.
+    // The baseline of v1.35 and later allows more to pods in a user namespace.
     id: 'procMount_restricted',
     overrides: 'procMount',
     reason: 'procMount',

@@ -1,6 +1,6 @@
 /**
- * In which fields of a pod the checks of the Pod Security Standards find violations; a check may read them
- * otherwise in another version of Kubernetes.
+ * The fields of a pod in which the checks of the Pod Security Standards find violations. Other versions of
+ * Kubernetes may read the fields otherwise.
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/;
  * https://github.com/kubernetes/pod-security-admission/tree/v0.36.3/policy
  */

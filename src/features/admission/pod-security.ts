@@ -15,7 +15,7 @@ import { type Violation, violation } from './violation.ts';
 export type PodSecurityRule = Required<PodSecurityConfiguration>;
 export type PodSecurityLevel = PodSecurityRule['level'];
 
-/** In shared mode the API server's own PodSecurity admission exists, and no level means no rule. */
+/** Shared mode has the API server's own PodSecurity admission, so that no level means no rule. */
 const DEFAULTS: Readonly<Record<'arktos' | 'shared', PodSecurityRule>> = {
   arktos: { level: 'baseline', version: 'v1.15', mode: 'enforce' },
   shared: { level: 'privileged', version: `v1.${NEWEST_POD_SECURITY_MINOR}`, mode: 'enforce' },

@@ -29,7 +29,7 @@ export interface ReviewPlace {
   readonly tenant: TenantName | undefined;
 }
 
-/** @throws StatusError if it cannot be told */
+/** @throws StatusError if the right cannot be reviewed */
 export type IsAllowed = (
   user: AdmissionUser,
   right: Right,
@@ -42,8 +42,8 @@ const AT_ONCE = 2;
 
 /**
  * @param holds whether the user of the request has a right
- * @returns a violation for the first right that the user lacks; those behind it are not asked about
- * @throws StatusError if it cannot be told what the user may do
+ * @returns a violation for the first right that the user lacks; later ones are not reviewed
+ * @throws StatusError if the rights of the user cannot be reviewed
  */
 export async function missingRight(
   required: readonly RequiredAccess[],
@@ -85,8 +85,8 @@ export function createRightsReview({ reviewer, clock, random }: RightsReviewOpti
       new StatusError('AdmissionRateExceeded', 'too many access reviews of the admission webhook wait'),
   });
   /**
-   * For rights on every object: RBAC allows an unknown name by rules without names alone, whereas a rule may
-   * hold the empty name.
+   * Stands for every object: RBAC allows an unknown name only by rules without names, whereas a rule may
+   * contain the empty name.
    */
   const anyName = random.uuid();
 

@@ -109,7 +109,7 @@ export function createRoleBindingsRule({ isConfined, review }: RoleBindingsOptio
     name: 'role-bindings',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
-    concerns: ({ apiGroup, resource }, tenant) => isBinding(apiGroup, resource) && isConfined(tenant),
+    appliesTo: ({ apiGroup, resource }, tenant) => isBinding(apiGroup, resource) && isConfined(tenant),
     async admit(body, request) {
       if (body.format === 'object') {
         await assertMayBind(roleRefOf(objectOf(body.content, 'the body')), request);

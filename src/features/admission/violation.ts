@@ -7,7 +7,7 @@ import { isEqual } from '../../lib/json-equal.ts';
 export interface Violation {
   /** The rule, by a name that stays the same. */
   readonly rule: string;
-  /** As apimachinery writes it: `spec.containers[0].name`, `metadata.annotations[key]`. */
+  /** The path as apimachinery writes it: `spec.containers[0].name`, `metadata.annotations[key]`. */
   readonly path: string;
   /** The field's value, for comparison with another version of the object; undefined if it is absent. */
   readonly value: unknown;

@@ -6,14 +6,14 @@
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { WouldMerge } from '../../proxy/filtered-reason.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { createMergedNamespaces } from './handle-all-namespaces.ts';
 
 /** @returns undefined if the configuration filters no lists */
 export function createAllNamespaces(
   build: FeatureBuild,
-  parts: Parts,
+  parts: ProxyParts,
   index: IndexParts,
 ): (Feature & { readonly wouldMerge: WouldMerge }) | undefined {
   const { access } = build.loaded.configuration;

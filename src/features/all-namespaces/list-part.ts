@@ -18,7 +18,7 @@ export interface ListPart {
   readonly members: readonly Member[];
   /** `items`, or of a Table `rows`. */
   readonly content: 'items' | 'rows';
-  /** From the first object to the last; undefined if there is none. */
+  /** The bytes from the first object to the last; undefined if there is none. */
   readonly objects: Span | undefined;
   readonly count: number;
   /** `metadata.resourceVersion`. */

@@ -11,14 +11,14 @@ import { isBelow, lowest } from './list-part.ts';
 
 export interface MergedWatchOptions {
   readonly namespaces: Iterable<string>;
-  /** From which all are watched; undefined if they begin with the objects that there are. */
+  /** The revision from which all are watched; undefined if they begin with the existing objects. */
   readonly revision: string | undefined;
   /** The hash of the permitted namespaces. */
   readonly digits: string;
   /** The client has asked for bookmarks. */
   readonly allowsBookmarks: boolean;
-  /** The client has asked for a bookmark behind the objects that there are (`sendInitialEvents`). */
-  readonly marksInitialEvents: boolean;
+  /** The client has asked for a bookmark after the existing objects (`sendInitialEvents`). */
+  readonly bookmarksInitialEvents: boolean;
   /** Whether the API server's bookmarks say something about the watch that they are in. */
   readonly countsBookmarks: boolean;
 }
@@ -31,13 +31,13 @@ export interface Step {
 }
 
 interface Part {
-  /** Through which the client has all changes of the namespace; undefined until that is known. */
+  /** The client has all changes of the namespace up to this revision; undefined until that is known. */
   revision: string | undefined;
   /** A bookmark has said that all objects were sent. */
   hasEnded: boolean;
 }
 
-/** As the client's objects are: the bookmark of a client that decodes one kind has that kind. */
+/** The kind of the client's objects, which a bookmark must have too: some clients decode one kind only. */
 interface Kind {
   readonly kind: string;
   readonly apiVersion: string;
@@ -50,16 +50,16 @@ const NOTHING: Step = { lines: [], isOver: false };
 export class MergedWatch {
   readonly #options: MergedWatchOptions;
   readonly #parts = new Map<string, Part>();
-  #marksEnd: boolean;
+  #isEndBookmarkDue: boolean;
   #kind: Kind | undefined;
   /** Revision of the last bookmark. */
   #passed: string | undefined;
   #hasEvents = false;
 
   constructor(options: MergedWatchOptions) {
-    const { namespaces, revision, marksInitialEvents } = options;
+    const { namespaces, revision, bookmarksInitialEvents } = options;
     this.#options = options;
-    this.#marksEnd = marksInitialEvents;
+    this.#isEndBookmarkDue = bookmarksInitialEvents;
     for (const name of namespaces) this.#parts.set(name, { revision, hasEnded: false });
   }
 
@@ -94,14 +94,15 @@ export class MergedWatch {
     const { allowsBookmarks, digits } = this.#options;
     const revision = this.#lowest();
     if (!allowsBookmarks || revision === undefined || this.#kind === undefined) return undefined;
-    if (this.#marksEnd && [...this.#parts.values()].some(({ hasEnded }) => !hasEnded)) return undefined;
-    const isDue = this.#marksEnd || this.#hasEvents || this.#passed !== revision;
+    if (this.#isEndBookmarkDue && [...this.#parts.values()].some(({ hasEnded }) => !hasEnded))
+      return undefined;
+    const isDue = this.#isEndBookmarkDue || this.#hasEvents || this.#passed !== revision;
     if (!isDue) return undefined;
     const metadata = {
       resourceVersion: withDigits(revision, digits),
-      ...(this.#marksEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+      ...(this.#isEndBookmarkDue && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
     };
-    this.#marksEnd = false;
+    this.#isEndBookmarkDue = false;
     this.#hasEvents = false;
     this.#passed = revision;
     const table = this.#kind.kind === 'Table' && { columnDefinitions: null, rows: [] };

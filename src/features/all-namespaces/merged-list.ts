@@ -100,7 +100,7 @@ function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
   return { namespace, revision, ...(more !== undefined && { more }) };
 }
 
-/** The bytes of the parts stay reserved. */
+/** The caller releases the bytes that are reserved for the parts. */
 async function listPage(
   request: AllNamespacesRequest,
   from: MergedPosition | undefined,

@@ -101,7 +101,7 @@ export async function mergedWatch(
   }
 }
 
-/** In Arktos a bookmark is no statement about the watch, and holds an object of any tenant. */
+/** Bookmarks of Arktos say nothing about the watch, and hold an object of any tenant. */
 function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
   return mode.watchEvents !== 'filtered';
 }
@@ -189,7 +189,7 @@ class MergedWatchRun implements AccessFollower {
       revision: sendInitialEvents || revision === '0' ? undefined : revision,
       digits: request.permitted.digits,
       allowsBookmarks: allowWatchBookmarks,
-      marksInitialEvents: sendInitialEvents,
+      bookmarksInitialEvents: sendInitialEvents,
       countsBookmarks: countsBookmarks(options),
     });
   }

@@ -76,7 +76,7 @@ function inNamespace(info: ResourceRequest, namespace: string, rawQuery: string)
   return { ...info, rawPath, rawQuery, namespace };
 }
 
-/** The last look before sending: the API server reads in the target what was meant. */
+/** Verifies before sending that the API server will read the target as the wanted resource. */
 function isSameResource(sent: ResourceRequest, wanted: ResourceRequest): boolean {
   return (
     sent.namespace === wanted.namespace &&

@@ -1,5 +1,5 @@
 /**
- * Resolves namespaces and tenants against existing objects, and lists the objects to provision. Pure. A
+ * Resolves namespaces and tenants against existing objects, and lists the objects to provision. A
  * namespace belongs to a project only by Stonegate's labels: one without them, with another project's, or
  * claimed by two projects is refused. A renamed project keeps its namespace.
  */

@@ -39,6 +39,6 @@ export function formatNamespace(
   { id, name, domainID }: Pick<KeystoneProject, 'id' | 'name' | 'domainID'>,
 ): string {
   const parts: Readonly<Record<string, string>> = { '%n': name, '%i': id, '%d': domainID };
-  // In one pass, since a project's name may contain `%i`.
+  // All placeholders are replaced in one pass, since a project's name may contain `%i`.
   return format.replace(PLACEHOLDER, (placeholder) => parts[placeholder] ?? '');
 }

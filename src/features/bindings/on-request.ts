@@ -101,7 +101,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
   }
 
-  function remember(key: string, scope: ProvisioningScope): KnownProject {
+  function knownProject(key: string, scope: ProvisioningScope): KnownProject {
     const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
     const one = known.get(key) ?? {
       scope,
@@ -127,7 +127,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     ensure(identity, signal) {
       const scope = scopeOf(identity);
       if (scope === undefined || ending.signal.aborted) return undefined;
-      const one = remember(keyOf(scope, identity, subjects), scope);
+      const one = knownProject(keyOf(scope, identity, subjects), scope);
       if (one.work === undefined && clock.now() >= one.until) begin(one);
       return one.provisioned ? undefined : untilDone(one, signal);
     },

@@ -1,8 +1,9 @@
 /**
  * Plans what the cluster needs to match Keystone: all of it, or one project or domain on a user's request.
- * The partial plan reads only that project's objects, so it can remove nothing of any other. Changed objects
- * are restored and managed bindings that are no longer desired are deleted. Namespaces, tenants and roles are
- * never deleted, nor namespaces and tenants changed; objects that Stonegate did not create stay as they are.
+ * The partial plan reads only that project's objects, so it can remove nothing of any other. Changed
+ * objects are restored and managed bindings that are no longer desired are deleted. Namespaces, tenants and
+ * roles are never deleted, nor namespaces and tenants changed; objects that Stonegate did not create stay
+ * as they are.
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';

@@ -77,7 +77,7 @@ export function createProjectSynchronizer({
     const place = placeOf(member);
     const name = memberNamespace(member, sync);
     if ('refused' in name) {
-      logger.warn({ ...fields, reason: name.refused }, 'webhook: the project can have no such namespace');
+      logger.warn({ ...fields, reason: name.refused }, 'webhook: the project cannot have this namespace');
       return;
     }
     const { namespace } = name;
@@ -85,7 +85,7 @@ export function createProjectSynchronizer({
     if (found === undefined) {
       logger.warn(
         { ...fields, namespace },
-        'webhook: the namespace is not there, or not marked as the project’s',
+        'webhook: the namespace does not exist, or does not have the label of the project',
       );
       return;
     }
@@ -119,7 +119,7 @@ export function createProjectSynchronizer({
     const all = await objects.list(KINDS.RoleBinding, within, '', signal, storedBinding);
     const { desired, existing, refused } = memberBindings(member, within, all);
     if (refused.length > 0) {
-      logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
+      logger.warn({ ...fields, roles: refused }, 'webhook: these roles cannot be bound');
     }
     const plan = await makePlan({ desired, existing });
     const { done, failures } = await applyPlan(plan, { objects, signal });

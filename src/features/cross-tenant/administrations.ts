@@ -84,7 +84,7 @@ export function administrationPolicy(
   };
 }
 
-/** Never the system tenant, and not the administrators' own, in which they are no guests. */
+/** Excludes the system tenant and the administrators' own, in which they are no guests. */
 function selectedTenants(
   { names, matchLabels, domains }: TenantSelection,
   home: string,

@@ -108,7 +108,7 @@ export interface PolicyProblemOptions {
 }
 
 /**
- * For the admission webhook, which refuses what would grant nothing by the same evaluation.
+ * The admission webhook uses it: it refuses a policy that would grant nothing, by the same evaluation.
  *
  * @returns says why the object of a tenant grants nothing; undefined if it is valid
  */

@@ -24,7 +24,7 @@ export const POLICY_LABELS = {
   policy: 'stonegate.dev/policy',
 } as const;
 
-/** The annotation that says why an administration is. */
+/** The annotation with the reason of an administration. */
 export const REASON = 'stonegate.dev/reason';
 
 /** An object of a tenant; a RoleBinding's `metadata.namespace` is set. */
@@ -34,7 +34,7 @@ export interface DesiredPolicyObject {
 }
 
 export interface DesiredRBACOptions {
-  /** Those that exist: nothing is written into others. */
+  /** The existing tenants: nothing is written into others. */
   readonly tenants: ReadonlySet<string>;
   readonly systemTenant: string;
   /** `access.grantable`. */
@@ -44,9 +44,9 @@ export interface DesiredRBACOptions {
 /**
  * Roles come before the bindings that name them, and those of the system tenant first.
  *
- * For each name there is also a role in the system tenant, which nothing binds: the API server compares a
- * writer without the right to bind a name with the system tenant's role of that name. It holds all that
- * policies may grant, so a user who may not grant that can bind none of these names.
+ * Each name also gets a role in the system tenant, which nothing binds: if a writer of a binding has no right
+ * to bind the name, Arktos compares the writer's rights with the system tenant's role of that name. The role
+ * contains all that policies may grant, so a user who may not grant that can bind none of these names.
  */
 export function desiredRBAC(
   policies: readonly Policy[],

@@ -33,7 +33,7 @@ const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', {
 
 const POLICY_UPDATES = new ComponentType<PolicyUpdates>('policy updates', RUNS);
 
-/** What serves and what provisions share. */
+/** The policies in force and their updates, which the proxy and the controller share. */
 export interface ConfiguredPolicies {
   /** The policies in force, as the proxy asks them. */
   readonly policies: Policies;

@@ -1,5 +1,5 @@
 /**
- * Brings about the roles and bindings in tenants that the policies in force ask for, and tells the authors of
+ * Creates the roles and bindings in tenants that the policies in force ask for, and reports to the authors of
  * policies by the conditions of their objects.
  */
 
@@ -81,7 +81,7 @@ export function createPolicyReconciler(options: PolicyReconcilerOptions): Reconc
     },
     async apply(plan, signal) {
       const applied = await applyPlan(plan, { objects, signal });
-      tellMemberships(applied, onMembership);
+      reportMemberships(applied, onMembership);
       return { ...applied, failures: [...applied.failures, ...(await writeStatuses(plan, options, signal))] };
     },
   };
@@ -115,7 +115,10 @@ function isOwned({ kind, metadata }: WrittenObject): boolean {
   return hasManagedLabel(metadata) && form.test(metadata.name);
 }
 
-function tellMemberships({ done }: ApplyResult, onMembership: PolicyReconcilerOptions['onMembership']): void {
+function reportMemberships(
+  { done }: ApplyResult,
+  onMembership: PolicyReconcilerOptions['onMembership'],
+): void {
   for (const { action, kind, place, object } of done) {
     const { labels = {}, annotations = {} } = object.metadata;
     const { [POLICY_LABELS.form]: form, [POLICY_LABELS.policy]: administration } = labels;

@@ -9,7 +9,7 @@ import type { Policy, PolicySubject } from './policy.ts';
 
 const EVERY = '*';
 
-/** Those of one tenant among the subjects of a policy. */
+/** The subjects of a policy that are in one tenant. */
 interface Subjects {
   /** The names of users, `*` for every one, who match without a group. */
   readonly users: ReadonlySet<string>;

@@ -130,7 +130,10 @@ export class PolicySources {
   ): Source<T> {
     const { logger } = this.#options;
     const onLeftOut = (tenant: string) =>
-      logger.warn({ path, tenant }, 'a tenant has too many or too large objects: none of them counts');
+      logger.warn(
+        { path, tenant },
+        'a tenant has too many objects or too large ones: all of them are ignored',
+      );
     const store = new ObjectStore<T>({ bounds, onLeftOut });
     const onUpdate = () => {
       for (const call of [...this.#callbacks]) call();

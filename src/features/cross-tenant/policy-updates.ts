@@ -120,9 +120,10 @@ export class PolicyUpdates {
     if (lost.length > 0)
       logger.warn(
         { forms: lost },
-        'policies grant nothing: what they follow from could not be read for minutes',
+        'policies grant nothing: the objects that they depend on could not be read for minutes',
       );
-    if (regained.length > 0) logger.info({ forms: regained }, 'what policies follow from is known');
+    if (regained.length > 0)
+      logger.info({ forms: regained }, 'the objects that policies depend on are current again');
   }
 
   #logConfiguration(statuses: readonly PolicyStatus[]): void {

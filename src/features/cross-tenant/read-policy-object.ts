@@ -1,6 +1,6 @@
 /**
- * Reads the objects from which policies follow out of the API server's JSON. Whether a spec is as it should
- * be is judged by the policies' own code, which tells the author.
+ * Reads the objects from which policies follow out of the API server's JSON. The policies' own code
+ * validates a spec and reports to its author.
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';
@@ -28,8 +28,8 @@ export function readTenantAdministration(value: unknown): TenantAdministration |
 }
 
 /**
- * Without Stonegate's own roles, to which no administration refers by the object: tenants cause them, by the
- * names of their policies, and so would take the room of the operator's.
+ * Leaves out Stonegate's own roles, to which no administration refers: tenants cause them by the names of
+ * their policies, and could fill the store so that the operator's roles have no room.
  */
 export function readClusterRole(value: unknown): readonly [string, readonly PolicyRule[]] | undefined {
   const role = clusterRoleIn(value);

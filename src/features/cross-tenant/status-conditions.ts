@@ -47,7 +47,7 @@ export function conditionsWith(
 
 const isCondition = (value: unknown): value is Condition => conditionSchema.safeParse(value).success;
 
-/** Those that are conditions: another client may have written the others. */
+/** The valid conditions; another client may have written anything else. */
 function readConditions(status: unknown): readonly Condition[] {
   const conditions: unknown = isJSONObject(status) ? status.conditions : undefined;
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];

@@ -10,7 +10,7 @@ import { actingTenant } from '../../proxy/acting-tenant.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { discoveryChange } from '../../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { Discovery, FeatureBuild, Parts } from '../build.ts';
+import type { Discovery, FeatureBuild, ProxyParts } from '../build.ts';
 import { createDiscoveryDocuments } from './discovery-documents.ts';
 import { createDiscoveryHandler } from './handle-discovery.ts';
 import { createSystemDiscovery } from './system-discovery.ts';
@@ -56,7 +56,7 @@ export function createDiscovery(
 }
 
 /** Discovery as a tenant may see it. */
-export function createDiscoveryFeature(parts: Parts): Feature {
+export function createDiscoveryFeature(parts: ProxyParts): Feature {
   return {
     handlers: { discovery: createDiscoveryHandler(parts.discovery.documents) },
     responseHooks: [changesOf(parts)],
@@ -64,7 +64,7 @@ export function createDiscoveryFeature(parts: Parts): Feature {
 }
 
 /** Sees the requests that change a tenant's discovery. */
-function changesOf({ mode, discovery }: Parts): NonNullable<Feature['responseHooks']>[number] {
+function changesOf({ mode, discovery }: ProxyParts): NonNullable<Feature['responseHooks']>[number] {
   return (outgoing) => {
     const change = discoveryChange(outgoing.info, actingTenant(outgoing), mode);
     if (change === undefined) return undefined;

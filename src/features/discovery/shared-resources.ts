@@ -68,10 +68,10 @@ export class SharedDiscovery {
     signal: AbortSignal,
   ): Promise<T[]> {
     if (definitions === undefined) return [...groups];
-    const doubtful = groups
+    const candidates = groups
       .filter(({ name }) => definitions.has(name))
       .flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, version })));
-    const found = await mapWithConcurrency(doubtful, PROBES, async (one) =>
+    const found = await mapWithConcurrency(candidates, PROBES, async (one) =>
       (await this.#hasVersion(owner, one, signal)) ? [nameOf(one)] : [],
     );
     const known = new Set(found.flat());

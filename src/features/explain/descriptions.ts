@@ -21,7 +21,7 @@ import type { Explanation } from './stonegate-v1alpha1.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** What kind of credential the request carries, by its looks alone. */
+/** Names the kind of credential that the request carries, by its form alone. */
 export function credentialWords(headers: HeaderList): string {
   try {
     const credential = credentialOf(headers);
@@ -114,7 +114,7 @@ export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string,
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
 }
 
-/** What of the identity is not the credential's doing. */
+/** Says which roles of the identity do not come from the credential. */
 export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
   if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
   return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
@@ -146,7 +146,7 @@ export function rewriteWords(route: Route, rawPath: string): string {
   return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
 }
 
-/** What the identity is put on. */
+/** Says what is sent to the API server with the identity. */
 export function sentWords({ route, upstreamHeaders }: Outgoing): string {
   if (!goesAsUser(route)) return 'no header field of the request would be sent on';
   return route.kind === 'forward'
@@ -185,15 +185,15 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
 }
 
 type Status = Explanation['status'];
-type Told = (text: string) => string;
+type RedactSecrets = (text: string) => string;
 
 /** The facts as far as the stages came. */
 export function factsOf(
   { info, identity, tenant, user, impersonator }: ObservedRequest,
-  told: Told,
+  redactSecrets: RedactSecrets,
 ): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
   return {
-    ...(info && { requestInfo: requestFacts(info, told) }),
+    ...(info && { requestInfo: requestFacts(info, redactSecrets) }),
     ...(identity && { identity: identityFacts(identity) }),
     ...(tenant && { tenant }),
     ...(user && { user }),
@@ -204,24 +204,27 @@ export function factsOf(
 /** The request to the API server: the forwarded one, or the one for Stonegate's own response. */
 export function sentOf(
   { route, upstreamHeaders }: Outgoing,
-  told: Told,
+  redactSecrets: RedactSecrets,
 ): Pick<Status, 'upstreamPath' | 'headers'> {
   if (route.kind === 'own-api' || route.kind === 'own-discovery') return {};
   if (route.kind === 'self-review' && route.review === 'subject') return {};
-  const query = route.query === '' ? '' : `?${told(route.query)}`;
-  const upstreamPath = `${told(route.path)}${query}`;
+  const query = route.query === '' ? '' : `?${redactSecrets(route.query)}`;
+  const upstreamPath = `${redactSecrets(route.path)}${query}`;
   if (!goesAsUser(route)) return { upstreamPath };
   return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
 }
 
-function requestFacts(info: RequestInfo, told: Told): Readonly<Record<string, string | boolean>> {
+function requestFacts(
+  info: RequestInfo,
+  redactSecrets: RedactSecrets,
+): Readonly<Record<string, string | boolean>> {
   const { isResourceRequest, verb } = info;
-  if (!isResourceRequest) return { isResourceRequest, verb, path: told(info.rawPath) };
+  if (!isResourceRequest) return { isResourceRequest, verb, path: redactSecrets(info.rawPath) };
   const { apiGroup, apiVersion, tenant, namespace, resource, subresource, name, longRunning } = info;
   const texts = { verb, apiGroup, apiVersion, tenant, namespace, resource, subresource, name };
   return {
     isResourceRequest,
-    ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, told(text)])),
+    ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, redactSecrets(text)])),
     ...(longRunning !== undefined && { longRunning }),
   };
 }

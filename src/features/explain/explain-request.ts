@@ -47,7 +47,7 @@ import { watchedStages } from './watched-stages.ts';
 export interface ExplainOptions {
   /** Called when a request is explained: explanations are a feature of these stages themselves. */
   readonly stages: () => Stages;
-  /** Asks the API server's RBAC, which has the last word. */
+  /** Asks the API server's RBAC, which decides last. */
   readonly reviewer: AccessReviewer;
   /** Why RBAC decides so; absent without the RBAC index. */
   readonly reasonOf?: ReasonOf | undefined;
@@ -56,14 +56,14 @@ export interface ExplainOptions {
   readonly warningsOn?: WarningsOn;
 }
 
-export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
+export type Explain = (spec: ExplanationRequest['spec'], client: ExplainingClient) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  return async (spec, asker) => {
+  return async (spec, client) => {
     const stages = options.stages();
-    const told = withoutSecrets(spec.token);
-    const trail = new Trail(told);
-    const context = receive(describedExchange(spec, asker), stages);
+    const redactSecrets = withoutSecrets(spec.token);
+    const trail = new Trail(redactSecrets);
+    const context = receive(describedExchange(spec, client), stages);
     const walked = await walk(context, watchedStages(stages, trail), options, trail);
     const outgoing = walked?.isFiltered === false ? walked.outgoing : undefined;
     if (outgoing !== undefined)
@@ -74,15 +74,15 @@ export function createExplain(options: ExplainOptions): Explain {
       kind: 'Explanation',
       apiVersion: 'stonegate.dev/v1alpha1',
       metadata: { creationTimestamp: null },
-      spec: { request: { method, path: told(path), ...(upgrade !== undefined && { upgrade }) } },
+      spec: { request: { method, path: redactSecrets(path), ...(upgrade !== undefined && { upgrade }) } },
       status: {
         outcome: outcomeOf(walked),
         ...(trail.refusal && { refusal: trail.refusal }),
         stages: trail.stages,
-        credential: told(credentialWords(context.exchange.headers)),
-        ...factsOf(context, told),
-        ...(outgoing && sentOf(outgoing, told)),
-        ...(warnings.length > 0 && { warnings: warnings.map(told) }),
+        credential: redactSecrets(credentialWords(context.exchange.headers)),
+        ...factsOf(context, redactSecrets),
+        ...(outgoing && sentOf(outgoing, redactSecrets)),
+        ...(warnings.length > 0 && { warnings: warnings.map(redactSecrets) }),
       },
     };
   };
@@ -185,14 +185,14 @@ function withoutSecrets(token = ''): (text: string) => string {
 }
 
 /** The connection of the client that requests the explanation. */
-export interface Asker {
+export interface ExplainingClient {
   readonly peerAddress: string | undefined;
   readonly signal: AbortSignal;
 }
 
 function describedExchange(
   { request, token }: ExplanationRequest['spec'],
-  { peerAddress, signal }: Asker,
+  { peerAddress, signal }: ExplainingClient,
 ): Exchange {
   const { method, path, upgrade } = request;
   const headers = (request.headers ?? []).map(([name, value]) => [name, asSent(value)] as const);

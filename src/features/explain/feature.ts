@@ -32,7 +32,8 @@ export function createExplainFeature(explain: Explain, ownBodies: OwnBodyOptions
         verbs: ['create'],
         methods: ['POST'],
         inTenant: false,
-        // It has causes that clients are not told, so a wildcard in a tenant's own role does not grant it.
+        // An explanation contains causes that clients may not see, so a wildcard in a tenant's own role does
+        // not grant it.
         right: 'cluster',
         description: 'Explanation says what would become of a request, stage by stage.',
         handle: createExplanationHandler(explain, ownBodies),

@@ -31,7 +31,7 @@ export function createExplanationHandler(
 ): RouteHandler<UpstreamResponse> {
   return async ({ exchange, sourceIPs }) => {
     const spec = await readOwnSpec(exchange, EXPLANATION, reading);
-    const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
-    return jsonResponse(201, await explain(spec, asker));
+    const client = { peerAddress: sourceIPs[0], signal: exchange.signal };
+    return jsonResponse(201, await explain(spec, client));
   };
 }

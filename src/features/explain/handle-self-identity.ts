@@ -12,7 +12,7 @@ import type { SelfIdentity } from './stonegate-v1alpha1.ts';
 export const handleSelfIdentity: RouteHandler<UpstreamResponse> = async (outgoing) =>
   jsonResponse(200, selfIdentityOf(outgoing));
 
-/** The same for a user who is known by other means than a request. */
+/** Describes a user who is known by other means than a request. */
 export function selfIdentityOf({
   user,
   tenant,

@@ -59,8 +59,8 @@ export interface ExplanationRequest {
 }
 
 /**
- * In the order of the lifecycle; `accessReview` is the API server's RBAC, reviewed only if all others
- * passed.
+ * The stages in the order of the lifecycle; `accessReview` is the API server's RBAC, reviewed only if all
+ * others passed.
  */
 export const STAGES = [
   'parseRequestInfo',

@@ -1,7 +1,7 @@
 /**
  * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
- * said, and whether the API server would allow the request. Text from outside passes through `told`, so that
- * no credential is shown.
+ * said, and whether the API server would allow the request. Text from outside
+ * passes through `redactSecrets`, so that no credential is shown.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -28,14 +28,14 @@ import {
 const MAX_CAUSES = 5;
 
 export class Trail {
-  readonly #told: (text: string) => string;
+  readonly #redactSecrets: (text: string) => string;
   readonly #stages: ExplainedStage[] = [];
   #parts: ExplainedPart[] = [];
   #refusal: Refusal | undefined;
 
-  /** @param told takes the credential out of a text */
-  constructor(told: (text: string) => string) {
-    this.#told = told;
+  /** @param redactSecrets removes the credential from a text */
+  constructor(redactSecrets: (text: string) => string) {
+    this.#redactSecrets = redactSecrets;
   }
 
   get refusal(): Refusal | undefined {
@@ -50,7 +50,7 @@ export class Trail {
   }
 
   /**
-   * Runs one stage and remembers how it ended.
+   * Runs one stage and records how it ended.
    *
    * @param reason why it passed, of what it made
    * @throws whatever `run` throws
@@ -72,16 +72,16 @@ export class Trail {
   note(stage: ExplainedStage): void {
     const parts = this.#parts;
     this.#parts = [];
-    const reason = this.#told(stage.reason);
+    const reason = this.#redactSecrets(stage.reason);
     this.#stages.push({ ...stage, reason, ...(parts.length > 0 && { parts }) });
   }
 
   /** Within the stage under way. */
   part(part: ExplainedPart): void {
-    this.#parts.push({ ...part, reason: this.#told(part.reason) });
+    this.#parts.push({ ...part, reason: this.#redactSecrets(part.reason) });
   }
 
-  /** What the operator may know of an error: its causes rather than the word that the client is told. */
+  /** The causes of an error, for the operator; the client gets only its message. */
   causeOf(error: unknown): string {
     const texts: string[] = [];
     let current = error instanceof StatusError ? error.cause : error;
@@ -89,19 +89,19 @@ export class Trail {
       texts.push(current instanceof Error ? current.message : String(current));
       current = current instanceof Error ? current.cause : undefined;
     }
-    return this.#told(texts.filter((text) => text !== '').join(': '));
+    return this.#redactSecrets(texts.filter((text) => text !== '').join(': '));
   }
 
   #describeRefusal(stage: StageName, error: unknown): Refusal {
     const code = error instanceof StatusError ? error.code : 'InternalError';
     const { status } = toStatus(error, '');
     const cause = this.causeOf(error);
-    const message = this.#told(status.message);
+    const message = this.#redactSecrets(status.message);
     return { stage, code, httpStatus: status.code, message, ...(cause !== '' && { cause }) };
   }
 }
 
-/** Notes what the API server says; that it cannot be asked is noted too. */
+/** Records whether the API server's RBAC allows the request, or that it cannot be asked. */
 export async function askRBAC(
   outgoing: Outgoing,
   mode: TenancyMode,

@@ -79,6 +79,9 @@ function unusedIndex(
   if (!isNamespaces && namespace !== '') return undefined;
   const tenant = mode.reviewTenant(outgoing.tenant) ?? '';
   if (access.state(tenant) === 'current') return undefined;
-  const doubt = access.incompleteReason(tenant, 'all');
-  return doubt && `nothing is filtered at the moment, since the RBAC index does not count: ${doubt}`;
+  const incompleteReason = access.incompleteReason(tenant, 'all');
+  return (
+    incompleteReason &&
+    `nothing is filtered at the moment, since the RBAC index does not count: ${incompleteReason}`
+  );
 }

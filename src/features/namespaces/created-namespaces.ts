@@ -7,11 +7,11 @@ import { decodeObject, isKubernetesProtobuf } from '../../kubernetes/kubernetes-
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 
-/** Those who created one last. */
+/** The most users; the one who created a namespace least recently is evicted. */
 const MAX_USERS = 1_000;
 
 export class CreatedNamespaces {
-  /** Revision of the user's last one. */
+  /** The revision of the user's last created namespace, by tenant and user name. */
   readonly #revisions = new LRUCache<string, number>({ max: MAX_USERS });
 
   /** The API server has created a namespace for the user. */

@@ -6,7 +6,7 @@
 import { ComponentType } from '../../config/component.ts';
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
 import type { Feature } from '../../proxy/feature.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { fingerprintOfIndex, type IndexParts } from '../rbac-index/feature.ts';
 import { CreatedNamespaces } from './created-namespaces.ts';
 import { createFilteredNamespaces, type FilteredNamespaces } from './handle-namespaces.ts';
@@ -18,7 +18,7 @@ const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces');
 /** @returns undefined if the configuration filters no lists */
 export function createNamespaces(
   build: FeatureBuild,
-  parts: Parts,
+  parts: ProxyParts,
   index: IndexParts,
 ): (Feature & Pick<FilteredNamespaces, 'wouldFilter'>) | undefined {
   const filtering = filteringMode(build.loaded.configuration.access);

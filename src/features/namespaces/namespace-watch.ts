@@ -48,7 +48,7 @@ export function watchVisible(
         context: () => ({ form, hasTenants: tenant !== '', now: clock.now() }),
         revision: () => access.index.highestRevision,
         start,
-        marksInitialEvents: sendInitialEvents,
+        bookmarksInitialEvents: sendInitialEvents,
         allowsBookmarks: allowWatchBookmarks,
         expire,
       });
@@ -93,8 +93,8 @@ interface NamespaceWatchOptions {
   readonly revision: () => number;
   /** The watch begins with all objects, or with the changes from a position on. */
   readonly start: 'all' | number;
-  /** The initial objects end with a bookmark that says so. */
-  readonly marksInitialEvents: boolean;
+  /** A bookmark marks the end of the initial objects. */
+  readonly bookmarksInitialEvents: boolean;
   readonly allowsBookmarks: boolean;
   /** Called if the client reads so slowly that changes are not known any more: it has to list again. */
   readonly expire: () => void;
@@ -111,17 +111,17 @@ class NamespaceWatch {
   /** The client's position in the history of the view. */
   #position: number;
   #isFirst = true;
-  #marksEnd: boolean;
+  #isEndBookmarkDue: boolean;
   #needsBookmark: boolean;
   #awaitsDrain = false;
 
   constructor(stream: ResponseStream, options: NamespaceWatchOptions) {
-    const { view, start, marksInitialEvents } = options;
+    const { view, start, bookmarksInitialEvents } = options;
     this.#stream = stream;
     this.#options = options;
     this.#initial = start === 'all' ? view.sorted : [];
     this.#position = start === 'all' ? view.position : start;
-    this.#marksEnd = marksInitialEvents;
+    this.#isEndBookmarkDue = bookmarksInitialEvents;
     this.#needsBookmark = start === 'all';
   }
 
@@ -145,7 +145,7 @@ class NamespaceWatch {
   lastBookmark(): string {
     const { view, allowsBookmarks } = this.#options;
     const isComplete = this.#initialAt >= this.#initial.length && this.#position === view.position;
-    return isComplete && !this.#marksEnd && allowsBookmarks ? this.#bookmark(false) : '';
+    return isComplete && !this.#isEndBookmarkDue && allowsBookmarks ? this.#bookmark(false) : '';
   }
 
   /** @returns empty if the client has everything; undefined if what it lacks is not known any more */
@@ -199,13 +199,13 @@ class NamespaceWatch {
   }
 
   #dueBookmark(): string {
-    const isDue = this.#options.allowsBookmarks && (this.#marksEnd || this.#needsBookmark);
-    return isDue ? this.#bookmark(this.#marksEnd) : '';
+    const isDue = this.#options.allowsBookmarks && (this.#isEndBookmarkDue || this.#needsBookmark);
+    return isDue ? this.#bookmark(this.#isEndBookmarkDue) : '';
   }
 
   #bookmark(isEndOfInitialEvents: boolean): string {
     const { view, revision, context } = this.#options;
-    this.#marksEnd = false;
+    this.#isEndBookmarkDue = false;
     this.#needsBookmark = false;
     const text = bookmarkText(
       withDigits(revision(), view.digits),

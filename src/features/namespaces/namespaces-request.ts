@@ -27,7 +27,7 @@ import type { IndexParts } from '../rbac-index/feature.ts';
 import type { CreatedNamespaces } from './created-namespaces.ts';
 import type { VisibleNamespaces, VisibleNamespacesCache } from './visible-namespaces.ts';
 
-/** What is known of the users: it lives as long as the index. */
+/** State about users that lives as long as the index. */
 export interface NamespacesMemory {
   readonly views: VisibleNamespacesCache;
   readonly created: CreatedNamespaces;
@@ -64,7 +64,7 @@ export function viewOf(
 
 /** Milliseconds for which a request waits for the index. */
 const TIMEOUT = 3_000;
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks of the index. */
 const LOOK = 50;
 
 /** @returns whether it became true */

@@ -60,7 +60,7 @@ export class VisibleNamespaces implements AccessFollower {
   #first = 0;
   #historyBytes = 0;
 
-  /** @param tenant whose namespaces; empty if the API server has no tenants */
+  /** @param tenant whose namespaces are shown; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
     this.#index = index;
     this.subject = subject;
@@ -132,7 +132,7 @@ export class VisibleNamespaces implements AccessFollower {
     this.#historyBytes = 0;
     this.#due.add(ALL);
     this.decide();
-    this.#tell();
+    this.#notify();
   }
 
   /** Makes the decisions that are due. To be called before anything is read for a request. */
@@ -150,7 +150,7 @@ export class VisibleNamespaces implements AccessFollower {
     const bytes = changes.reduce((sum, { before, after }) => sum + sizeOf(before) + sizeOf(after), 0);
     this.#history.push({ digitsBefore, changes, bytes });
     this.#historyBytes += bytes;
-    this.#tell();
+    this.#notify();
     this.#trim();
   }
 
@@ -202,7 +202,7 @@ export class VisibleNamespaces implements AccessFollower {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const changed of [...this.#listeners]) changed();
   }
 }
@@ -254,15 +254,15 @@ export class VisibleNamespacesCache {
   }
 
   /**
-   * As it is now.
+   * Returns the current view of an identity.
    *
-   * @param tenant whose namespaces; empty if the API server has no tenants
+   * @param tenant whose namespaces are shown; empty if the API server has no tenants
    */
   viewOf(subject: SubjectByNamespace, tenant: string): VisibleNamespaces {
     const key = keyOf(subject, tenant);
     const cached = this.#views.get(key) ?? this.#follow(new VisibleNamespaces(this.#index, subject, tenant));
     cached.view.decide();
-    // Its size may be another.
+    // The entry is set again because its size may have changed.
     this.#views.set(key, cached);
     return cached.view;
   }

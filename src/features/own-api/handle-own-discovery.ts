@@ -13,7 +13,7 @@ import type { RouteHandlers } from '../../proxy/feature.ts';
 import type { OwnAPI, OwnDocument } from '../../proxy/own-api.ts';
 import { OWN_GROUP_DOCUMENT, ownResourceList, withOwnGroup } from '../../proxy/own-discovery.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { JSON_HEADERS, knowsTag } from '../../proxy/response/own-responses.ts';
+import { JSON_HEADERS, matchesTag } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import { ownOpenAPI } from './own-openapi.ts';
 
@@ -22,7 +22,7 @@ export interface OwnDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
 }
 
-/** They ask for a part of the document, or describe it as it was before the group was added. */
+/** Fields that ask for a part of the document, or describe it before the group is added. */
 const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -105,7 +105,7 @@ function parse({ headers, body }: UpstreamResponse): unknown {
 function tagged({ exchange }: Outgoing, headers: HeaderList, body: Buffer): UpstreamResponse {
   const tag = `"${digestOf(body)}"`;
   const withTag: HeaderList = [...headers, ['ETag', tag]];
-  if (!knowsTag(exchange.headers, tag)) return { status: 200, headers: withTag, body };
+  if (!matchesTag(exchange.headers, tag)) return { status: 200, headers: withTag, body };
   const remaining = withTag.filter(([name]) => name.toLowerCase() !== 'content-type');
   return { status: 304, headers: remaining, body: Buffer.alloc(0) };
 }

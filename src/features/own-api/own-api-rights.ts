@@ -1,7 +1,7 @@
 /**
- * Each privileged call of Stonegate's own API needs a right that the API server reviews, by the names of the
- * call itself. An explanation has causes that clients are not told, so it is reviewed outside every tenant: a
- * wildcard in a tenant's own role does not grant it. The others are bounded by the user's tenant.
+ * Each privileged call of Stonegate's own API needs a right that the API server reviews, by the names of
+ * the call itself. An explanation contains causes that clients may not see, so it is reviewed outside every
+ * tenant: a wildcard in a tenant's own role does not grant it. The others are bounded by the user's tenant.
  */
 
 import { type AccessReviewer, isAllowed } from '../../kubernetes/access-reviewer.ts';

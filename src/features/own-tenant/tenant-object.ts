@@ -39,7 +39,7 @@ export function tenantDocument(tenant: TenantSummary, form: ResponseForm, now: n
   }
 }
 
-/** The same as a list, of one tenant or none. */
+/** A list of the tenant, or of none. */
 export function tenantListDocument(
   tenants: readonly TenantSummary[],
   form: ResponseForm,

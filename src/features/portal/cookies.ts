@@ -1,7 +1,7 @@
 /**
  * The portal's cookies and the IDs in them. Browsers accept the prefix `__Host-` only from this host, over
- * TLS and for the whole site. `Lax`, because a browser comes back from an issuer by a cross-site link; forms
- * have tokens (`csrf.ts`).
+ * TLS and for the whole site. The session cookie is `Lax`, because a browser comes back from an issuer by a
+ * cross-site link; forms have tokens (`csrf.ts`).
  * RFC 6265; draft-ietf-httpbis-rfc6265bis §4.1.3.2.
  */
 import { type HeaderField, type HeaderList, headerValues } from '../../lib/header-list.ts';

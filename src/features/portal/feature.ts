@@ -30,7 +30,7 @@ import {
 /** Bounds the sessions of one process without Redis. */
 const MAX_SESSIONS = 10_000;
 
-/** What the portal of one process keeps over all configurations. */
+/** The state of the portal that survives reloads. */
 export interface PortalState {
   /** Used without Redis. */
   readonly sessions: SessionStore;
@@ -52,18 +52,18 @@ const PASSWORD_LOGIN = new ComponentType<PasswordLogin>('password login', {
 const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login) => login.close() });
 
 /** What the portal needs of the proxy. */
-export interface PortalPipeline {
+export interface PortalProxy {
   readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
   readonly accessSource: AccessSource | undefined;
 }
 
 /**
- * @param pipeline of the API, so that the portal maps users as the API does
+ * @param proxy that serves the API, so that the portal maps users as the API does
  * @returns undefined if no portal is configured
  */
 export function createConfiguredPortal(
   build: FeatureBuild,
-  { stages, accessSource }: PortalPipeline,
+  { stages, accessSource }: PortalProxy,
   state: PortalState,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { generation, loaded, runtime } = build;

@@ -1,7 +1,6 @@
 /**
  * The portal's sessions and sealer. Sessions are sealed in Redis, shared by the replicas, or in this
- * process's memory. A session's id is not stored, only its digest. A drop of a user or a tenant ends their
- * sessions.
+ * process's memory, under a digest of their id. A drop of a user or a tenant ends their sessions.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';

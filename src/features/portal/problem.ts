@@ -28,7 +28,7 @@ export class PortalProblem extends Error {
     this.problem = problem;
   }
 
-  /** The same with a further header. */
+  /** Returns the problem with a further header. */
   with(header: HeaderField): PortalProblem {
     return new PortalProblem({ ...this.problem, headers: [...(this.problem.headers ?? []), header] });
   }

@@ -1,6 +1,6 @@
 /**
  * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are
- * counted per source and per user before Keystone is called; like Keystone, the page does not tell which of
+ * counted per source and per user before Keystone is called; like Keystone, the page does not say which of
  * the values was wrong.
  */
 import type { HeaderField } from '../../lib/header-list.ts';
@@ -66,7 +66,7 @@ export async function signInWithPassword(
   const { user = '', domain = '', password = '', project = '' } = values;
   const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
   if (limited !== undefined) {
-    logger.warn({ source, limited }, 'portal: too many sign-ins tried');
+    logger.warn({ source, limited }, 'portal: too many sign-in attempts');
     return showAgain(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
   }
   const credentials = { user, domain, password, project: project === '' ? undefined : project };

@@ -1,7 +1,7 @@
 /**
  * What a copy contains besides its metadata, and which objects have no copies: tokens of the cluster, roles
- * beyond what may be granted, definitions that tenants would share. A binding names a role that is published
- * to the same tenant, or one of Stonegate's, and no subject of the cluster.
+ * beyond what may be granted, definitions that tenants would share. A binding names a role that is
+ * published to the same tenant, or one of Stonegate's, and no subject of the cluster.
  */
 import { z } from 'zod';
 import {

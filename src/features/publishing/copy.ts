@@ -17,7 +17,7 @@ import { isEqual } from '../../lib/json-equal.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { fieldsOf, roleKey, subjectsIn } from './content.ts';
 import { isReceiver, type Receiver } from './receivers.ts';
-import { marksOf, type Source, sourceOfCopy } from './source.ts';
+import { copyMetadata, type Source, sourceOfCopy } from './source.ts';
 
 /** Their labels and annotations mean something for the source only, or are Stonegate's. */
 const OWN_DOMAINS = [
@@ -101,7 +101,7 @@ export class Copy implements Desired {
     const { kind, systemFirst, namespace } = source;
     if (existing.metadata.deletionTimestamp !== undefined) return { refused: 'it is being deleted' };
     const candidates = namespace === undefined ? [] : [namespace];
-    const isCopy = hasMarksOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
+    const isCopy = hasSourceOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
     if (!isCopy && hasManagedLabel(existing.metadata))
       return { refused: 'it is there and belongs to Stonegate, as no copy' };
     if (!isCopy && !systemFirst) return { refused: 'it is there and no copy: it is not overwritten' };
@@ -117,10 +117,10 @@ export class Copy implements Desired {
 /** The metadata that all copies of a source share. */
 const metadataOf = memoizeByReference(({ object, title }: Source) => {
   const { labels, annotations } = object.metadata;
-  const marks = marksOf(title);
+  const copyMarkers = copyMetadata(title);
   return {
-    labels: { ...carried(labels), ...marks.labels },
-    annotations: { ...carried(annotations), ...marks.annotations },
+    labels: { ...carried(labels), ...copyMarkers.labels },
+    annotations: { ...carried(annotations), ...copyMarkers.annotations },
   };
 });
 
@@ -142,7 +142,7 @@ export function identityOf({ apiVersion, kind, metadata }: StoredObject): Stored
 }
 
 /** Whether an object of the same name is such a copy; it computes no digest. */
-function hasMarksOf(copy: StoredObject, existing: StoredObject): boolean {
+function hasSourceOf(copy: StoredObject, existing: StoredObject): boolean {
   return (
     hasManagedLabel(existing.metadata) &&
     existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]

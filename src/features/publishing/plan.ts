@@ -1,7 +1,7 @@
 /**
- * Which copies there should be, and what publishing changes at the API server. Pure. A binding is copied only
- * where its role is copied too, or is Stonegate's own. What no source asks for any more is deleted, if it is
- * a copy; nothing is deleted whose sources could not be read.
+ * Which copies there should be, and what publishing changes at the API server. Pure. A binding is copied
+ * only where its role is copied too, or is Stonegate's own. What no source asks for any more is deleted, if
+ * it is a copy; nothing is deleted whose sources could not be read.
  */
 import {
   isBindingKind,
@@ -100,7 +100,7 @@ export function planPublishing(state: PublishingState, rules: PublishingRules): 
   });
 }
 
-/** In shared mode the namespaces are those of projects, and are there. */
+/** Namespaces to create in tenants; in shared mode the namespaces are those of projects and exist already. */
 function newNamespaces(copies: readonly Copy[], namespaces: readonly NamespaceFacts[]): Desired[] {
   const known = new Set(namespaces.map(({ tenant, name }) => `${tenant}/${name}`));
   return copies.flatMap(({ place: { tenant, namespace } }): Desired[] => {
@@ -166,13 +166,14 @@ function createSourceFacts({ unread, receivers }: PublishingState, rules: Publis
         return undefined;
       return {
         reason: 'no source asks for it any more',
-        isOwned: (current) => hasManagedLabel(current.metadata) && markOf(current) === markOf(object),
+        isOwned: (current) =>
+          hasManagedLabel(current.metadata) && sourceDigestOf(current) === sourceDigestOf(object),
       };
     },
   };
 }
 
-function markOf({ metadata }: StoredObject): string | undefined {
+function sourceDigestOf({ metadata }: StoredObject): string | undefined {
   return metadata.labels?.[PUBLISHED_FROM];
 }
 

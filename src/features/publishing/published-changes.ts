@@ -122,8 +122,8 @@ export function tenantFingerprint(value: unknown): string | undefined {
 }
 
 /**
- * Of a Namespace. Tenants' users may write most of what is in it: of that nothing counts, or they could cause
- * one run after the other.
+ * Changes with what publishing reads of a Namespace. Fields that tenants' users may write do not count:
+ * otherwise they could cause one run after the other.
  */
 export function namespaceFingerprint(
   value: unknown,

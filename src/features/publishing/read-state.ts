@@ -79,7 +79,7 @@ export async function readPublishing(options: ReadOptions): Promise<PublishingSt
 interface ReceiverFacts {
   readonly receivers: readonly Receiver[];
   readonly namespaces: readonly NamespaceFacts[];
-  /** Those of `publishing.namespaces` that are there. */
+  /** The namespaces of `publishing.namespaces` that exist. */
   readonly present: ReadonlySet<string>;
 }
 

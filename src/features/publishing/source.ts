@@ -123,14 +123,14 @@ export function sourceName(kind: PublishedKind, namespace: string | undefined, n
 }
 
 /** The label and the annotation of each copy of the source. */
-export function marksOf(source: string) {
+export function copyMetadata(source: string) {
   return {
     labels: { [MANAGED_BY]: STONEGATE, [PUBLISHED_FROM]: digest(source) },
     annotations: { [PUBLISHED_SOURCE]: source },
   };
 }
 
-/** Selects all copies, and what only looks like one. */
+/** Selects all copies, and other objects with the labels of one. */
 export const COPIES = `${MANAGED_BY}=${STONEGATE},${PUBLISHED_FROM}`;
 
 /**
@@ -143,13 +143,13 @@ export function sourceOfCopy(
   namespaces: readonly string[],
 ): { readonly namespace?: string } | undefined {
   const { name, labels = {}, annotations = {} } = object.metadata;
-  const mark = labels[PUBLISHED_FROM];
-  if (!hasManagedLabel(object.metadata) || mark === undefined) return undefined;
-  if (!kind.namespaced) return digest(sourceName(kind, undefined, name)) === mark ? {} : undefined;
+  const sourceDigest = labels[PUBLISHED_FROM];
+  if (!hasManagedLabel(object.metadata) || sourceDigest === undefined) return undefined;
+  if (!kind.namespaced) return digest(sourceName(kind, undefined, name)) === sourceDigest ? {} : undefined;
   const [resource, stated, ...rest] = annotations[PUBLISHED_SOURCE]?.split('/') ?? [];
   const isStated = resource === resourceName(kind) && stated !== undefined && rest.join('/') === name;
   const candidates = [...(isStated ? [stated] : []), ...namespaces];
-  const namespace = candidates.find((one) => digest(sourceName(kind, one, name)) === mark);
+  const namespace = candidates.find((one) => digest(sourceName(kind, one, name)) === sourceDigest);
   return namespace === undefined ? undefined : { namespace };
 }
 

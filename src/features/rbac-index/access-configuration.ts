@@ -7,7 +7,7 @@ import { count, label, type Output, sentence, text, toggle, unique } from '../..
 import { INDEX_BYTES } from '../../limits/memory-bounds.ts';
 import { ESCALATING_VERBS } from '../../rbac/grantable-rules.ts';
 
-/** As RBAC rules write it. */
+/** A resource or verb as RBAC rules write it. */
 function ruleName(what: string) {
   return z.string().regex(/^[a-z][a-z0-9-]*$/, { error: what });
 }

@@ -18,7 +18,7 @@ import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
@@ -92,7 +92,7 @@ const VERIFIER = new ComponentType<Verifier>('verification of the RBAC index', {
 /** One for each generation: call it once. */
 export function createIndexParts(
   build: FeatureBuild,
-  { mode, reviewer }: Parts,
+  { mode, reviewer }: ProxyParts,
   access: AccessIndex,
 ): IndexParts {
   const { generation, loaded, runtime } = build;
@@ -150,7 +150,9 @@ export function answerFiltered(
   return isAllowed() ? filtered() : { insteadOfForbidden: filtered };
 }
 
-/** What the index is built from: what refers to it is built anew with it. */
+/**
+ * The values that the index is built from. A component that refers to the index uses the same fingerprint.
+ */
 export function fingerprintOfIndex({ loaded }: Build): readonly unknown[] {
   const { upstream, tenancy, access } = loaded.configuration;
   return [upstream.server, tenancy.mode, tenancy.systemTenant, access.maxIndexBytes];
@@ -184,7 +186,7 @@ class IndexComponent {
 
   start(): void {
     this.#telemetry.indexInForce(() => this.#measures());
-    this.#tellOfSync();
+    this.#notifySynced();
     this.tracked.index.subscribe({
       reset: (tenant) => {
         if (this.tracked.index.isOff(tenant)) this.#logger.warn({ tenant }, OFF);
@@ -201,7 +203,7 @@ class IndexComponent {
     await this.informers.stop();
   }
 
-  #tellOfSync(): void {
+  #notifySynced(): void {
     const { index } = this.tracked;
     const startedAt = this.#clock.now();
     this.#timer = this.#clock.after(READY_TIMEOUT, () =>

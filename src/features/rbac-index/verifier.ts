@@ -41,7 +41,7 @@ export interface VerifierOptions {
   readonly telemetry: Pick<Telemetry, 'accessVerified'>;
 }
 
-/** Milliseconds after which a difference is looked at again: a right may have changed in between. */
+/** Milliseconds after which a difference is checked again: a right may have changed in between. */
 const AGAIN_AFTER = 30_000;
 /** Comparisons at a time, waiting ones included; further decisions are not compared. */
 const MAX_COMPARISONS = 16;
@@ -62,7 +62,7 @@ export class Verifier {
   }
 
   /**
-   * The same for an enumeration, which counts as one decision.
+   * Samples an enumeration, which counts as one decision.
    *
    * @param allowed as `namespacesAllowed` returned them
    */

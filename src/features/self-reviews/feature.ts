@@ -6,14 +6,14 @@
 import type { Feature } from '../../proxy/feature.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { createGuestReviewHandler } from './handle-guest-review.ts';
 import { createSelfReviewHandler } from './handle-self-review.ts';
 
 /** @param filteredReason undefined, as is the index, if the configuration has no index */
 export function createSelfReviews(
   { loaded }: FeatureBuild,
-  parts: Parts,
+  parts: ProxyParts,
   access: AccessIndex | undefined,
   filteredReason: FilteredReason | undefined,
 ): Feature {

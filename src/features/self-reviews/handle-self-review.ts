@@ -73,7 +73,7 @@ async function handle(
   options: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const { limits, clock, requestAs = async (outgoing) => outgoing } = options;
-  // Its response depends on who asks alone, so whatever its body says is not read.
+  // The response depends on the user alone, so the body is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, limits, clock);
   if (route.review === 'rules') {

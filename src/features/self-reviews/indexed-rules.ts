@@ -7,7 +7,7 @@ import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.t
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { doubtAbout, type RulesTrust } from '../../rbac/access-index.ts';
+import { incompleteRulesReason, type RulesTrust } from '../../rbac/access-index.ts';
 import { grantsOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
@@ -43,12 +43,15 @@ export function indexedRules(
     left -= JSON.stringify(rules).length;
     return left >= 0;
   });
-  const doubt = left < 0 ? TOO_MANY : doubtAbout(home, { namespace }, trust);
-  const errors = [...(doubt === undefined ? [] : [doubt]), ...[...missing].slice(0, MAX_MISSING)];
+  const incompleteReason = left < 0 ? TOO_MANY : incompleteRulesReason(home, { namespace }, trust);
+  const errors = [
+    ...(incompleteReason === undefined ? [] : [incompleteReason]),
+    ...[...missing].slice(0, MAX_MISSING),
+  ];
   return {
     resourceRules: known.flatMap(({ rules }) => rules.flatMap(resourceRuleOf)),
     nonResourceRules: [],
-    incomplete: doubt !== undefined,
+    incomplete: incompleteReason !== undefined,
     ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
   };
 }

@@ -3,13 +3,13 @@
  * into pods without the right to open them.
  */
 import type { Feature } from '../../proxy/feature.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { createConnectCreate } from './connect-create.ts';
 import { createSharedResources } from './shared-resources.ts';
 import { createPathBoundary } from './tenant-boundary.ts';
 import { createUpgradePlaces } from './upgrade-places.ts';
 
-export function createTenantBoundary({ loaded }: FeatureBuild, parts: Parts): Feature {
+export function createTenantBoundary({ loaded }: FeatureBuild, parts: ProxyParts): Feature {
   const { mode, reviewer, reasonOf, discovery } = parts;
   const allowedGroups = new Set(loaded.configuration.tenancy.sharedAPIGroups);
   return {

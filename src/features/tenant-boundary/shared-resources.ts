@@ -10,7 +10,7 @@ import type { Account } from '../../kubernetes/upstream-request.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 
-/** The port to a tenant's discovery. */
+/** Looks up resources in a tenant's discovery. */
 export interface DiscoveredResources {
   /**
    * @param account on which it is asked; the tenant's own without it

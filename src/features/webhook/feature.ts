@@ -73,7 +73,7 @@ const PROJECT_SYNC = new ComponentType<ProjectSynchronizer>('synchronisation of 
 });
 
 export interface WebhookParts {
-  /** Of the API, so that the webhook names users as the API does. */
+  /** The tenancy mode of the API, so that the webhook names users as the API does. */
   readonly mode: TenancyMode;
   /** Accepts Keystone tokens alone: no other token belongs to a user here, and none reaches Keystone. */
   readonly authenticator: Authenticator;

@@ -1,11 +1,8 @@
 /**
- * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that
- * another authorizer of the API server may still allow it.
- *
- * It is stricter than k8s-keystone-auth in three ways. Subresources need an entry in version 2 as in version
- * 1: the right to create pods does not include `exec`. An entry without `users` holds for users of Keystone
- * only, which their attributes show, since service accounts have attributes too. `users.domains` is not
- * ignored.
+ * Decides by a policy of k8s-keystone-auth. What no entry allows is not denied, so that another authorizer
+ * of the API server may still allow it. It is stricter than k8s-keystone-auth: subresources need an entry
+ * in version 2 too (the right to create pods does not include `exec`), an entry without `users` applies to
+ * users of Keystone only, and `users.domains` is not ignored.
  */
 import type { Extra } from '../../kubernetes/authentication-v1.ts';
 import type {

@@ -24,7 +24,7 @@ export type Review =
 export interface TokenReviewStatus {
   readonly authenticated: boolean;
   readonly user?: UserInfo;
-  /** For the API server's log. The API server does not cache a result with an error. */
+  /** Written to the API server's log. The API server does not cache a result with an error. */
   readonly error?: string;
 }
 

@@ -22,7 +22,7 @@ export interface WebhookOptions {
   readonly tokens: TokenReviewHandler;
   /** Undefined if no policy is configured. */
   readonly policy: Live<AccessPolicy> | undefined;
-  /** For a whole body, in milliseconds. */
+  /** Milliseconds for the whole body. */
   readonly bodyTimeout: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,7 +33,7 @@ export interface WebhookOptions {
 interface Reviewed {
   readonly body: string;
   readonly result: Parameters<Telemetry['webhookReview']>[1];
-  /** For the log. */
+  /** Fields of the log line. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 

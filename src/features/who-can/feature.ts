@@ -5,7 +5,7 @@
 
 import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { FeatureBuild, Parts } from '../build.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { withoutIndex } from '../rbac-index/feature.ts';
 import { createWhoCanHandler } from './handle-who-can.ts';
 import { createKeystoneNames } from './keystone-names.ts';
@@ -17,7 +17,7 @@ import { WHO_CAN_RESOURCES } from './who-can-v1alpha1.ts';
  */
 export function createWhoCan(
   { runtime: { clock }, keystone }: FeatureBuild,
-  parts: Parts,
+  parts: ProxyParts,
   access: AccessIndex | undefined,
   ownUserName: string | undefined,
 ): Feature {

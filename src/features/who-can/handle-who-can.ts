@@ -14,7 +14,7 @@ import type { Viewer } from '../../proxy/subject-owner.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { escapeNamePart } from '../../tenancy/user-name.ts';
-import { type AskedReview, reviewWhoCan, type WhoCanOptions } from './who-can.ts';
+import { reviewWhoCan, type WhoCanOptions, type WhoCanQuery } from './who-can.ts';
 import {
   localWhoCanSpecSchema,
   type WhoCanKind,
@@ -91,7 +91,7 @@ function askedOf({
   subresource = '',
   name = '',
   ...rest
-}: WhoCanSpec): AskedReview {
+}: WhoCanSpec): WhoCanQuery {
   const { namespace, path, people = false } = rest;
   return {
     question: path === undefined ? { verb, apiGroup, resource, subresource, name } : { verb, path },
@@ -100,7 +100,7 @@ function askedOf({
   };
 }
 
-/** What of the user who asks decides what they are told. */
+/** The facts about the asking user that decide which names the user may see. */
 function viewerOf(
   { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,

@@ -1,6 +1,6 @@
 /**
- * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
- * names, and with those who need no binding.
+ * Answers who can do something: the subjects in the index that the asking user may see, with Keystone's
+ * names, and the users who need no binding.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -24,7 +24,7 @@ export interface WhoCanOptions {
   readonly ownUserName: string | undefined;
 }
 
-export interface AskedReview {
+export interface WhoCanQuery {
   readonly question: WhoCanQuestion;
   /** The scope as it was asked. */
   readonly scope: Scope;
@@ -36,7 +36,7 @@ const MAX_GRANTS = 10_000;
 
 /** @throws StatusError AccessIndexUnavailable */
 export async function reviewWhoCan(
-  asked: AskedReview,
+  asked: WhoCanQuery,
   viewer: Viewer,
   options: WhoCanOptions,
 ): Promise<WhoCanStatus> {
@@ -52,15 +52,15 @@ export async function reviewWhoCan(
     );
   const scopes = await scopesOf(options.keystone, asked.people, warnings);
   const isCurrent = access.state(tenant) === 'current';
-  const view = new SubjectFilter(viewer, { index: access.index, isCurrent, scopes });
+  const filter = new SubjectFilter(viewer, { index: access.index, isCurrent, scopes });
   const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
     grants: MAX_GRANTS,
-    mayTell: ({ namespace }) => view.mayList(namespace),
+    mayShow: ({ namespace }) => filter.mayList(namespace),
   });
   const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
-  const { shown, others } = divide(effective, view);
+  const { shown, others } = divide(effective, filter);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
-  const described = describeAll(shown, asked.scope, view, scopes);
+  const described = describeAll(shown, asked.scope, filter, scopes);
   const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
   const withPeople = addHolders(described, people);
   const reasons = [
@@ -83,8 +83,8 @@ export async function reviewWhoCan(
   };
 }
 
-/** In which bindings a request of that kind is looked for. */
-function countedScope({ question, scope }: AskedReview, warnings: string[]): Scope {
+/** The scope of the bindings that are searched for a request of that kind. */
+function countedScope({ question, scope }: WhoCanQuery, warnings: string[]): Scope {
   if ('path' in question) return { namespace: '' };
   const { apiGroup, resource, name } = question;
   const isNamespaces = apiGroup === '' && resource === 'namespaces';
@@ -116,7 +116,7 @@ async function scopesOf(
   }
 }
 
-/** In Arktos a binding does not count for a user of another tenant whom it names. */
+/** A binding of Arktos does not count for a user of another tenant whom it names. */
 function mayAct(
   key: SubjectGrant['key'],
   { user: { tenant } }: Viewer,
@@ -127,13 +127,13 @@ function mayAct(
   return kind === 'group' || name.startsWith(`${tenant}:`) || name.startsWith(SERVICE_ACCOUNT_PREFIX);
 }
 
-function divide(grants: readonly SubjectGrant[], view: SubjectFilter) {
+function divide(grants: readonly SubjectGrant[], filter: SubjectFilter) {
   const shown: SubjectGrant[] = [];
   const others = new Set<string>();
   for (const grant of grants) {
-    // The API server does not look at its bindings.
+    // The API server does not evaluate its bindings.
     if (grant.key === SYSTEM_MASTERS_KEY) continue;
-    if (view.shows(grant)) shown.push(grant);
+    if (filter.shows(grant)) shown.push(grant);
     else others.add(grant.key);
   }
   for (const { key } of shown) others.delete(key);
@@ -150,7 +150,7 @@ function systemSubjects(
   // A request without a resource is of no tenant.
   const { systemTenant } = index;
   if (tenant === '' || tenant === systemTenant || 'path' in question) return [];
-  const limits = { grants: MAX_GRANTS, mayTell: () => false };
+  const limits = { grants: MAX_GRANTS, mayShow: () => false };
   const { grants } = whoCan(index.objectsOf(systemTenant), question, scope, limits);
   return grants.flatMap(({ key }) => (key === SYSTEM_MASTERS_KEY ? [] : `${systemTenant} ${key}`));
 }
@@ -170,7 +170,7 @@ function namesOf(
   return { users: [...users], groups: [...groups], serviceAccounts: [...serviceAccounts] };
 }
 
-/** Those who need no binding. */
+/** Users and groups that need no binding. */
 function builtIn({ ownUserName }: WhoCanOptions): WhoCanGrant[] {
   const everywhere = { everywhere: true, namespace: '' };
   const masters: WhoCanGrant = {
@@ -192,7 +192,7 @@ function userNamed(name: string): ObjectName {
 function describeAll(
   grants: readonly SubjectGrant[],
   scope: Scope,
-  view: SubjectFilter,
+  filter: SubjectFilter,
   scopes: Scopes | undefined,
 ): readonly WhoCanGrant[] {
   const unnamed = new Set<string>();
@@ -200,9 +200,9 @@ function describeAll(
     const { key, binding } = grant;
     const everywhere = binding.namespace === '';
     const isKnown = scope !== 'all' && binding.namespace === scope.namespace;
-    const subject = subjectOf(key, view, scopes);
+    const subject = subjectOf(key, filter, scopes);
     const where = { everywhere, namespace: binding.namespace };
-    if (view.mayList(binding.namespace)) return { subject, by: 'binding', ...where, ...bindingOf(grant) };
+    if (filter.mayList(binding.namespace)) return { subject, by: 'binding', ...where, ...bindingOf(grant) };
     const place = `${everywhere} ${key}`;
     if (unnamed.has(place)) return [];
     unnamed.add(place);
@@ -212,12 +212,12 @@ function describeAll(
 
 function subjectOf(
   key: SubjectGrant['key'],
-  view: SubjectFilter,
+  filter: SubjectFilter,
   scopes: Scopes | undefined,
 ): WhoCanGrant['subject'] {
   const { kind, name } = subjectOfKey(key);
   if (kind !== 'group') return userNamed(name);
-  const displayName = displayNameOf(name, view, scopes);
+  const displayName = displayNameOf(name, filter, scopes);
   return { kind: 'Group', namespace: '', name, ...(displayName !== undefined && { displayName }) };
 }
 
@@ -237,11 +237,11 @@ function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding'
 }
 
 /** `role member on project web`; undefined if Keystone's names are not known. */
-function displayNameOf(name: string, view: SubjectFilter, scopes: Scopes | undefined): string | undefined {
+function displayNameOf(name: string, filter: SubjectFilter, scopes: Scopes | undefined): string | undefined {
   const group = readKeystoneGroup(name);
   if (group === undefined || group.kind === 'group') return undefined;
   const role = group.role === '' ? 'any role' : `role ${group.role}`;
   if (group.kind === 'system') return `${role} on the system`;
   const known = (group.kind === 'project' ? scopes?.projects : scopes?.domains)?.get(group.id);
-  return known && view.knows(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
+  return known && filter.mayName(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
 }

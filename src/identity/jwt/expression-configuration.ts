@@ -51,8 +51,8 @@ interface ExpressionPlaces {
 }
 
 /**
- * As in kube-apiserver, `email_verified` must be read in the user name, an extra value or a claim rule. An
- * address that is read by index is not detected.
+ * Whether `email_verified` is read in the user name, an extra value or a claim rule, as kube-apiserver
+ * requires. An address that is read by index is not detected.
  */
 export function emailIsVerified(asKubernetes: boolean) {
   const reads = (source: string, claim: string): boolean => {

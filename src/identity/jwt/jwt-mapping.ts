@@ -100,7 +100,10 @@ const userReader = memoizeByReference((configuration: JWTConfiguration): Read<Us
   };
 });
 
-/** As in kube-apiserver, validation rules see it too. A `jti` that is not a string is ignored. */
+/**
+ * The validation rules see the credential id too, as in kube-apiserver. A `jti` that is not a string is
+ * ignored.
+ */
 function credentialID({ claims }: VerifiedJWT): Extra {
   const jti = stringMember(claims, 'jti');
   return jti === undefined || jti === ''

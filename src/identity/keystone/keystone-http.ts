@@ -151,8 +151,8 @@ function jsonObject(bytes: ArrayBuffer, status: number): Readonly<Record<string,
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     // The parser's message quotes the response.
-    throw new Error(`Keystone's answer (${status}) is not JSON`);
+    throw new Error(`Keystone's response (${status}) is not JSON`);
   }
-  if (!isJSONObject(value)) throw new Error(`Keystone's answer (${status}) is no JSON object`);
+  if (!isJSONObject(value)) throw new Error(`Keystone's response (${status}) is not a JSON object`);
   return value;
 }

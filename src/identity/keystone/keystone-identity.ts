@@ -48,7 +48,7 @@ export function identityOf(token: KeystoneToken): Identity {
     groups: groupsOf(token),
     extra: extraOf(token),
     scope: identityScope(token.scope, token.roles),
-    ...(isWholePerson(token) && { assignmentsOf: user.id }),
+    ...(hasAllRoles(token) && { assignmentsOf: user.id }),
     expiresAt: token.expiresAt,
     auditAnnotations: annotationsOf(token),
   };
@@ -63,7 +63,7 @@ function domainOf({ scope, user }: KeystoneToken): DomainReference {
  * Whether neither a scope nor a delegation limits the token, so that all of the user's role assignments
  * count.
  */
-function isWholePerson({ scope, delegation, methods }: KeystoneToken): boolean {
+function hasAllRoles({ scope, delegation, methods }: KeystoneToken): boolean {
   return (
     scope.kind === 'unscoped' &&
     delegation === undefined &&

@@ -73,7 +73,7 @@ export type ReadToken =
   | { readonly token?: undefined; readonly refused: string };
 
 const REFUSED_METHODS: ReadonlySet<string> = new Set(['ec2credential', 'oauth1']);
-const REFUSED_MARKS = ['OS-OAUTH1', 'oauth2_credential'] as const;
+const REFUSED_FIELDS = ['OS-OAUTH1', 'oauth2_credential'] as const;
 
 /**
  * Reads the body of `GET /v3/auth/tokens`. Refused are: EC2, OAuth1 and certificate-bound tokens, whose
@@ -116,8 +116,8 @@ function refusedKind(fields: TokenFields): string | undefined {
   if (methods.length === 0) return 'made by no known method';
   const method = methods.find((each) => REFUSED_METHODS.has(each));
   if (method !== undefined) return `made by the method ${method}`;
-  const mark = REFUSED_MARKS.find((each) => fields[each] !== undefined);
-  if (mark !== undefined) return `bound by ${mark}`;
+  const field = REFUSED_FIELDS.find((each) => fields[each] !== undefined);
+  if (field !== undefined) return `bound by ${field}`;
   if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
   return credential !== undefined && credential.access_rules.length > 0
     ? 'limited by access rules'

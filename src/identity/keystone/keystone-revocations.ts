@@ -110,7 +110,7 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   };
 }
 
-/** A field that is not understood widens an event: the remaining ids match more tokens. */
+/** Unknown fields are ignored, which widens the event: the remaining ids match more tokens. */
 function readEvent(fields: JSONObject, now: number): RevocationEvent {
   return {
     digest: hash('sha256', JSON.stringify(Object.entries(fields).sort(byName)), 'base64url'),

@@ -88,7 +88,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
         if (last)
           logger.error({ status: response.status }, "Keystone does not take Stonegate's own new login");
       }
-      throw keystoneUnavailable(new Error('Keystone takes no login of Stonegate'));
+      throw keystoneUnavailable(new Error('Keystone refuses the login of Stonegate'));
     },
   };
 }

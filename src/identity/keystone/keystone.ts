@@ -58,7 +58,7 @@ export interface KeystoneClient {
   validate(token: string): Promise<KeystoneToken | undefined>;
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
-  /** For lists; undefined without a service credential. */
+  /** Used for lists; undefined without a service credential. */
   readonly service: KeystoneService | undefined;
   /**
    * Checks that Keystone responds and, with a service credential, accepts it.
@@ -86,7 +86,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   /** @returns undefined for a token that is not accepted */
   function tokenIn(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
     if (response.token !== undefined && response.token !== subject)
-      throw keystoneUnavailable(new Error('the answer is about another token'));
+      throw keystoneUnavailable(new Error('the response describes another token'));
     const { token, refused } = readToken(response.body);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');

@@ -29,7 +29,7 @@ export interface ScopeRules {
   readonly namespaceOf: NamespaceOf;
 }
 
-/** From the facts that a role assignment contains. */
+/** Finds the namespace of a project from the fields that a role assignment contains. */
 export type NamespaceOf = (project: {
   readonly id: string;
   readonly name: string;

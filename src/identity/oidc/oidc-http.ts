@@ -22,7 +22,7 @@ export interface IssuerHTTP {
    * @throws Error if the address is not permitted, the server cannot be reached or its response is too large
    */
   send(url: string, request: IssuerRequest): Promise<Response>;
-  /** The same, for a document. */
+  /** Fetches a document; otherwise as `send`. */
   get(url: string, signal: AbortSignal): Promise<Response>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
     let size = 0;
     for await (const chunk of response.body) {
       size += chunk.length;
-      if (size > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
+      if (size > MAX_BYTES) throw new Error(`the response is larger than ${MAX_BYTES} bytes`);
       chunks.push(chunk);
     }
     const passed = ['content-type', 'www-authenticate', 'retry-after'].flatMap((name): [string, string][] => {

@@ -184,7 +184,7 @@ async function fetchKeys(
     throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
   if (jwks_uri === undefined) throw new Error('the discovery document names no jwks_uri');
   const response = await http.get(jwks_uri, signal);
-  if (response.status !== 200) throw new Error(`the answer for the keys has status ${response.status}`);
+  if (response.status !== 200) throw new Error(`the response with the keys has status ${response.status}`);
   const text = await response.text();
   const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
   const digest = createHash('sha256').update(text).digest('base64');
@@ -207,7 +207,7 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
 export function parseKeySet(text: string, issuer: string | undefined): JSONWebKeySet {
   const document: unknown = JSON.parse(text);
   if (!isJSONObject(document) || !Array.isArray(document.keys))
-    throw new Error('the answer is no JSON Web Key Set');
+    throw new Error('the response is not a JSON Web Key Set');
   const members: unknown[] = document.keys;
   return {
     keys: members.filter(isPublicKey).filter((key) => issuer === undefined || belongsTo(key, issuer)),

@@ -1,6 +1,6 @@
 /**
  * Continue tokens of lists that Stonegate answers. As the API server's they say where the list goes on, and
- * prove nothing: whatever a token says, a page shows what its user may see. A checksum tells a token of
+ * prove nothing: whatever a token says, a page shows what its user may see. A checksum detects a token of
  * another list, or a changed one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
@@ -31,7 +31,7 @@ export function continueToken(scope: ContinueScope, position: object): string {
 export function readContinueToken(scope: ContinueScope, token: string): JSONObject {
   if (token.length > MAX_LENGTH) throw invalidContinue();
   const text = Buffer.from(token.slice(CHECKSUM_LENGTH), 'base64url').toString('utf8');
-  // Of several spellings of the same bytes only one is a token.
+  // Several base64url texts decode to the same bytes: only the canonical one is a token.
   const expected = `${checksum(scope, text)}${Buffer.from(text).toString('base64url')}`;
   const position = token === expected ? readJSONObject(text) : undefined;
   if (position === undefined) throw invalidContinue();

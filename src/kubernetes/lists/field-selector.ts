@@ -42,7 +42,7 @@ export function fieldsMatch(
   return selector.every(({ field, value, negated }) => (values[field] === value) !== negated);
 }
 
-/** At each comma that no backslash precedes. */
+/** Splits at each comma that no backslash precedes. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let from = 0;

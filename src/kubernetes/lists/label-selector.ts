@@ -28,10 +28,10 @@ export function parseLabelSelector(text: string): LabelSelector {
 }
 
 export function labelsMatch(selector: LabelSelector, labels: Labels): boolean {
-  return selector.every((requirement) => holds(requirement, labels));
+  return selector.every((requirement) => matchesRequirement(requirement, labels));
 }
 
-function holds({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
+function matchesRequirement({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case 'exists':

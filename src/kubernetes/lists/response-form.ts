@@ -1,5 +1,5 @@
 /**
- * In which form an object, list or watch that Stonegate answers is sent: as the API server negotiates it, in
+ * Negotiates the form of an object, list or watch that Stonegate answers, as the API server does; always in
  * JSON.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */

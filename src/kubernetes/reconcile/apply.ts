@@ -66,8 +66,8 @@ export interface CommandReconciler {
 
 const CONCURRENCY = 4;
 /**
- * In so many tenants or namespaces a change may fail because the API server does not respond; then nothing
- * further is begun. In each of them nothing is begun after the first.
+ * The most tenants or namespaces in which a change may fail because the API server does not respond: then the
+ * run ends. A tenant or namespace gets no further change after its first such failure.
  */
 const MAX_UNANSWERED = 8;
 const UNANSWERED: ReadonlySet<ErrorCode> = new Set([
@@ -88,7 +88,7 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
   const unanswered = new Set<string>();
 
   /** @returns why the change is not begun */
-  function hindrance(change: Change): string | undefined {
+  function blockingReason(change: Change): string | undefined {
     if (signal.aborted) return 'it was broken off before';
     if (unanswered.size >= MAX_UNANSWERED || unanswered.has(ownerOf(change)))
       return 'the API server did not respond before';
@@ -113,7 +113,7 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
 
   for (const phase of Map.groupBy(changes, phaseOf).values())
     await mapWithConcurrency(phase, CONCURRENCY, async (change) => {
-      const failure = hindrance(change) ?? (await attempt(change));
+      const failure = blockingReason(change) ?? (await attempt(change));
       if (failure === undefined) done.push(change);
       else {
         failures.push({ change, reason: failure });

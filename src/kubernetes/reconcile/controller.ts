@@ -67,7 +67,7 @@ class LeasedController<P extends Plan> implements Controller {
   #isLeader = false;
   /** When the next run is due, in milliseconds since the epoch. */
   #dueAt: number;
-  /** Until then no change is followed by a run; likewise. */
+  /** No change starts a run before this time, in milliseconds since the epoch. */
   #restsUntil = 0;
   #hasChangedDuringRun = false;
   #isStopped = false;
@@ -81,7 +81,7 @@ class LeasedController<P extends Plan> implements Controller {
 
   start(): void {
     this.#unsubscribe = this.#options.subscribe?.(() => this.#wake());
-    this.#loop = this.#beats();
+    this.#loop = this.#holdLeaseAndRun();
   }
 
   async stop(): Promise<void> {
@@ -111,34 +111,34 @@ class LeasedController<P extends Plan> implements Controller {
     this.#alarm.abort();
   }
 
-  async #beats(): Promise<void> {
+  async #holdLeaseAndRun(): Promise<void> {
     const { lease, clock } = this.#options;
     while (!this.#isStopped) {
-      this.#lead((await this.#ask(() => lease.hold())) ?? false);
+      this.#setLeader((await this.#ask(() => lease.hold())) ?? false);
       do {
         this.#alarm = new AbortController();
-        if (!this.#isStopped) await pause(clock, this.#untilNextBeat(), this.#alarm.signal);
+        if (!this.#isStopped) await pause(clock, this.#timeToNextCheck(), this.#alarm.signal);
       } while (this.#alarm.signal.aborted && !this.#isStopped);
     }
     await this.#run?.ended;
     if (this.#isLeader) await this.#ask(() => lease.release());
   }
 
-  #lead(isLeader: boolean): void {
+  #setLeader(isLeader: boolean): void {
     const { name, clock, logger } = this.#options;
     if (isLeader !== this.#isLeader)
       logger.info(
         { controller: name },
         isLeader ? 'this process is the leader' : 'this process is not the leader',
       );
-    // What happened while another replica was in charge is not known to this one's last run.
+    // Changes while another replica was the leader are not known to the last run of this one.
     if (isLeader && !this.#isLeader) this.#dueAt = clock.now();
     this.#isLeader = isLeader;
     if (!isLeader) this.#run?.ending.abort(new Error('another replica is in charge now'));
     else if (!this.#isStopped && this.#run === undefined && clock.now() >= this.#dueAt) this.#begin();
   }
 
-  /** Without the lease's state no replica works. */
+  /** An error means that this replica is not the leader. */
   async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -149,7 +149,7 @@ class LeasedController<P extends Plan> implements Controller {
     }
   }
 
-  #untilNextBeat(): number {
+  #timeToNextCheck(): number {
     if (!this.#isLeader) return LEASE_STANDBY;
     if (this.#run !== undefined) return LEASE_RENEWAL;
     return Math.min(Math.max(0, this.#dueAt - this.#options.clock.now()), LEASE_RENEWAL);

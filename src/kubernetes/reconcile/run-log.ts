@@ -33,7 +33,7 @@ export function createRunLog(logger: Logger, about: LogFields, isNewError = crea
       if (isNewError('error', '')) logger.info(about, 'reconciling works again');
       const level = applied.done.length > 0 ? 'info' : 'debug';
       logger[level]({ ...about, changes, unchanged: plan.unchanged }, 'reconciled');
-      warn('refusals', plan.refusals, 'some objects cannot be as desired');
+      warn('refusals', plan.refusals, 'some objects cannot be brought into the desired state');
       warn('unread', plan.unread, 'some objects could not be read: what depends on them stays as it is');
       const failures = applied.failures.map(({ change, reason }) => ({
         change: `${change.action} ${titleOf(change)}`,

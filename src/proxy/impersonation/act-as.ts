@@ -101,8 +101,8 @@ function impossible(why: string): StatusError {
 }
 
 /**
- * As the API server does: the mode that last succeeded for this caller first, then the others in their order.
- * The error is the first mode's.
+ * Tries the modes as the API server does: first the one that last succeeded for this caller, then the
+ * others in their order. The error is the first mode's.
  *
  * @throws StatusError AccessDenied, TenantRateExceeded, and as the reviewer does
  */

@@ -1,6 +1,7 @@
 /**
- * Which requests the API server answers itself: those for its built-in API groups. Behind any other group an
- * aggregated API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
+ * Which requests the API server answers itself: those for its built-in API groups. Any other group may be
+ * served by an aggregated API server, and `proxy` by a workload, whose statements about Stonegate may be
+ * false.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
 import { isWorkload, type RequestInfo } from '../../kubernetes/request-info.ts';

@@ -60,7 +60,7 @@ export function withImpersonationHeaders(
 }
 
 /**
- * The last look before sending.
+ * Verifies the finished headers before they are sent.
  *
  * @param headers everything that would be sent
  * @param identity exactly what may be on it of impersonation, in this order

@@ -46,7 +46,7 @@ export interface WantedImpersonation {
   readonly info: RequestInfo;
 }
 
-/** From this number on, the server asks for all groups or all extras at once first. */
+/** If a request has this many, the server first asks for all groups or all extras at once. */
 const MANY = 4;
 const AUTHENTICATION = { apiGroup: 'authentication.k8s.io', apiVersion: 'v1' } as const;
 const CORE = { apiGroup: '', apiVersion: 'v1' } as const;

@@ -1,6 +1,6 @@
 /**
- * In which forms the API server may respond, if not in all that the client accepts; and in which form
- * Stonegate's own API responds. RFC 9110 §12.5.1
+ * Restricts the forms in which the API server may respond to those that Stonegate can read, and decides
+ * whether Stonegate's own API can respond in JSON. RFC 9110 §12.5.1
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -59,7 +59,7 @@ function notAcceptable(types: readonly string[]): StatusError {
 }
 
 /**
- * For responses of Stonegate's own that have no other form than JSON.
+ * Checks that the client accepts JSON, for responses that have no other form.
  *
  * @throws StatusError NotAcceptable, as for a client that accepts only protobuf or only a Table
  */

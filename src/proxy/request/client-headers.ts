@@ -1,9 +1,9 @@
 /**
- * Which of a client's headers are forwarded. Every field by which a client could name itself, or remove a
- * field of Stonegate's, is dropped; names are compared in lower case with `_` equal to `-`, since servers
- * behind Stonegate may fold them together. Impersonation headers that were not handled (`act-as.ts`) refuse
- * the request: without them `kubectl --as reader delete` would run with the caller's full rights.
- * RFC 9110 §7.6.1 (hop-by-hop); Kubernetes user impersonation; OpenStack keystonemiddleware auth_token.
+ * Selects the client's headers that are forwarded. Every field by which a client could name itself, or
+ * remove a field of Stonegate's, is dropped; names are compared in lower case with `_` equal to `-`, since
+ * servers may treat them as equal. Impersonation headers that `act-as.ts` has not handled refuse the
+ * request: without them `kubectl --as reader delete` would run with the caller's full rights. RFC 9110
+ * §7.6.1 (hop-by-hop); Kubernetes user impersonation; OpenStack keystonemiddleware auth_token.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -36,8 +36,8 @@ const DROPPED: ReadonlySet<string> = new Set([
   'cf-connecting-ip',
   'client-ip',
   'front-end-https',
-  // What a browser holds for our origin: set by one workload behind a `proxy` subresource, it would go to all
-  // others.
+  // A browser's cookies for our origin: one set by a workload behind a `proxy` subresource would be sent to
+  // all other workloads.
   'cookie',
   'cookie2',
   'x-rewrite-url',
@@ -89,7 +89,7 @@ export interface FieldRule {
   readonly dropped: boolean;
 }
 
-/** A field's name is looked at several times on a request's way, and there are few names. */
+/** Memoized, since a field's name is checked several times for each request, and there are few names. */
 export const fieldRule = memoize((name: string): FieldRule => {
   const canonical = canonicalName(name);
   const identity = isIdentityField(canonical);

@@ -69,7 +69,9 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
         return undefined;
       // The options of a deletion concern no rule.
       const concerned =
-        exchange.method === 'DELETE' ? [] : rules.filter((one) => one.concerns(info, actingTenant(outgoing)));
+        exchange.method === 'DELETE'
+          ? []
+          : rules.filter((one) => one.appliesTo(info, actingTenant(outgoing)));
       const isConverted = convertsProtobuf && isProtobuf(exchange.headers) && !isWorkload(info);
       if (concerned.length === 0 && !isConverted)
         return reviewPathOf?.(exchange.method, info) === undefined ? undefined : readWhole(outgoing, options);

@@ -1,6 +1,6 @@
 /**
- * Long-running requests between the pipeline and their registry: opened as soon as their user is known and
- * before anything is sent for them, and validated again while they last, by the same stages as a new request.
+ * Enters long-running requests into their registry, as soon as their user is known and before anything is
+ * sent for them; and validates them again while they last, by the same stages as a new request.
  */
 
 import { StatusError } from '../../errors/status-error.ts';

@@ -132,7 +132,7 @@ function scopeName(segments: readonly string[], at: number, scope: string): stri
   return segments[at + 1];
 }
 
-/** Behind a namespace's or a tenant's name these belong to that object itself. */
+/** Whether the segment after a namespace's or tenant's name is a subresource of that object itself. */
 function isOfObject(subresource: string): boolean {
   return subresource === 'status' || subresource === 'finalize';
 }
@@ -252,11 +252,11 @@ function offsetOf(segments: readonly string[], index: number): number {
 
 /** A backslash takes the next character with it. */
 const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
-/** In a value a backslash may only escape `\`, `,` and `=`, and the last two must be escaped. */
+/** A backslash in a value may only escape `\`, `,` and `=`, and the last two must be escaped. */
 const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**
- * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since
+ * The API server evaluates the terms in the order of their bytes. Only those for the name are compared, since
  * the selector comes from clients that are not known yet and may have very many terms.
  *
  * @returns undefined if the selector is malformed, asks for no exact name, or for one that is no path segment

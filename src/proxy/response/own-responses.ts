@@ -1,5 +1,5 @@
 /**
- * The forms that responses of handlers have in common.
+ * Builds the responses that several handlers have in common.
  */
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
@@ -16,7 +16,7 @@ export function jsonResponse(status: number, object: object): UpstreamResponse {
 }
 
 /** Whether the client has the response with this tag already. RFC 9110 §13.1.2, weak comparison. */
-export function knowsTag(requested: HeaderList, tag: string): boolean {
+export function matchesTag(requested: HeaderList, tag: string): boolean {
   return headerValues(requested, 'if-none-match')
     .flatMap((value) => value.split(','))
     .map((value) => value.trim().replace(/^W\//, ''))
@@ -39,7 +39,7 @@ const expired = {
  */
 export const EXPIRED_EVENT = `${JSON.stringify({ type: 'ERROR', object: expired })}\n`;
 
-/** A watch that consists of it. */
+/** A watch that consists of `EXPIRED_EVENT` alone. */
 export const EXPIRED_WATCH: StreamedResponse = {
   status: 200,
   headers: JSON_HEADERS,
@@ -50,7 +50,7 @@ export const EXPIRED_WATCH: StreamedResponse = {
   },
 };
 
-interface Marked {
+interface FilterableResponse {
   readonly headers: HeaderList;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -59,7 +59,7 @@ interface Marked {
  * Marks a response that holds less than the API server has: the objects that the user's rights cover. Clients
  * see a header, the audit log has an annotation.
  */
-export function asFiltered<R extends Marked>(response: R): R {
+export function asFiltered<R extends FilterableResponse>(response: R): R {
   return {
     ...response,
     headers: [...response.headers, ['Stonegate-Filtered', 'rbac']],
@@ -67,7 +67,7 @@ export function asFiltered<R extends Marked>(response: R): R {
   };
 }
 
-/** The others are about the connection, or about one response of several. */
+/** Fields that are passed on; the others describe the connection, or one response of several. */
 const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
 
 /** The API server's response to a request of Stonegate's own, as the response to the client. */

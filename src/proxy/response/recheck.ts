@@ -1,5 +1,5 @@
 /**
- * Looks once a minute whether a filtered watch would still be answered for the same user. Groups that depend
+ * Checks once a minute whether a filtered watch would still be answered for the same user. Groups that depend
  * on the namespace are looked up again; other groups are as old as the stream's credential, which is
  * validated again elsewhere.
  */
@@ -24,7 +24,7 @@ export interface RecheckOptions {
 
 const PERIOD = 60_000;
 
-/** @returns ends it */
+/** @returns a function that ends the checks */
 export function recheckPeriodically(
   outgoing: Outgoing,
   opened: SubjectByNamespace,

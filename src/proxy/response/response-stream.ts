@@ -111,7 +111,7 @@ class WrittenStream implements ResponseStream {
       return;
     }
     const bytes = Buffer.from(text);
-    // In pieces, so that a slow client is told apart from one that does not read at all.
+    // The text is written in pieces, to distinguish a slow client from one that does not read at all.
     for (let from = 0; from < bytes.length; from += PIECE)
       this.#writePiece(bytes.subarray(from, from + PIECE));
     this.#account();

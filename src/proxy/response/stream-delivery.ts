@@ -6,7 +6,13 @@
 import type { RelayHooks, RelayResult } from '../../kubernetes/upstream-ports.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';
-import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from '../delivery.ts';
+import {
+  deliver,
+  forgetRefusedToken,
+  isRefusalOfStonegate,
+  refuse,
+  type ServingStages,
+} from '../delivery.ts';
 import type { Outgoing, RequestContext } from '../request-context.ts';
 import type { OpenStream } from '../streams/open-stream.ts';
 import type { StreamRegistry } from '../streams/stream-registry.ts';
@@ -14,7 +20,7 @@ import type { StreamRegistry } from '../streams/stream-registry.ts';
 /**
  * A long-running request from its decision to its end. As soon as its response has begun it refers to nothing
  * of the configuration that decided it: after a reload, thousands of open watches must not keep the previous
- * pipeline alive.
+ * generation alive.
  */
 export class StreamDelivery implements RelayHooks {
   readonly #context: RequestContext;
@@ -22,18 +28,18 @@ export class StreamDelivery implements RelayHooks {
   readonly #undecided: InFlight;
   readonly #observer: RequestObserver;
   readonly #streams: StreamRegistry;
-  readonly #writeStatus: Pipeline['writeStatus'];
-  /** Until the response begins: after that no error is due to Stonegate's rights or to the client's token. */
-  #pending: { readonly outgoing: Outgoing; readonly pipeline: Pipeline } | undefined;
+  readonly #writeStatus: ServingStages['writeStatus'];
+  /** Cleared when the response begins: no later error is due to Stonegate's rights or the client's token. */
+  #pending: { readonly outgoing: Outgoing; readonly stages: ServingStages } | undefined;
 
-  constructor(outgoing: Outgoing, stream: OpenStream, pipeline: Pipeline, undecided: InFlight) {
+  constructor(outgoing: Outgoing, stream: OpenStream, stages: ServingStages, undecided: InFlight) {
     this.#context = outgoing;
     this.#stream = stream;
     this.#undecided = undecided;
-    this.#observer = pipeline.observer;
-    this.#streams = pipeline.streams;
-    this.#writeStatus = pipeline.writeStatus;
-    this.#pending = { outgoing, pipeline };
+    this.#observer = stages.observer;
+    this.#streams = stages.streams;
+    this.#writeStatus = stages.writeStatus;
+    this.#pending = { outgoing, stages };
   }
 
   /** Done when the stream has ended. */
@@ -42,7 +48,7 @@ export class StreamDelivery implements RelayHooks {
       this.#context.outcome = await this.#deliver();
       this.#begun(this.#context.outcome.status);
     } catch (error) {
-      if (isRefusalOfStonegate(error)) this.#pending?.pipeline.upstreamRights.refused();
+      if (isRefusalOfStonegate(error)) this.#pending?.stages.upstreamRights.refused();
       this.#context.outcome = refuse(error, this.#context, this.#writeStatus);
     } finally {
       this.#undecided.release();
@@ -58,15 +64,15 @@ export class StreamDelivery implements RelayHooks {
 
   #deliver(): Promise<RelayResult> {
     if (this.#pending === undefined) throw new TypeError('a stream is delivered once');
-    const { outgoing, pipeline } = this.#pending;
-    return deliver(outgoing, pipeline, this.#undecided, this);
+    const { outgoing, stages } = this.#pending;
+    return deliver(outgoing, stages, this.#undecided, this);
   }
 
   #begun(status: number): void {
     if (this.#pending === undefined) return;
-    const { outgoing, pipeline } = this.#pending;
+    const { outgoing, stages } = this.#pending;
     this.#pending = undefined;
-    if (status === 401) forgetRefusedToken(outgoing, pipeline);
+    if (status === 401) forgetRefusedToken(outgoing, stages);
   }
 }
 

@@ -22,7 +22,7 @@ export function writeResponse(
     release();
     return { ...result, aborted: true };
   }
-  // In a 304 it would be the length of what is not sent.
+  // The field in a 304 would be the length of a body that is not sent.
   const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
   try {
     response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);

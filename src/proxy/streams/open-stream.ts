@@ -12,7 +12,7 @@ import type { Cancellation } from '../../lib/cancellation.ts';
 import type { StreamEndReason } from '../../lib/telemetry.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 
-/** What is known of the entry into another tenant than the user's own. */
+/** The entry into another tenant than the user's own. */
 export interface StreamEntry {
   /** The user's own tenant. */
   readonly home: TenantName;
@@ -90,7 +90,7 @@ export class StreamCredential {
   }
 }
 
-/** For the upstream: what ends the request before its client or the API server does. */
+/** An open long-running request. The upstream uses it to end the request early. */
 export class OpenStream implements Cancellation {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;

@@ -40,11 +40,11 @@ export interface StreamLifetimesOptions {
 
 /** All in milliseconds. Between two checks of all streams. */
 const CHECK_INTERVAL = 1_000;
-/** Between two checks of what the policies permit to guests: their streams end within five seconds. */
+/** Milliseconds between two checks of what the policies permit to guests. */
 const GUEST_CHECK_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
-/** They end after this share of what was left of the credential's life when they began, if that is sooner. */
+/** The most of the credential's remaining life, as a share, by which streams end after it. */
 const EXPIRY_SHARE = 0.1;
 /** All credentials are validated again over this time after a reload or a revocation. */
 const PROMPT_SPREAD = 5_000;
@@ -180,7 +180,7 @@ export class StreamLifetimes {
     const { authenticator, tenant, username } = credential;
     this.#options.logger.info({ reason, authenticator, tenant, user: username }, 'streams are ended');
     credential.end(reason);
-    // For a stream that is opened before the last of these has gone.
+    // A new stream may be opened before the last of these has ended.
     this.#watchDrops(credential);
   }
 
@@ -223,7 +223,7 @@ export class StreamLifetimes {
     else if (!expired) await this.#options.recheck(credential);
   }
 
-  /** Its backend is down, beyond the time for which its cache answers; or too slow. */
+  /** The credential cannot be validated: its backend is slow, or down for longer than its cache bridges. */
   #unverified(credential: StreamCredential, error: unknown): void {
     const { clock, logger } = this.#options;
     const { recheck } = this.settings;

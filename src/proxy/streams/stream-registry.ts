@@ -84,7 +84,7 @@ export class StreamRegistry {
     stream.connections = connections;
   }
 
-  /** Its request has ended. To be called once. */
+  /** Removes a stream whose request has ended. Call it once. */
   close(stream: OpenStream): void {
     const { opener, kind, reason } = stream;
     opener.streams.delete(stream);
@@ -105,7 +105,7 @@ export class StreamRegistry {
     return this.#size;
   }
 
-  /** Those that have a stream. */
+  /** The credentials that have an open stream. */
   get credentials(): Iterable<StreamCredential> {
     return this.#credentials.values();
   }

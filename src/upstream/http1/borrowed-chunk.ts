@@ -20,7 +20,7 @@ export class BorrowedChunk {
     }
   }
 
-  /** In bytes. @throws Error after the release, as the other methods do */
+  /** The length in bytes. @throws Error after the release, as the other methods do */
   get length(): number {
     return this.#borrowed().length;
   }

@@ -15,7 +15,7 @@ import { BodyWriter, type RequestFraming } from './serializer.ts';
 
 export interface WireRequest {
   readonly method: string;
-  /** As a `HeadSerializer` wrote it. */
+  /** The head as a `HeadSerializer` wrote it. */
   readonly head: string;
   readonly framing: RequestFraming;
   /** Undefined if the framing is `none`. */

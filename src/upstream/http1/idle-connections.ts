@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 
 export interface IdleConnection {
   readonly connection: Connection;
-  /** Until when it may be used, in milliseconds since the epoch. */
+  /** When it may no longer be used, in milliseconds since the epoch. */
   readonly until: number;
 }
 

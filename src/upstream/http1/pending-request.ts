@@ -25,7 +25,7 @@ export class PendingRequest extends TimeoutEntry {
   readonly request: WireRequest;
   readonly handler: ResponseHandler;
   stage: Stage = UNASSIGNED;
-  /** Until when it may wait for a connection, in milliseconds since the epoch; set when it first waits. */
+  /** When its wait for a connection times out, in milliseconds since the epoch; set when it first waits. */
   queuedUntil = Number.NaN;
   readonly #onReturned: (idle: IdleConnection) => void;
 

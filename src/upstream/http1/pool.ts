@@ -63,7 +63,7 @@ export class ConnectionPool implements ConnectionOwner {
   /**
    * @param alreadyAccepted also while the pool closes: the request repeats one that has just failed, and is
    *   sent from its handler
-   * @returns the request; if its handler was told of a failure already, nothing was sent
+   * @returns the request; if its handler has been called with a failure already, nothing was sent
    */
   send(request: WireRequest, handler: ResponseHandler, alreadyAccepted = false): PendingRequest {
     const pending = new PendingRequest(request, handler, this.#onReturned);

@@ -20,7 +20,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { fakePipeline } from '../../support/fake-pipeline.ts';
 
-type Pipeline = Parameters<typeof serveRequest>[1];
+type ServingStages = Parameters<typeof serveRequest>[1];
 
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 const RELOADS = 100;
@@ -49,7 +49,7 @@ function setUp() {
     random: systemRandom,
     telemetry: noTelemetry,
   });
-  const generations = new Generations<Pipeline>(silentLogger);
+  const generations = new Generations<ServingStages>(silentLogger);
   const state = { forwarded: 0, disposed: 0 };
   const cache = new ComponentType<object>('cache', {
     dispose() {
@@ -128,7 +128,7 @@ t.test('a watch that is not forwarded yet holds its generation', async (t) => {
 
 t.test('Stonegate’s own watches end after a reload, and retain nothing of before', async (t) => {
   const clock = createFakeClock();
-  const generations = new Generations<Pipeline>(silentLogger);
+  const generations = new Generations<ServingStages>(silentLogger);
   const runtime = { clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
   const references: WeakRef<object>[] = [];
   const reload = () =>

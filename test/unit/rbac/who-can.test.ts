@@ -95,7 +95,7 @@ t.test('no more grants are looked for than the limit', async (t) => {
     roleBinding('ns1', 'b', 'ClusterRole/r', subjects),
   ).objectsOf('');
   const asked = (grants: number) =>
-    whoCan(objects, ask('get', 'pods'), 'all', { grants, mayTell: () => true });
+    whoCan(objects, ask('get', 'pods'), 'all', { grants, mayShow: () => true });
   t.match(asked(60), { grants: { length: 60 }, isCut: true });
   t.match(asked(100), { grants: { length: 100 }, isCut: false });
 });

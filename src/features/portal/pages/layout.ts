@@ -10,7 +10,7 @@ const STYLE_TEXT = constant(STYLE);
 
 export interface LayoutOptions {
   readonly title: string;
-  /** Beside the logo, for signed-in users. */
+  /** Shown beside the logo to signed-in users. */
   readonly aside?: Content;
   readonly narrow?: boolean;
   readonly main: Content;

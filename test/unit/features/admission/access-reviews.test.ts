@@ -73,6 +73,6 @@ t.test('another spelling of spec is no review', async (t) => {
 
 t.test('a system user asks about any tenant, so the review is not read', async (t) => {
   const { info } = inspectedRequest({ path: '/apis/authorization.k8s.io/v1/subjectaccessreviews' });
-  t.notOk(rule.concerns(info, toTenantName('system')));
-  t.ok(rule.concerns(info, toTenantName('acme')));
+  t.notOk(rule.appliesTo(info, toTenantName('system')));
+  t.ok(rule.appliesTo(info, toTenantName('acme')));
 });

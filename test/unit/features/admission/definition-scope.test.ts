@@ -96,11 +96,11 @@ t.test(
       CRDS.replace('/v1/', '/v1beta1/'),
       CRDS.replace('/v1/', '/v1/tenants/acme/'),
     ]) {
-      t.ok(plugin.concerns(inspectedRequest({ path }).info, toTenantName('acme')), path);
-      t.notOk(plugin.concerns(inspectedRequest({ path }).info, toTenantName('system')), path);
+      t.ok(plugin.appliesTo(inspectedRequest({ path }).info, toTenantName('acme')), path);
+      t.notOk(plugin.appliesTo(inspectedRequest({ path }).info, toTenantName('system')), path);
     }
     const deployment = inspectedRequest({ path: '/apis/apps/v1/namespaces/a/deployments/d' });
-    t.notOk(plugin.concerns(deployment.info, toTenantName('acme')));
+    t.notOk(plugin.appliesTo(deployment.info, toTenantName('acme')));
   },
 );
 

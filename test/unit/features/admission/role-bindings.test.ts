@@ -151,10 +151,10 @@ t.test('users of the system tenant are left to the API server', async (t) => {
     review: async () => ({ allowed: true }),
   });
   const { info } = inspectedRequest({ path: BINDINGS });
-  t.ok(admission.concerns(info, toTenantName('acme')));
-  t.notOk(admission.concerns(info, toTenantName('system')));
+  t.ok(admission.appliesTo(info, toTenantName('acme')));
+  t.notOk(admission.appliesTo(info, toTenantName('system')));
   const roles = inspectedRequest({ path: BINDINGS.replace('rolebindings', 'roles') });
-  t.notOk(admission.concerns(roles.info, toTenantName('acme')));
+  t.notOk(admission.appliesTo(roles.info, toTenantName('acme')));
 });
 
 t.test('at the webhook', async (t) => {

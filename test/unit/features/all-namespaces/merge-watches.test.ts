@@ -16,7 +16,7 @@ function merged(namespaces: readonly string[], options: Partial<MergedWatchOptio
     revision: '5',
     digits: DIGITS,
     allowsBookmarks: true,
-    marksInitialEvents: false,
+    bookmarksInitialEvents: false,
     countsBookmarks: true,
     ...options,
   });

@@ -8,7 +8,7 @@ import type {
 } from '../../../../src/features/explain/stonegate-v1alpha1.ts';
 import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import { createBodySizeAdmission } from '../../../../src/proxy/admission.ts';
-import type { Pipeline } from '../../../../src/proxy/delivery.ts';
+import type { ServingStages } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
@@ -19,7 +19,7 @@ const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/po
 interface Options {
   readonly request?: ExplainedRequest;
   readonly token?: string | undefined;
-  readonly pipeline?: Partial<Pipeline>;
+  readonly pipeline?: Partial<ServingStages>;
   readonly rbac?: ReviewedStatus | Error;
   readonly filteredReason?: ExplainOptions['filteredReason'];
   readonly warningsOn?: ExplainOptions['warningsOn'];

@@ -50,7 +50,7 @@ async function send(options: Options = {}) {
           name: 'things',
           maxBytes: 1000,
           formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
-          concerns: ({ resource }) => resource === 'things',
+          appliesTo: ({ resource }) => resource === 'things',
           admit(inspected) {
             seen.push(inspected);
             return undefined;

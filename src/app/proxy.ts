@@ -1,6 +1,6 @@
 /**
- * The pipeline of a configuration: everything that the stages of `proxy/serve-request.ts` use, with the
- * features of `features.ts`.
+ * The proxy of a configuration: builds the stages of `proxy/serve-request.ts` and the features of
+ * `features.ts`.
  */
 
 import type { FeatureBuild } from '../features/build.ts';
@@ -20,7 +20,7 @@ import { createTenantRateLimit } from '../limits/rate-limits.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
-import type { Pipeline } from '../proxy/delivery.ts';
+import type { ServingStages } from '../proxy/delivery.ts';
 import { combineFeatures, type Provisioner } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
 import { createReasonOf } from '../proxy/rbac-reasons.ts';
@@ -41,7 +41,7 @@ import { createRoles } from './keystone.ts';
 import { reviewPathsOf } from './reviewed-writes.ts';
 import { createOwnRights } from './upstream.ts';
 
-export interface ConfiguredPipeline {
+export interface ConfiguredProxy {
   /** Serves a request of a client of the API. */
   serve(exchange: Exchange): Promise<void>;
   /** Validates a credential of open streams again; see `recheckStreams`. */
@@ -57,7 +57,7 @@ export interface ConfiguredPipeline {
   clear(): void;
 }
 
-export interface PipelineOptions {
+export interface ProxyOptions {
   /** Sees every request. */
   readonly observer: RequestObserver;
   /** Shared by all requests of the process. */
@@ -78,7 +78,7 @@ export interface PipelineOptions {
 /** The longest body that clients post to Stonegate's own API: a token of 16 kB, or very many groups. */
 const OWN_BODY_BYTES = 256 * 1024;
 
-export function createPipeline(build: FeatureBuild, options: PipelineOptions): ConfiguredPipeline {
+export function createProxy(build: FeatureBuild, options: ProxyOptions): ConfiguredProxy {
   const { runtime, generation, upstream } = build;
   const { configuration } = build.loaded;
   const { server, limits, authentication } = configuration;
@@ -102,10 +102,10 @@ export function createPipeline(build: FeatureBuild, options: PipelineOptions): C
     subjects: createAccessSubjects(asUser),
     ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
   };
-  const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => pipeline);
+  const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => stages);
   const extensions = combineFeatures(features);
   const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
-  const pipeline: Pipeline = {
+  const stages: ServingStages = {
     ...runtime,
     ...asUser,
     ...extensions,
@@ -137,18 +137,18 @@ export function createPipeline(build: FeatureBuild, options: PipelineOptions): C
     writeStatus,
   };
   return {
-    serve: (exchange) => serveRequest(exchange, pipeline),
+    serve: (exchange) => serveRequest(exchange, stages),
     async recheck(credential) {
       const inFlight = generation.inFlight.enter();
       try {
-        await recheckStreams(credential, pipeline);
+        await recheckStreams(credential, stages);
       } finally {
         inFlight.release();
       }
     },
     permits: (stream, now) => permitsStream(stream, policies, now),
     authentication: credentials.readiness,
-    stages: pipeline,
+    stages,
     explain,
     accessSource,
     clear() {
