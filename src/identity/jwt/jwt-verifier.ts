@@ -65,6 +65,8 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
     // The clock tolerance applies to `nbf` only.
     const expiresAt = Math.min(exp * 1_000, Number.MAX_SAFE_INTEGER);
     if (expiresAt <= clock.now()) throw unauthorized('the token has expired');
+    // JavaScript reads 1e400 as infinite: a token with such an end would never expire. Go refuses it.
+    if (!Number.isFinite(exp)) throw unauthorized('the end of the token is no time');
     if (strict.tokenTypes) refuseOtherTypes(parts);
     if (strict.authorizedParty) refuseForeignParty(parts.payload, issuer.audiences);
     return { claims: parts.payload, expiresAt };

@@ -41,7 +41,7 @@ export type Comparison =
     }
   | { readonly refused: string };
 
-/** Read before the first and after the last write into it: what went into another one is deleted again. */
+/** Read before each write into it. */
 export interface Target {
   readonly kind: ResourceKind;
   readonly place: Place;

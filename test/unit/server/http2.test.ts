@@ -269,6 +269,27 @@ t.test('timeouts of HTTP/2 connections', async (t) => {
     t.equal(clock.pending, 0);
   });
 
+  for (const [what, hello] of [
+    ['no preface', Buffer.alloc(0)],
+    ['half of the preface', PREFACE.subarray(0, 10)],
+    ['nothing but PINGs', HELLO],
+  ] as const)
+    t.test(`a client that sends ${what} is disconnected`, async () => {
+      const socket = await listening.socket(H2);
+      const received = readAll(socket);
+      let closed = false;
+      socket.once('close', () => {
+        closed = true;
+      });
+      socket.write(hello);
+      await eventually(() => {
+        if (hello === HELLO) socket.write(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
+        clock.advance(10_000);
+        return closed;
+      });
+      await received;
+    });
+
   t.test('an idle client is sent GOAWAY', async (t) => {
     const session = await listening.session();
     await request2(session, { ':path': '/' });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import t, { type Test } from 'tap';
 import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
@@ -105,6 +105,17 @@ t.test('C028 claims and headers that are accepted', async (t) => {
   }
   const far = await login(await issuer.sign({ ...CAROL, exp: 9e15 }));
   t.equal(far?.expiresAt, Number.MAX_SAFE_INTEGER, 'the end can be counted');
+});
+
+t.test('a number that is too large for an end is none', async (t) => {
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const by = authenticatorWith({}, keysOf(await exportJWK(publicKey)));
+  const tokenWith = (exp: string) =>
+    new CompactSign(Buffer.from(`{"iss":"${ISSUER}","aud":"kubernetes","sub":"carol","exp":${exp}}`))
+      .setProtectedHeader({ alg: 'ES256' })
+      .sign(privateKey);
+  t.ok(await login(await tokenWith(`${NOW + 600}`), by));
+  await refused(t, await tokenWith('1e400'), by);
 });
 
 t.test('asymmetric algorithms that are allowed are accepted, and no others', async (t) => {
