@@ -75,6 +75,8 @@ function statusErrorFor({ code }: NodeJS.ErrnoException): StatusError {
     case 'HPE_HEADER_OVERFLOW':
       return new StatusError('HeadersTooLarge', 'the request header fields are too large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
+    // Node's timer of the handshake may fire when the handshake has just ended.
+    case 'ERR_TLS_HANDSHAKE_TIMEOUT':
       return new StatusError('HeaderTimeout', 'the request head did not arrive in time');
     default:
       return new StatusError('RequestMalformed', 'the request is not well-formed HTTP');

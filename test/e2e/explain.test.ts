@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { explainCommand } from '../../src/app/commands/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
-import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
-const [KUBECTL] = findKubectls();
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
 const EXPLAINER = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
@@ -180,17 +178,3 @@ t.test('whoami: with flags, for programs, and against what is no Stonegate', asy
     stderr: /in the clear/,
   });
 });
-
-t.test(
-  'kubectl get --raw shows the user’s own identity',
-  { skip: KUBECTL === undefined && NO_KUBECTL },
-  async (t) => {
-    const { url, authority, tokens } = await setUp(t);
-    const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: tokens.alice });
-    t.teardown(() => kubectl.close());
-    const { stdout } = await kubectl.run(['get', '--raw', SELF]);
-    t.match(JSON.parse(stdout), { status: { user: { username: 'acme:alice' } } });
-    const { stdout: can } = await kubectl.run(['auth', 'can-i', 'get', 'selfidentity.stonegate.dev']);
-    t.match(can, /^yes/);
-  },
-);

@@ -130,20 +130,3 @@ t.test(
     t.notOk(Object.keys(user?.extra ?? {}).some((key) => key.startsWith('alpha.kubernetes.io')));
   },
 );
-
-t.test('C027 while the API server cannot say whether they may, nothing is carried out', async (t) => {
-  const { stonegate, newcomer } = await start(t);
-  const token = newcomer('dave');
-  await stonegate.ask(token, '/api/v1/pods');
-  const before = stonegate.apiServer.requests.length;
-  stonegate.apiServer.breakNext('reset', ({ url }) => url?.endsWith('subjectaccessreviews') === true);
-  const reply = await stonegate.ask(token, '/api/v1/pods', {
-    headers: { 'Impersonate-User': 'reader' },
-    method: 'DELETE',
-  });
-  t.equal(reply.status, 503, reply.body);
-  t.same(
-    stonegate.apiServer.requests.slice(before).filter(({ method }) => method === 'DELETE'),
-    [],
-  );
-});

@@ -1,5 +1,3 @@
-/** Everyday kubectl commands through Stonegate, with the oldest and the newest kubectl of this machine. */
-import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
@@ -100,21 +98,3 @@ async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl)
   t.equal((await seen).input, `configmap/${name}\n`, 'a change shows as it happens, another tenant’s never');
   await stop(watching);
 }
-
-for (const [http2, protocol] of [
-  [true, 'h2'],
-  [false, 'http/1.1'],
-] as const)
-  t.test(`C153 a client that offers both speaks ${protocol} if http2 is ${http2}`, async (t) => {
-    const { stonegate } = await startForKubectl(t, { configuration: { server: { http2 } } });
-    const { port } = stonegate.app.address;
-    const socket = connect({
-      host: '127.0.0.1',
-      port,
-      ca: stonegate.authority.cert,
-      ALPNProtocols: ['h2', 'http/1.1'],
-    });
-    await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
-    t.equal(socket.alpnProtocol, protocol);
-    socket.destroy();
-  });

@@ -53,7 +53,7 @@ async function start(t: Test, version: 'v1' | 'v1beta1'): Promise<KubernetesSite
 }
 
 for (const version of ['v1', 'v1beta1'] as const)
-  t.test(`the API server sends ${version}`, { skip: missingKubernetes() }, async (t) => {
+  t.test(`C242 the API server sends ${version}`, { skip: missingKubernetes() }, async (t) => {
     const { kubernetes, stonegate, newcomer } = await start(t, version);
     const alice = { token: stonegate.keystoneToken('alice') };
 

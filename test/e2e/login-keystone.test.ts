@@ -1,7 +1,7 @@
 /**
  * `stonegate login --keystone` as kubectl runs it, through Stonegate to the API server, and at a terminal.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
@@ -55,12 +55,6 @@ function kubectlOf(binary: string, env: Environment, apiVersion?: string) {
   return { ...kubectl, run: (words: readonly string[]) => kubectl.run(['--kubeconfig', config, ...words]) };
 }
 
-function tokensOf(env: Environment): string[] {
-  const cache = join(env.HOME ?? '', '.cache', 'stonegate');
-  const files = readdirSync(cache).filter((file) => file.endsWith('.json'));
-  return files.map((file) => join(cache, file));
-}
-
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
   for (const binary of KUBECTLS) {
     for (const version of ['v1', 'v1beta1']) {
@@ -86,41 +80,6 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
     t.same([logins, code], [0, 0]);
   });
-
-  await t.test('ten kubectl at once cause one login', async (t) => {
-    const kubectl = kubectlOf(newest, environmentOf(WITH_PASSWORD));
-    t.teardown(() => kubectl.close());
-    const ten = Array.from({ length: 10 }, () => ['get', 'configmap', 'settings', '-o', 'name']);
-    const [logins, results] = await loginsDuring(() => Promise.all(ten.map((words) => kubectl.run(words))));
-    t.same(
-      results.filter(({ stdout }) => stdout !== 'configmap/settings\n'),
-      [],
-    );
-    t.equal(logins, 1);
-  });
-
-  await t.test('an expired token is replaced', async (t) => {
-    const env = environmentOf(WITH_PASSWORD);
-    const kubectl = kubectlOf(newest, env);
-    t.teardown(() => kubectl.close());
-    await kubectl.run(['get', 'pods']);
-    for (const file of tokensOf(env)) {
-      const cached: object = JSON.parse(readFileSync(file, 'utf8'));
-      writeFileSync(file, JSON.stringify({ ...cached, token: 'expired', expiresAt: Date.now() - 1 }));
-    }
-    const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
-    t.same([logins, code], [1, 0]);
-  });
-});
-
-t.test('C255 refused credentials: exit 1, a message, and nothing on standard output', async (t) => {
-  const { code, stdout, stderr } = await runLogin(
-    ['--keystone'],
-    environmentOf({ ...ALICE, password: 'sesame' }),
-  );
-  t.same([code, stdout], [1, '']);
-  t.match(stderr, /^stonegate login: login refused: the password of alice of the domain acme is wrong/);
-  t.notMatch(stderr, 'sesame');
 });
 
 t.test('C256 no terminal and no password: a clear error, no prompt, no hang', async (t) => {

@@ -104,15 +104,6 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     });
   }
 
-  await t.test('the second call uses the token of the first', async (t) => {
-    const desk = sitDown();
-    const kubectl = kubectlOf(t, NEWEST, desk.env);
-    await during(kubectl('get', 'pods'), desk, CAROL);
-    const pods = await kubectl('get', 'pods', '-o', 'name');
-    t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
-    t.equal(desk.opened, 1);
-  });
-
   await t.test('a token that is about to expire is renewed without the user', async (t) => {
     const desk = sitDown();
     const kubectl = kubectlOf(t, NEWEST, desk.env);
@@ -135,16 +126,6 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const { code, stderr } = await during(kubectl('get', 'pods'), desk, CAROL);
     t.equal(code, 0);
     t.match(stderr, /The last login has ended \(.*invalid_grant.*\)\. Logging in again\./);
-  });
-
-  await t.test('a user who cancels at the provider gets a message and no pods', async (t) => {
-    const desk = sitDown();
-    const pods = kubectlOf(t, NEWEST, desk.env)('get', 'pods', '-o', 'name');
-    const { code, stdout, stderr } = await during(pods, desk, 'cancel');
-    t.not(code, 0);
-    t.equal(stdout, '');
-    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the user said no)');
-    t.equal(desk.opened, 1, 'though kubectl asks five times');
   });
 });
 

@@ -1,6 +1,5 @@
 /** Provisioning on request: a user's first request finds their project provisioned. */
 import t, { type Test } from 'tap';
-import { eventually } from '../support/eventually.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -55,44 +54,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 
   t.test(
-    `${mode}: a project is provisioned once, however many of its users send requests at once`,
-    async (t) => {
-      const { statusOf, erin, lab, pods, asked, directory } = await setUp(t, { mode });
-      const users = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
-      for (const user of users) directory.assign(user, 'member', { project: lab });
-      const all = users.flatMap((user) => [user, user]).map((user) => statusOf(user, { project: lab }, pods));
-      t.same(new Set(await Promise.all(all)), new Set([200]));
-      const namespaces = asked().filter(
-        ({ method, url }) => method === 'POST' && url.endsWith('/namespaces'),
-      );
-      t.equal(namespaces.length, 1);
-      const before = asked().length;
-      t.equal(await statusOf(erin, { project: lab }, pods), 200);
-      t.equal(asked().length, before, 'and later requests ask nothing');
-    },
-  );
-
-  t.test(
-    `${mode}: as users, a user is bound on request, and a user who lost the role is unbound`,
-    async (t) => {
-      const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, {
-        mode,
-        bindings: { subjects: 'users' },
-      });
-      const frank = directory.user('acme', 'frank');
-      directory.assign(frank, 'member', { project: lab });
-      t.equal(await statusOf(frank, { project: lab }, pods), 200);
-      t.equal(bound().length, 2);
-      directory.unassign(frank, 'member', { project: lab });
-      t.equal(await statusOf(erin, { project: lab }, pods), 200);
-      t.equal(bound().length, 1);
-      directory.assign(erin, 'reader', { project: lab });
-      t.equal(await statusOf(erin, { project: lab }, pods), 200);
-      t.equal(bound().length, 2, 'a new role is bound with the first token that has it');
-    },
-  );
-
-  t.test(
     `${mode}: one project's stale bindings are removed on a request of its users, another's stay`,
     async (t) => {
       const { statusOf, erin, lab, pods, bound, directory, configureBindings, app } = await setUp(t, {
@@ -134,62 +95,6 @@ t.test(
     t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
   },
 );
-
-t.test('with role look-up, an unscoped token’s project is provisioned too', async (t) => {
-  const stonegate = await setUp(t, { mode: 'shared' });
-  const { keystone, configure, app, statusOf, erin, pods, lab, bound, directory } = stonegate;
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
-  await configure({
-    authentication: {
-      keystone: {
-        url: keystone.url,
-        caFile: 'ca.crt',
-        serviceCredential: { password },
-        roleAssignments: { cacheTTL: '1m' },
-      },
-    },
-    bindings: { provision: 'onRequest', credential: { tokenFile: 'provisioner-token' } },
-  });
-  await app.reload();
-  const ivan = directory.user('acme', 'ivan');
-  t.equal(await statusOf(ivan, undefined, pods), 403);
-  t.same(bound(), [], 'nothing is created for a user without a role there');
-  t.equal(await statusOf(erin, undefined, pods), 200);
-  t.ok(bound().every(({ location }) => location.namespace === lab.id));
-});
-
-t.test('a request waits a few seconds at most, and then the API server decides', async (t) => {
-  const { statusOf, erin, lab, pods, apiServer, asked } = await setUp(t);
-  apiServer.breakNext('hang', ({ headers }) => headers.authorization === 'Bearer provisioner-token');
-  t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.ok(asked().length <= 10, 'it is not started a second time while it runs');
-});
-
-t.test('a failure admits no user, is logged once, and is not retried with each request', async (t) => {
-  const { statusOf, erin, lab, pods, apiServer, logged, asked } = await setUp(t, { mode: 'shared' });
-  // Several reads at once, each of which is repeated once for the sake of an API server that was just
-  // started.
-  const refused: string[] = [];
-  for (let times = 0; times < 50; times += 1)
-    apiServer.breakNext('403', ({ url = '', headers }) => {
-      const isProvisioner = headers.authorization === 'Bearer provisioner-token';
-      if (isProvisioner) refused.push(url);
-      return isProvisioner;
-    });
-  t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  await eventually(() => refused.length === 2 * new Set(refused).size);
-  const tried = refused.length;
-  t.ok(tried > 0);
-  for (let index = 0; index < 5; index += 1) t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.same([refused.length, asked()], [tried, []]);
-  t.equal(logged.filter((line) => /"level":"error".*reconciling failed/.test(line)).length, 1);
-});
 
 t.test('a request without a valid credential or a project provisions nothing', async (t) => {
   const { ask, statusOf, erin, provider, pods, bound, asked } = await setUp(t, { mode: 'shared' });

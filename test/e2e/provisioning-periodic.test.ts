@@ -74,20 +74,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 }
 
-t.test('many removals at once wait for an operator: the log and a metric say so', async (t) => {
-  const { ours, directory, logged, metric, settled } = await setUp(t, 'shared', { maxDeletedShare: 0.2 });
-  await settled();
-  const before = ours().length;
-  for (const project of directory.projects) project.enabled = false;
-  await eventually(
-    async () => (await metric('stonegate_controller_held_back{controller="bindings"}')) === before,
-  );
-  t.equal(ours().length, before);
-  t.equal(logged.filter((line) => line.includes('stonegate sync --force')).length, 1, 'said once');
-  for (const project of directory.projects) project.enabled = true;
-  await eventually(async () => (await metric('stonegate_controller_held_back{controller="bindings"}')) === 0);
-});
-
 t.test('while Keystone is down nothing changes, and afterwards runs continue', async (t) => {
   const { ours, keystone, directory, metric, logged, erin, pods, settled } = await setUp(t, 'shared');
   await settled();
@@ -146,34 +132,4 @@ t.test('provisioning is switched off and on again by a reload', async (t) => {
   await configure({ provision: 'periodic' });
   await eventually(async () => (await pods(erin, lab)) === 200);
   t.equal(await pods(erin, lab), 200);
-});
-
-t.test('a reload that changes nothing of it leaves the loop alone', async (t) => {
-  const { configure, app, keystone, settled } = await setUp(t, 'shared', { interval: '1h' });
-  await settled();
-  const listings = () => keystone.calls.filter((call) => call.endsWith('/projects')).length;
-  const before = listings();
-  await app.reload();
-  await configure({});
-  t.equal(listings(), before);
-  await configure({ namespaceFormat: 'p-%i' });
-  await eventually(() => listings() > before);
-  t.pass('and one that changes it begins it anew');
-});
-
-t.test('a shutdown in the midst of a run ends it before its next change', async (t) => {
-  const { apiServer, app, directory, configure, settled } = await setUp(t, 'shared');
-  await settled();
-  await configure({ provision: 'none' });
-  for (let index = 0; index < 20; index += 1) directory.project('acme', `lab-${index}`);
-  const isChange = (method: string | undefined) => method === 'POST';
-  apiServer.breakNext('hang', ({ method }) => isChange(method));
-  const arrived = apiServer.requests.length;
-  await configure({ provision: 'periodic' });
-  await apiServer.arrival(
-    (request) => isChange(request.method) && apiServer.requests.indexOf(request) >= arrived,
-  );
-  await app.close();
-  const changes = apiServer.requests.slice(arrived).filter(({ method }) => isChange(method)).length;
-  t.ok(changes < 20, `only ${changes}`);
 });

@@ -83,31 +83,6 @@ t.test('a tenant mapping that changes holds for identities that are cached', asy
   t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
 });
 
-t.test(
-  'with an invalid file the last valid one stays, the problem is logged once and counted, and a correction takes effect',
-  async (t) => {
-    const { ask, app, keystoneToken, configure, configFile, said, folder } = await setUp(t);
-    const alice = keystoneToken('alice');
-    await writeFile(configFile, 'kind: [');
-    await app.reload();
-    await app.reload();
-    t.equal(said('the new configuration is not used'), 2);
-    t.equal(said('problem in the configuration'), 1, 'the problem itself is told once');
-    t.match(await app.metrics.text(), 'stonegate_reloads_total{result="error"} 2');
-    t.equal((await ask(alice, NAMESPACES)).status, 200);
-
-    await writeFile(join(folder, 'tls.key'), (await createAuthority()).key);
-    await configure({});
-    await app.reload();
-    t.equal(said('expected the certificate'), 1, 'a key of another certificate');
-    t.equal((await ask(alice, NAMESPACES)).status, 200);
-
-    await configure({ server: { tls: { certFile: 'tls.crt', keyFile: 'gone.key' } } });
-    await app.reload();
-    t.equal((await ask(alice, NAMESPACES)).status, 200, 'a file that is not there');
-  },
-);
-
 t.test('an expired certificate is taken, by a reload and by a start, and the log warns of it', async (t) => {
   const { app, authority, said, write, configFile } = await setUp(t);
   const period = { notBeforeDate: new Date(0), notAfterDate: new Date('2001-01-01T00:00:00Z') };

@@ -3,7 +3,6 @@
  * project.
  */
 import t from 'tap';
-import { eventually } from '../support/eventually.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
 import { startRoleSite as setUp } from '../support/role-site.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -125,20 +124,6 @@ t.test('explain tells which roles were looked up, and on what', async (t) => {
     identity: { scope: { kind: 'project', id: web.id, name: 'web', roles: ['member'] } },
     stages: [{}, {}, { name: 'resolveTenant', reason: new RegExp(`looked up: project ${web.id}: member`) }],
   });
-});
-
-t.test('revocation events: a token that was deleted is out long before its entry ends', async (t) => {
-  const { keystone, erin, statusOf } = await setUp(t, {
-    keystone: { cacheTTL: '1h', revocationEvents: { interval: '50ms' } },
-  });
-  const [deleted, other] = [keystone.issue(erin), keystone.issue(erin)];
-  t.equal(await statusOf(deleted, IN_WEB), 200);
-  t.equal(await statusOf(other, IN_WEB), 200);
-  keystone.revoke(deleted);
-  await eventually(async () => (await statusOf(deleted, IN_WEB)) === 401);
-  t.equal(await statusOf(other, IN_WEB), 200, "the user's other token is valid");
-  keystone.revokeAllOf(erin);
-  await eventually(async () => (await statusOf(other, IN_WEB)) === 401);
 });
 
 t.test('an impersonated request does not have the looked-up roles, in self reviews either', async (t) => {

@@ -61,51 +61,6 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(apiServer.cluster.store.revision, before);
   });
 
-  t.test(`${mode}: a changed binding is restored`, async (t) => {
-    const { sync, apiServer, list, web } = await setUp(t, { mode });
-    await sync();
-    const place = { namespace: web.id, ...(mode === 'arktos' && { tenant: 'initech' }) };
-    const [binding] = list('rolebindings').filter(({ location }) => location.namespace === web.id);
-    if (binding === undefined) throw new Error('nothing is bound');
-    const { name } = binding.location;
-    apiServer.seed.object(
-      `${RBAC}/v1/rolebindings`,
-      name,
-      { ...binding.object, subjects: [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }] },
-      place,
-    );
-    t.match(await sync(), { code: 0, stdout: /update RoleBinding/ });
-    const after = list('rolebindings').find(({ location }) => location.name === name);
-    t.same(after?.object.subjects, binding.object.subjects);
-  });
-
-  t.test(`${mode}: no user is bound in a namespace that Stonegate did not create`, async (t) => {
-    const { sync, apiServer, web, namesOf, ours } = await setUp(t, { mode });
-    apiServer.seed.namespace(web.id, mode === 'arktos' ? { tenant: 'initech' } : {});
-    const { code, stderr } = await sync();
-    t.equal(code, 0);
-    t.match(stderr, new RegExp(`refused: project web .*${web.id} is there, but Stonegate did not make it`));
-    t.notOk(ours().some((name) => name.startsWith(`${web.id}/`)));
-    t.ok(namesOf('namespaces', '').includes(`/${web.id}`));
-  });
-
-  t.test(`${mode}: C239 a user who has left a project has no binding there after the next run`, async (t) => {
-    const bindings = { subjects: 'users', maxDeletedShare: 1 };
-    const { sync, directory, keystone, web, alice, dave, ours, statusOf } = await setUp(t, {
-      mode,
-      bindings,
-    });
-    const first = await sync();
-    t.match(first, { code: 0, stderr: /warning: bindings.subjects is users/ });
-    const before = ours();
-    const member = keystone.issue(alice, { project: web });
-    t.equal(await statusOf(member, `/api/v1/namespaces/${web.id}/pods`), 200);
-    for (const role of ['member', 'reader']) directory.unassign(alice, role, { project: web });
-    t.match(await sync(), { code: 0, stdout: /delete RoleBinding/ });
-    t.equal(ours().length, before.length - 2, 'without their coming back');
-    t.equal(dave.enabled, true, 'and the others keep theirs');
-  });
-
   t.test(`${mode}: many removals at once wait for --force`, async (t) => {
     const { sync, directory, ours } = await setUp(t, { mode });
     await sync();
@@ -210,21 +165,6 @@ t.test("shared: a role on the domain counts in that domain's namespaces and nowh
   t.equal(await statusOf(token, `/api/v1/namespaces/${web.id}/secrets`), 200);
   t.equal(await statusOf(token, `/api/v1/namespaces/${other.id}/pods`), 403);
   t.equal(await statusOf(token, '/api/v1/namespaces'), 403);
-});
-
-t.test('while Keystone is down nothing is changed', async (t) => {
-  const { sync, apiServer, keystone } = await setUp(t, { mode: 'shared' });
-  await sync();
-  const before = apiServer.cluster.store.revision;
-  keystone.fault = 'error';
-  t.match(await sync(), { code: 1, stderr: /^stonegate sync: .*Keystone/ });
-  t.equal(apiServer.cluster.store.revision, before);
-});
-
-t.test('without a credential of its own it does not run', async (t) => {
-  const { sync, configureBindings } = await setUp(t, { mode: 'shared' });
-  await configureBindings({ credential: { tokenFile: 'apiserver-token' } });
-  t.match(await sync(), { code: 1, stderr: /bindings.credential.*expected a credential of its own/ });
 });
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[])

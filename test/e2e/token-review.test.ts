@@ -88,16 +88,6 @@ for (const mode of ['arktos', 'shared'] as const)
         },
       );
 
-      await t.test('users are impersonated as before', async (t) => {
-        const arrival = next(({ headers }) => headers['impersonate-user'] !== undefined);
-        const reply = await stonegate.ask(
-          stonegate.keystoneToken('alice'),
-          `/api/v1/namespaces/${namespace}/configmaps/settings`,
-        );
-        t.equal(reply.status, 200, reply.body);
-        t.notMatch((await arrival).headers.authorization ?? '', stonegate.keystoneToken('alice'));
-      });
-
       await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
         const arrival = next(({ url }) => url.includes('/pods/web/exec'));
         const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;

@@ -130,20 +130,6 @@ t.test('Ctrl-C while the browser is open', async (t) => {
   await t.rejects(source().obtain(terminal, undefined), { message: 'the login was cancelled' });
 });
 
-t.test('without a browser, a code is confirmed on another device', async (t) => {
-  const { source, provider } = await scene(t);
-  const notices = t.capture(console, 'info');
-  const terminal = withOtherDevice(t, CAROL);
-  const { token } = await source().obtain(terminal, undefined);
-  t.match(decodeJwt(token), { email: 'carol@acme.com' });
-  t.match(terminal.said, [
-    `To log in, open this page on any device: ${provider.issuer}/device`,
-    /^and enter the code \S+/,
-  ]);
-  t.equal(terminal.clock.pending, 0);
-  t.same(notices(), [], 'the stand-in provider writes nothing to the terminal');
-});
-
 t.test('--device-code opens no browser', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, CAROL);

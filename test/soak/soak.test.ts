@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import t from 'tap';
 import { growth, type Holdings } from './holdings.ts';
-import { plotSVG } from './plot.ts';
 import { Verdicts } from './verdicts.ts';
 
 const OWN = { name: 'own objects', statuses: [200], never: '"globex"' };
@@ -116,12 +115,4 @@ t.test('what a process leaves open is found, by name', async (t) => {
     /^timers: .*: forgotten$/,
     /^descriptors: .*: \/dev\/zero$/,
   ]);
-});
-
-t.test('a plot escapes names and draws each line', async (t) => {
-  const lines = [{ name: '<a>', points: [[0, 1] as const, [1, 3] as const] }];
-  const svg = plotSVG({ title: 'A & B', unit: 'x', lines, marked: [{ from: 0.2, to: 0.4 }] });
-  t.match(svg, 'A &amp; B (x)');
-  t.match(svg, '&lt;a&gt;');
-  t.equal(svg.match(/<polyline/g)?.length, 1);
 });

@@ -181,7 +181,6 @@ function byExpression(expression: string, more: object = {}): string {
 }
 
 t.test('refused, with the file and the path:', async (t) => {
-  const USERNAME = 'auth.yaml: jwt[0].claimMappings.username';
   const cases: [what: string, files: Files, problem: string][] = [
     ['no YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
     [
@@ -201,24 +200,6 @@ t.test('refused, with the file and the path:', async (t) => {
         text: file([issuer(A, { issuer: { url: A, audiences: ['a'], egressSelectorType: 'cluster' } })]),
       },
       'auth.yaml: jwt[0].issuer.egressSelectorType: expected no egressSelectorType: Stonegate has no egress selectors',
-    ],
-    [
-      'a CA that is none',
-      {
-        own: ofA,
-        text: file([issuer(A, { issuer: { url: A, audiences: ['a'], certificateAuthority: 'x' } })]),
-      },
-      'auth.yaml: jwt[0].issuer.certificateAuthority: expected certificates in PEM, found none',
-    ],
-    [
-      'an extra key of Kubernetes',
-      { own: ofA, text: mapped({ extra: [{ key: 'x.k8s.io/y', valueExpression: 'claims.y' }] }) },
-      'auth.yaml: jwt[0].claimMappings.extra[0].key: expected a key of a domain of your own',
-    ],
-    [
-      'CEL that does not compile',
-      { own: ofA, text: byExpression('claims.sub +') },
-      `${USERNAME}.expression: expected a CEL expression about claims, found one that does not compile: unexpected the end at character 13`,
     ],
     [
       'the issuer of service accounts',
@@ -245,11 +226,6 @@ t.test('refused, with the file and the path:', async (t) => {
         text: file([issuer(A)]),
       },
       'authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile',
-    ],
-    [
-      'the system tenant by a fixed value',
-      { own: { tenants: { [A]: { value: 'system' } } }, text: file([issuer(A)]) },
-      'authentication.tenants["https://a.example"].value: expected another tenant',
     ],
     [
       'issuers of its own beside the file',

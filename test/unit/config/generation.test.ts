@@ -36,22 +36,6 @@ function setUp() {
   return { generations, log, errors, type, part, replace };
 }
 
-t.test('a component with an equal fingerprint is reused, another one is replaced and disposed', async (t) => {
-  const { generations, log, replace } = setUp();
-  replace('a');
-  generations.start();
-  replace('a', 'never');
-  t.same(generations.current, { id: 'a' });
-  replace('b');
-  t.same(generations.current, { id: 'b' });
-  await setImmediate();
-  t.same(log, ['start a', 'start b', 'dispose a']);
-  t.same(generations.counts, { generations: 1, components: 1 });
-  replace('a', 'a again');
-  await setImmediate();
-  t.same(log.slice(3), ['start a again', 'dispose b']);
-});
-
 t.test('nothing is in force before the first generation', async (t) => {
   t.throws(() => setUp().generations.current, /no generation/);
 });
@@ -77,18 +61,6 @@ t.test('all that ask for the same component in one generation share it', async (
   t.same(log, ['dispose b', 'dispose a'], 'each once, the last created first');
 });
 
-t.test('types with one name are different types', async (t) => {
-  const { generations, part, log } = setUp();
-  generations.replace((generation) => {
-    const other = loggingType('part', log);
-    t.not(
-      generation.component(other, { fingerprint: ['a'], create: () => ({ id: 'other' }) }),
-      part(generation, 'a'),
-    );
-    return part(generation, 'a');
-  });
-});
-
 t.test('nothing starts before the start, and then each component once', async (t) => {
   const { generations, log, replace } = setUp();
   replace('a');
@@ -96,36 +68,6 @@ t.test('nothing starts before the start, and then each component once', async (t
   generations.start();
   generations.start();
   t.same(log, ['start a']);
-});
-
-t.test('a component that was never started is disposed', async (t) => {
-  const { generations, log, replace } = setUp();
-  replace('a');
-  await generations.close();
-  t.same(log, ['dispose a']);
-});
-
-t.test('what a request in flight uses is disposed after the request', async (t) => {
-  const { generations, log, part } = setUp();
-  const requests = ['a', 'b', 'c'].map((fingerprint) => {
-    const entered: { release(): void }[] = [];
-    generations.replace((generation) => {
-      entered.push(generation.inFlight.enter());
-      part(generation, 'shared');
-      return part(generation, fingerprint);
-    });
-    return entered[0];
-  });
-  await setImmediate();
-  t.same(generations.counts, { generations: 3, components: 4 });
-  requests[1]?.release();
-  await setImmediate();
-  t.same(log, ['dispose b'], 'a later generation does not wait for an earlier one');
-  requests[0]?.release();
-  requests[2]?.release();
-  await setImmediate();
-  t.same(log, ['dispose b', 'dispose a'], 'the one in force stays without requests');
-  t.same(generations.counts, { generations: 1, components: 2 });
 });
 
 t.test('a component is disposed after those that use it, and replaced with those that it uses', async (t) => {
@@ -192,30 +134,6 @@ t.test('a component may carry over what the previous one of its type knows', asy
     );
   for (const id of ['a', 'b', 'b', 'c']) replace(id);
   t.same(seen, [[], ['a'], ['b']]);
-});
-
-t.test('a refused generation leaves all in force as it was, and only its own components end', async (t) => {
-  const { generations, log, part, replace } = setUp();
-  replace('a');
-  generations.start();
-  const before = generations.current;
-  const refusal = new Error('refused');
-  t.throws(
-    () =>
-      generations.replace((generation) => {
-        part(generation, 'a');
-        part(generation, 'b');
-        throw refusal;
-      }),
-    refusal,
-  );
-  t.equal(generations.current, before);
-  await setImmediate();
-  t.same(log, ['start a', 'dispose b']);
-  replace('a', 'never');
-  t.equal(generations.current, before);
-  await setImmediate();
-  t.same(generations.counts, { generations: 1, components: 1 });
 });
 
 t.test('of a type that stops, no two components run at once', async (t) => {

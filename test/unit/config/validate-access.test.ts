@@ -19,29 +19,6 @@ function problemsOf(more: string): string[] {
   return read(more).problems.map(formatProblem);
 }
 
-t.test('the index is off by default, and what is answered from it has defaults', async (t) => {
-  t.match(read('').configuration, {
-    access: {
-      index: false,
-      maxIndexBytes: 96 * 1024 * 1024,
-      authorizers: [],
-      verifyOneIn: 1_000,
-      selfReviews: 'namespaces',
-      maxNamespaces: { list: 200, watch: 20 },
-      namedSets: [],
-      grantable: [],
-    },
-    authorization: {
-      hideForbidden: false,
-      crossTenantPolicies: false,
-      tenantAdministrations: false,
-      administrations: [],
-      administrationsMustEnd: false,
-    },
-  });
-  t.same(problemsOf('access: { index: true }'), []);
-});
-
 t.test('everything that needs the index is refused without it', async (t) => {
   t.same(
     problemsOf(`access:
@@ -94,16 +71,6 @@ t.test('named sets have one name each, and a verb and a resource of RBAC', async
   t.match(sets('{ name: logs, verb: "*", resource: pods }'), [/verb .*expected a verb/]);
   t.match(sets('{ name: logs, verb: get, resource: pods/log }'), [/resource .*expected a resource/]);
   t.match(sets('{ verb: get, resource: pods }'), [/name .*is required/]);
-});
-
-t.test('limits are whole numbers within what an API server bears', async (t) => {
-  const access = (text: string) => problemsOf(`access: { index: true, ${text} }`);
-  t.match(access('maxNamespaces: { list: 0 }'), [/expected at least 1/]);
-  t.match(access('maxNamespaces: { watch: 501 }'), [/expected at most 500/]);
-  t.match(access('maxIndexBytes: 0'), [/expected at least 1/]);
-  t.match(access('indexLimits: {}'), [/access\.indexLimits .*is no known key/]);
-  t.match(access('verifyOneIn: -1'), [/expected at least 0/]);
-  t.match(access('verify: 10'), [/access\.verify .*is no known key/]);
 });
 
 t.test('an index by which no list is filtered is worth a warning', async (t) => {

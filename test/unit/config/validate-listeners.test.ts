@@ -35,20 +35,6 @@ function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
 
 const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).problems.map(formatProblem);
 
-t.test('a small portal gets its defaults', async (t) => {
-  const { configuration, problems } = parse({ oidc: [OIDC] });
-  t.same(problems, []);
-  t.match(configuration?.portal, {
-    bind: '0.0.0.0:8444',
-    tls: { certFile: '/etc/stonegate/portal.crt' },
-    kubernetes: { name: 'stonegate' },
-    oidc: [{ scopes: ['openid', 'profile', 'email'] }],
-    keystone: { enabled: true, displayName: 'OpenStack Keystone' },
-    sessionLifetime: 28_800_000,
-    signInLimits: { perSource: { burst: 50 }, perUser: { burst: 5 } },
-  });
-});
-
 t.test('a host name shared with the API is refused, whatever the port: cookies know none', async (t) => {
   t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
 });

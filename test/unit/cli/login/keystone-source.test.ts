@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createKeystoneSource } from '../../../../src/cli/login/keystone-source.ts';
@@ -72,13 +70,6 @@ t.test(
   },
 );
 
-t.test('a token is handed over as it is, or exchanged for another scope', async (t) => {
-  const given = keystone.issue(alice, { project: web });
-  t.equal((await obtain({ ...AT, OS_TOKEN: given })).token, given);
-  const { token } = await obtain({ ...AT, OS_TOKEN: given, OS_PROJECT_ID: api.id });
-  t.match(await validate(token), { token: { project: { name: 'api' } } });
-});
-
 t.test('refusals name who was refused, and no secret', async (t) => {
   const wrong = { ...ALICE, OS_PASSWORD: 'sesame' };
   await refusedWith(t, wrong, /^login refused: the password of alice of the domain acme .* answered 401\)$/);
@@ -100,26 +91,6 @@ t.test('refusals name who was refused, and no secret', async (t) => {
   );
 });
 
-t.test('a Keystone that wants a second factor: what to do instead', async (t) => {
-  const server = createServer((_request, response) => {
-    response.writeHead(401, {
-      'Content-Type': 'application/json',
-      'Openstack-Auth-Receipt': 'gAAAAAreceipt',
-    });
-    const receipt = { receipt: { methods: ['password'] }, required_auth_methods: [['password', 'totp']] };
-    response.end(JSON.stringify(receipt));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  await refusedWith(
-    t,
-    { ...ALICE, OS_AUTH_URL: `http://127.0.0.1:${port}/v3` },
-    /^one proof is not enough: Keystone wants password with totp of alice .*application credential create/,
-  );
-});
-
 t.test('a Keystone that cannot be asked is not a wrong password', async (t) => {
   for (const fault of ['error', 'html', 'front-end-404', 'redirect', 'wrong-shape', 'garbage'] as const) {
     keystone.fault = fault;
@@ -137,29 +108,6 @@ t.test('a Keystone that never answers is given up', async (t) => {
   while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
   terminal.clock.advance(30_000);
   await refused;
-});
-
-t.test('the secret that is missing is asked for, hidden', async (t) => {
-  const asked: string[] = [];
-  const terminal = {
-    ...createFakeTerminal(),
-    askHidden: async (question: string) => {
-      asked.push(question);
-      return 'alice-pass';
-    },
-  };
-  const source = await sourceOf({ ...ALICE, OS_PASSWORD: '' });
-  await t.resolves(source.obtain(terminal, undefined));
-  t.same(asked, [`The password of alice of the domain acme at ${keystone.url}: `]);
-});
-
-t.test('C256 without a terminal a missing secret is an error that names the variable', async (t) => {
-  await refusedWith(t, { ...ALICE, OS_PASSWORD: '' }, /give password in secure\.yaml or OS_PASSWORD$/);
-  await refusedWith(
-    t,
-    { ...AT, OS_APPLICATION_CREDENTIAL_ID: 'c1' },
-    /give application_credential_secret in secure\.yaml or OS_APPLICATION_CREDENTIAL_SECRET$/,
-  );
 });
 
 t.test('its own authority is believed, by a path from here or from home', async (t) => {

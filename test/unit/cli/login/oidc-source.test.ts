@@ -133,13 +133,3 @@ t.test('a client that is not accepted any more is no reason to open a browser', 
   const previous = { token: provider.idToken(), expiresAt: 0, refreshToken: 'r' };
   await t.rejects(sourceOf(provider).obtain(terminal, previous), { message: /check its id and its secret/ });
 });
-
-t.test('without browser, terminal and refresh token there is a clear error, and no wait', async (t) => {
-  const provider = await startProvider(t);
-  const terminal = createFakeTerminal({ interactive: false });
-  const login = sourceOf(provider).obtain(terminal, { token: provider.idToken(), expiresAt: 0 });
-  await t.rejects(login, {
-    message: /^no browser can be opened, and there is no terminal: .*: stonegate login --oidc >\/dev\/null$/,
-  });
-  t.same([terminal.said, provider.asked], [[], []]);
-});

@@ -207,15 +207,6 @@ t.test('an object that another client makes during the run is not overwritten', 
   t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
 });
 
-t.test('an immutable copy is replaced if its source has another content', async (t) => {
-  const site = publishingSite();
-  site.publish('configmaps', 'settings', { data: { a: 'b' }, immutable: true }, 'acme');
-  await publish(site);
-  site.publish('configmaps', 'settings', { data: { a: 'c' }, immutable: true }, 'acme');
-  await publish(site);
-  t.match(site.copy('configmaps', 'settings', 'acme'), { data: { a: 'c' } });
-});
-
 t.test('the tokens that a controller adds to a published ServiceAccount stay', async (t) => {
   const site = publishingSite();
   site.publish(

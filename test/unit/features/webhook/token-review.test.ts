@@ -71,7 +71,7 @@ t.test('a failure that is not about the token is an error, not a review status',
 });
 
 for (const kind of ['domain', 'system', 'unscoped'] as const) {
-  t.test(`a token of the scope ${kind} is not authenticated`, async (t) => {
+  t.test(`C217 a token of the scope ${kind} is not authenticated`, async (t) => {
     const { review } = reviewer({ ...ALICE, scope: { kind, roles: ['admin'] } });
     t.match(await review(), { authenticated: false, error: /not scoped to a project/ });
   });

@@ -382,41 +382,7 @@ async function constrainedReviews(headers: HeaderList, options: Options = {}): P
   return reviews;
 }
 
-const notLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb !== 'impersonate' });
 const onlyLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb === 'impersonate' });
-
-t.test('constrained: the request itself, then each value, in the API server’s order', async (t) => {
-  const headers: HeaderList = [
-    AS_BOB,
-    ['Impersonate-Extra-acme.example%2freason', 'x'],
-    ['Impersonate-Group', 'devs'],
-    ['Impersonate-Uid', 'u-2'],
-  ];
-  const options = {
-    extraKeys: ['acme.example/reason'],
-    path: '/api/v1/namespaces/a/pods',
-    answer: notLegacy,
-  };
-  t.same(await constrainedReviews(headers, options), [
-    'impersonate-on:user-info:list pods',
-    'impersonate:user-info users.authentication.k8s.io acme:bob',
-    'impersonate:user-info uids.authentication.k8s.io u-2',
-    'impersonate:user-info groups.authentication.k8s.io devs',
-    'impersonate:user-info userextras/acme.example/reason.authentication.k8s.io x',
-  ]);
-});
-
-t.test('constrained: without its rights the legacy verb decides, and the first error is told', async (t) => {
-  t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy }), [
-    'impersonate-on:user-info:list pods',
-    'impersonate users acme:bob',
-  ]);
-  t.same(await constrainedReviews([AS_BOB], { answer: () => ({ allowed: false }) }), [
-    'impersonate-on:user-info:list pods',
-    'impersonate users acme:bob',
-    'pods is forbidden: User "acme:alice" cannot impersonate-on:user-info:list resource "pods" in API group "" at the cluster scope',
-  ]);
-});
 
 t.test('with the RBAC index the refusal ends with what the caller’s roles nearly grant', async (t) => {
   const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
@@ -445,54 +411,5 @@ t.test('constrained: the mode that last succeeded for a caller is tried first', 
   await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes });
   t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes }), [
     'impersonate users acme:bob',
-  ]);
-});
-
-t.test('constrained: a path that is no resource is reviewed as the path', async (t) => {
-  const { asked } = await act([AS_BOB], { mode: shared, constrained: true, path: '/version' });
-  t.same(asked[0], {
-    nonResourceAttributes: { path: '/version', verb: 'impersonate-on:user-info:get' },
-  });
-});
-
-t.test('constrained: many groups or extras are first asked for at once', async (t) => {
-  const groups = ['a', 'b', 'c', 'd'].map((name): HeaderField => ['Impersonate-Group', name]);
-  const group = 'impersonate:user-info groups.authentication.k8s.io';
-  const base = [
-    'impersonate-on:user-info:list pods',
-    'impersonate:user-info users.authentication.k8s.io acme:bob',
-  ];
-  t.same(await constrainedReviews([AS_BOB, ...groups]), [...base, `${group} *`]);
-  const answer = (_: string, { name }: ResourceAttributes) => ({ allowed: name !== '*' });
-  t.same(await constrainedReviews([AS_BOB, ...groups], { answer }), [
-    ...base,
-    ...['*', 'a', 'b', 'c', 'd'].map((name) => `${group} ${name}`),
-  ]);
-  const extras = ['1', '2', '3', '4'].map((value): HeaderField => ['Impersonate-Extra-a.b%2fc', value]);
-  t.same(await constrainedReviews([AS_BOB, ...extras], { extraKeys: ['a.b/c'] }), [
-    ...base,
-    'impersonate:user-info userextras/*.authentication.k8s.io *',
-  ]);
-});
-
-t.test('constrained: an extra key without a domain needs the legacy verb', async (t) => {
-  const headers: HeaderList = [AS_BOB, ['Impersonate-Extra-scopes', 'view']];
-  const reviews = await constrainedReviews(headers, { extraKeys: ['scopes'], answer: notLegacy });
-  t.equal(reviews.includes('impersonate users acme:bob'), true);
-  t.match(
-    reviews.at(-1),
-    /^userextras\.authentication\.k8s\.io is forbidden: .* cannot impersonate:user-info/,
-  );
-});
-
-t.test('constrained: a service account has a mode of its own, with the name alone', async (t) => {
-  const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
-  t.same(await constrainedReviews([account], { answer: notLegacy }), [
-    'impersonate-on:serviceaccount:list pods',
-    'impersonate:serviceaccount serviceaccounts.authentication.k8s.io name',
-  ]);
-  t.same(await constrainedReviews([account, ['Impersonate-Group', 'devs']], { answer: onlyLegacy }), [
-    'impersonate serviceaccounts name',
-    'impersonate groups devs',
   ]);
 });
