@@ -27,11 +27,6 @@ export const period = duration.refine((milliseconds) => milliseconds > 0, {
   error: 'a duration longer than zero',
 });
 
-/** RFC 3339, in milliseconds since the epoch. */
-export const instant = z.iso
-  .datetime({ offset: true, error: 'a time in RFC 3339, such as 2027-03-31T00:00:00Z' })
-  .transform((given) => Date.parse(given));
-
 export const count = z.int().min(1);
 
 /** Text without control characters and without surrounding blanks. */
