@@ -5,6 +5,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseDuration } from './go-time.ts';
+import { isLoopback } from './transport-security.ts';
 
 /** The output type of a schema, deeply read-only: a configuration is never changed. */
 export type Output<S extends z.ZodType> = Immutable<z.output<S>>;
@@ -114,8 +115,7 @@ export function url({ what, path, loopback = true }: URLRules) {
       if (!URL.canParse(value)) return false;
       const parsed = new URL(value);
       const secure =
-        parsed.protocol === 'https:' ||
-        (loopback && parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+        parsed.protocol === 'https:' || (loopback && parsed.protocol === 'http:' && isLoopback(parsed));
       const bare = parsed.username === '' && parsed.password === '' && !/[?#\s]/.test(value);
       return secure && bare && path.test(parsed.pathname);
     },
@@ -123,11 +123,6 @@ export function url({ what, path, loopback = true }: URLRules) {
       error: `${what} (${loopback ? 'http only on loopback; ' : ''}no credentials, query or fragment in it)`,
     },
   );
-}
-
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
 }
 
 /**
