@@ -36,28 +36,11 @@ export interface UpstreamRightsOptions {
   readonly logger: Logger;
 }
 
-export interface AskedUpstreamRights extends UpstreamRights {
-  /**
-   * Reviews now.
-   *
-   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is not a review; the
-   *   previous result stays
-   */
-  ask(): Promise<void>;
-  /** Reviews now and periodically. */
-  start(): void;
-  stop(): void;
-}
-
 /**
  * Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for
  * unconstrained.
  */
-export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstreamRights {
-  return new PeriodicRights(options);
-}
-
-class PeriodicRights implements AskedUpstreamRights {
+export class AskedUpstreamRights implements UpstreamRights {
   readonly #options: UpstreamRightsOptions;
   readonly #stopped = new AbortController();
   #withheld: ReadonlySet<string>;
@@ -88,6 +71,12 @@ class PeriodicRights implements AskedUpstreamRights {
     else this.#soon();
   }
 
+  /**
+   * Reviews now.
+   *
+   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is not a review; the
+   *   previous result stays
+   */
   async ask(): Promise<void> {
     const { fetcher, optionalKeys, mayBeConstrained } = this.#options;
     const { signal } = this.#stopped;
@@ -101,6 +90,7 @@ class PeriodicRights implements AskedUpstreamRights {
     this.#log();
   }
 
+  /** Reviews now and periodically. */
   start(): void {
     const { clock, logger } = this.#options;
     this.#timer?.cancel();
