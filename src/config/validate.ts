@@ -2,7 +2,7 @@
  * Rules about fields of several sections of a configuration. Pure. Rules within a section are in its schema.
  */
 
-import { validateAdministrations } from '../features/cross-tenant/configured-administrations.ts';
+import { validateAdministrations } from '../features/cross-tenant/administrations-configuration.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../kubernetes/admission-v1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type {

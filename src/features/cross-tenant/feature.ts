@@ -9,7 +9,7 @@ import type { Policies } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { abacPoliciesOf } from './abac-file.ts';
-import { administrationSettings } from './configured-administrations.ts';
+import { administrationSettings } from './administrations-configuration.ts';
 import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
 import { createPoliciesInForce, createPolicySet, type PoliciesInForce } from './policy-set.ts';
 import { PolicySources } from './policy-sources.ts';
