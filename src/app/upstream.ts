@@ -7,7 +7,7 @@ import { ComponentType } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { createUpstreamRights, type PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
+import { PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -132,7 +132,7 @@ export function createOwnRights(build: Build): PolledUpstreamRights {
     create(previous) {
       const known = previous.find((other) => other.subject === subject)?.rights;
       const options = { ...runtime, fetcher, optionalKeys, mayBeConstrained, ...(known && { known }) };
-      return { rights: createUpstreamRights(options), subject };
+      return { rights: new PolledUpstreamRights(options), subject };
     },
   });
   return rights;

@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { KUBERNETES_VERIFICATION } from '../identity/jwt/jwt-configuration.ts';
 import type { JWTConfiguration, StonegateConfiguration } from './configuration.ts';
 import { readYAML } from './documents.ts';
-import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import { broken, type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
 
 /** The configuration with the issuers of the file, or the problems of the file's own fields. */
@@ -36,7 +36,13 @@ export function withAuthenticationFile(
   if (configurationFile === undefined) {
     return { ...alone, findings: Object.keys(tenants).map((url) => tenantWithoutFile(url)) };
   }
-  const findings = bothSources(configuration);
+  const findings = broken([
+    [
+      'authentication.configurationFile',
+      configuration.authentication.jwt.length > 0,
+      'expected either jwt or configurationFile, found both',
+    ],
+  ]);
   const text = content(configurationFile);
   if (text === undefined) return { ...alone, findings, isComplete: false };
   const file = basename(configurationFile);
@@ -58,7 +64,17 @@ export function withAuthenticationFile(
         anonymous: read.anonymous ?? authentication.anonymous,
       },
     },
-    findings: [...findings, ...withoutCounterpart(read, tenants), ...anonymousInBoth(read, configuration)],
+    findings: [
+      ...findings,
+      ...withoutCounterpart(read, tenants),
+      ...broken([
+        [
+          'authentication.anonymous',
+          read.anonymous !== undefined && authentication.anonymous.enabled,
+          'expected it here or in configurationFile, found it in both',
+        ],
+      ]),
+    ],
     isComplete: issuers.length === read.jwt.length,
     relocate: (finding) => relocated(finding, read, issuers, file),
   };
@@ -69,29 +85,6 @@ function tenantWithoutFile(url: string): Finding {
     path: ['authentication', 'tenants', url],
     message: 'expected only beside configurationFile; an entry of authentication.jwt has a tenant of its own',
   };
-}
-
-function bothSources({ authentication }: StonegateConfiguration): Finding[] {
-  if (authentication.jwt.length === 0) return [];
-  return [
-    {
-      path: ['authentication', 'configurationFile'],
-      message: 'expected either jwt or configurationFile, found both',
-    },
-  ];
-}
-
-function anonymousInBoth(
-  { anonymous }: ReadAuthenticationFile,
-  { authentication }: StonegateConfiguration,
-): Finding[] {
-  if (anonymous === undefined || !authentication.anonymous.enabled) return [];
-  return [
-    {
-      path: ['authentication', 'anonymous'],
-      message: 'expected it here or in configurationFile, found it in both',
-    },
-  ];
 }
 
 /** An issuer without a tenant can have no users; a tenant without an issuer has a mistyped URL. */

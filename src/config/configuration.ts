@@ -254,4 +254,3 @@ export type AdmissionProcessConfiguration = Output<typeof admissionProcessSchema
 
 export type TenancyConfiguration = StonegateConfiguration['tenancy'];
 export type CacheConfiguration = StonegateConfiguration['cache'];
-export type LimitsConfiguration = StonegateConfiguration['limits'];

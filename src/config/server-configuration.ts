@@ -81,5 +81,4 @@ export const upstreamSchema = z.strictObject({
     .describe('Against a slow API server.'),
 });
 
-export type ServerConfiguration = Output<typeof serverSchema>;
 export type UpstreamConfiguration = Output<typeof upstreamSchema>;

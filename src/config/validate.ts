@@ -2,6 +2,7 @@
  * Rules about fields of several sections of a configuration. Pure. Rules within a section are in its schema.
  */
 
+import { validateAdministrations } from '../features/cross-tenant/administrations-configuration.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../kubernetes/admission-v1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
 } from './configuration.ts';
 import { checkContent } from './content-checks.ts';
 import { broken, type Finding, type Rule } from './problem.ts';
-import { validateAdministrations } from './validate-administrations.ts';
 import { validateListeners } from './validate-listeners.ts';
 import { validatePrefixes, validateTenants } from './validate-names.ts';
 

@@ -26,7 +26,6 @@ export interface APIResource {
   readonly kind: string;
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
   readonly group?: string;
   readonly version?: string;
 }

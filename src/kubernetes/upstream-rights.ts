@@ -36,27 +36,10 @@ export interface UpstreamRightsOptions {
   readonly logger: Logger;
 }
 
-export interface PolledUpstreamRights extends UpstreamRights {
-  /**
-   * Reviews now.
-   *
-   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is not a review; the
-   *   previous result stays
-   */
-  ask(): Promise<void>;
-  /** Reviews now and periodically. */
-  start(): void;
-  stop(): void;
-}
-
 /**
  * Before the first response every optional key is omitted, and impersonation is taken for unconstrained.
  */
-export function createUpstreamRights(options: UpstreamRightsOptions): PolledUpstreamRights {
-  return new PeriodicRights(options);
-}
-
-class PeriodicRights implements PolledUpstreamRights {
+export class PolledUpstreamRights implements UpstreamRights {
   readonly #options: UpstreamRightsOptions;
   readonly #stopped = new AbortController();
   #withheld: ReadonlySet<string>;
@@ -87,6 +70,12 @@ class PeriodicRights implements PolledUpstreamRights {
     else this.#soon();
   }
 
+  /**
+   * Reviews now.
+   *
+   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is not a review; the
+   *   previous result stays
+   */
   async ask(): Promise<void> {
     const { fetcher, optionalKeys, mayBeConstrained } = this.#options;
     const { signal } = this.#stopped;
@@ -100,6 +89,7 @@ class PeriodicRights implements PolledUpstreamRights {
     this.#log();
   }
 
+  /** Reviews now and periodically. */
   start(): void {
     const { clock, logger } = this.#options;
     this.#timer?.cancel();

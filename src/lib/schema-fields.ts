@@ -5,6 +5,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseDuration } from './go-time.ts';
+import { isLoopback } from './transport-security.ts';
 
 /** The output type of a schema, deeply read-only: a configuration is never changed. */
 export type Output<S extends z.ZodType> = Immutable<z.output<S>>;
@@ -26,11 +27,6 @@ export const duration = z
 export const period = duration.refine((milliseconds) => milliseconds > 0, {
   error: 'a duration longer than zero',
 });
-
-/** RFC 3339, in milliseconds since the epoch. */
-export const instant = z.iso
-  .datetime({ offset: true, error: 'a time in RFC 3339, such as 2027-03-31T00:00:00Z' })
-  .transform((given) => Date.parse(given));
 
 export const count = z.int().min(1);
 
@@ -119,8 +115,7 @@ export function url({ what, path, loopback = true }: URLRules) {
       if (!URL.canParse(value)) return false;
       const parsed = new URL(value);
       const secure =
-        parsed.protocol === 'https:' ||
-        (loopback && parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+        parsed.protocol === 'https:' || (loopback && parsed.protocol === 'http:' && isLoopback(parsed));
       const bare = parsed.username === '' && parsed.password === '' && !/[?#\s]/.test(value);
       return secure && bare && path.test(parsed.pathname);
     },
@@ -128,11 +123,6 @@ export function url({ what, path, loopback = true }: URLRules) {
       error: `${what} (${loopback ? 'http only on loopback; ' : ''}no credentials, query or fragment in it)`,
     },
   );
-}
-
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
 }
 
 /**

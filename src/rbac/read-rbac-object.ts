@@ -26,11 +26,6 @@ const MAX_CHARACTERS = 64 * 1024;
 const NO_LABELS: Labels = {};
 const NO_SUBJECTS: readonly StoredSubject[] = [];
 
-/** @param hasTenants whether each object belongs to a tenant of Arktos */
-export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }): RBACReader {
-  return new RBACReader(hasTenants);
-}
-
 /** What all resources have. */
 interface Head {
   readonly object: JSONObject;
@@ -39,14 +34,15 @@ interface Head {
 }
 
 /** Equal values of different objects are stored once: there are far more bindings than roles and groups. */
-class RBACReader {
+export class RBACReader {
   readonly #hasTenants: boolean;
   readonly #names = new SharedValues<string>((name) => name);
   readonly #rules = new SharedValues<PolicyRule>(JSON.stringify);
   readonly #subjects = new SharedValues<StoredSubject>(keyOfSubject);
   readonly #roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
 
-  constructor(hasTenants: boolean) {
+  /** @param hasTenants whether each object belongs to a tenant of Arktos */
+  constructor({ hasTenants }: { readonly hasTenants: boolean }) {
     this.#hasTenants = hasTenants;
   }
 

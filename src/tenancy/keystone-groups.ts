@@ -5,6 +5,7 @@
  * https://github.com/kubernetes/cloud-provider-openstack
  */
 import type { Extra } from '../kubernetes/authentication-v1.ts';
+import { unescaped } from '../lib/go-url.ts';
 import type { IdentityScope } from './identity.ts';
 import type { RoleReference, Scope } from './keystone-v3.ts';
 
@@ -67,18 +68,11 @@ const GROUP = /^keystone:(?:(system)|(project|domain|group):([^:]+))(?::role:([^
 /** @returns undefined for a group that Stonegate makes of nothing in Keystone */
 export function readKeystoneGroup(group: string): KeystoneGroup | undefined {
   const [, system, kind, id = '', role = ''] = GROUP.exec(group) ?? [];
-  if (system !== undefined) return { kind: 'system', id: '', role: unescaped(role) };
-  if (kind === 'project' || kind === 'domain' || kind === 'group') return { kind, id, role: unescaped(role) };
+  // A role whose name is no encoded text was not written by Stonegate: it is shown as it is.
+  const name = unescaped(role) ?? role;
+  if (system !== undefined) return { kind: 'system', id: '', role: name };
+  if (kind === 'project' || kind === 'domain' || kind === 'group') return { kind, id, role: name };
   return undefined;
-}
-
-/** A role whose name is no encoded text was not written by Stonegate: it is shown as it is. */
-function unescaped(role: string): string {
-  try {
-    return decodeURIComponent(role);
-  } catch {
-    return role;
-  }
 }
 
 /** @param scope with an id that `isSafeID`; role names that `isUsableName` */

@@ -67,7 +67,6 @@ export const roleAssignmentSchema = z.strictObject({
 
 export type DomainReference = Output<typeof reference>;
 export type RoleReference = Output<typeof reference>;
-export type ProjectReference = Output<typeof referenceInDomain>;
 export type UserReference = Output<typeof referenceInDomain>;
 export type Scope = Output<typeof scope>;
 export type Delegation = Output<typeof delegation>;

@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { AuditEvent } from '../../src/kubernetes/audit-v1.ts';
 import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/untrusted-text.ts';
 import type { AuditedRequest } from '../../src/observability/audit-event.ts';
 import { createAuditLog } from '../../src/observability/audit-log.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
+import type { AuditEvent } from '../support/audit-v1.ts';
 import { alice } from '../support/fake-pipeline.ts';
 
 const fernet = `gAAAAA${'Bq3'.repeat(40)}`;

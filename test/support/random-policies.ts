@@ -158,7 +158,7 @@ export const configuredAdministrations: fc.Arbitrary<AdministrationConfiguration
   administrationFields.map(({ domain, notAfter, ...fields }) => ({
     ...fields,
     ...(domain !== undefined && { domain }),
-    ...(notAfter !== undefined && { notAfter }),
+    ...(notAfter !== undefined && { notAfter: new Date(notAfter).toISOString() }),
     reason: 'r',
   })),
   { maxLength: 2, selector: ({ name }) => name },

@@ -10,7 +10,7 @@ import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/ups
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { AccessIndex } from '../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
-import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';
+import { RBACReader } from '../../src/rbac/read-rbac-object.ts';
 import { eventually } from './eventually.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type ListResponse, listOf, type OpenWatch, scriptedResource } from './scripted-resource.ts';
@@ -73,7 +73,7 @@ export function scriptedAPI(): ScriptedAPI {
     },
     stream: (request, signal) => scripted.upstream.stream(request, signal),
   };
-  const reader = createRBACReader({ hasTenants: false });
+  const reader = new RBACReader({ hasTenants: false });
   const informer = new Informer({
     name: 'rbac-index',
     path: '/api/v1/namespaces',

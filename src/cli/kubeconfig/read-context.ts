@@ -4,12 +4,12 @@
  * file that contains them.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ImpersonatedUser } from '../../kubernetes/impersonation-headers.ts';
-import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
+import { displayedFileName } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { readGiven } from '../given-file.ts';
 import { readYAML } from '../read-yaml.ts';
 import { runExecPlugin } from './exec-plugin.ts';
 import { readKubeconfigFile } from './file.ts';
@@ -184,7 +184,7 @@ function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promi
 }
 
 async function readToken(file: string, folder: string): Promise<string> {
-  const token = (await readNamed('tokenFile', file, folder)).trim();
+  const token = (await readGiven('tokenFile', file, folder)).trim();
   if (token === '') throw new Error(`tokenFile: ${displayedFileName(file)} is empty`);
   return token;
 }
@@ -198,13 +198,5 @@ async function contentOf<Name extends string>(
   const data = fields[`${name}-data`];
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8') || undefined;
   const file = fields[name];
-  return file === undefined ? undefined : (await readNamed(name, file, folder)) || undefined;
-}
-
-async function readNamed(member: string, file: string, folder: string): Promise<string> {
-  try {
-    return await readFile(resolve(folder, file), 'utf8');
-  } catch (error) {
-    throw new Error(`${member}: ${reasonOf(error)}: ${displayedFileName(file)}`);
-  }
+  return file === undefined ? undefined : (await readGiven(name, file, folder)) || undefined;
 }

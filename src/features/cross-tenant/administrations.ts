@@ -24,15 +24,19 @@ import {
 const EVERY = '*';
 const OWN_ROLES = 'stonegate:';
 
-export interface AdministrationRules {
+/** What a configuration says about administrations. */
+export interface AdministrationSettings {
   readonly systemTenant: string;
   /** @returns undefined if no tenant belongs to the Keystone domain */
   readonly tenantOfDomain: (domain: string) => string | undefined;
+  readonly administrationsMustEnd: boolean;
+}
+
+export interface AdministrationRules extends AdministrationSettings {
   readonly tenants: readonly TenantFacts[];
   /** The system tenant's. */
   readonly clusterRoles: ReadonlyMap<string, readonly PolicyRule[]>;
   readonly checkRules: (rules: readonly PolicyRule[], field: string) => void;
-  readonly mustEnd: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -45,9 +49,32 @@ export interface AdministrationRules {
 export function administrationOf({ metadata, spec }: TenantAdministration): AdministrationConfiguration {
   const problem = firstProblem(tenantAdministrationSpecSchema, spec, 'spec');
   if (problem !== undefined) throw invalid(problem);
-  const { notAfter: end, ...rest } = spec;
-  const notAfter = endOf(end, 'spec.notAfter');
-  return { name: metadata.name, ...rest, ...(notAfter !== undefined && { notAfter }) };
+  return { name: metadata.name, ...spec };
+}
+
+/**
+ * Checks what does not depend on objects of the API server.
+ *
+ * @returns the tenant of the groups
+ * @throws InvalidPolicy
+ */
+export function checkAdministration(
+  { name, groups, domain, tenants, clusterRole, notAfter, reason }: AdministrationConfiguration,
+  { systemTenant, tenantOfDomain, administrationsMustEnd }: AdministrationSettings,
+): string {
+  checkName(name);
+  checkLength(groups, 'spec.groups');
+  for (const [at, group] of groups.entries()) checkGroup(group, `spec.groups[${at}]`);
+  for (const [field, text] of Object.entries({ reason, clusterRole }))
+    if (!isPrintable(text)) throw invalid(`spec.${field} is empty or cannot be printed`);
+  endOf(notAfter, 'spec.notAfter');
+  if (administrationsMustEnd && notAfter === undefined)
+    throw invalid('spec.notAfter is required here (authorization.administrationsMustEnd)');
+  const home = domain === undefined ? systemTenant : tenantOfDomain(domain);
+  if (home === undefined) throw invalid('spec.domain is no Keystone domain that has a tenant');
+  checkSelection(tenants, home, systemTenant);
+  if (clusterRole.startsWith(OWN_ROLES)) ownRules(clusterRole);
+  return home;
 }
 
 /**
@@ -59,17 +86,11 @@ export function administrationPolicy(
   source: string,
   rules: AdministrationRules,
 ): Policy {
-  const { name, groups, domain, tenants, clusterRole, notAfter, reason } = administration;
-  checkName(name);
-  checkLength(groups, 'spec.groups');
-  for (const [at, group] of groups.entries()) checkGroup(group, `spec.groups[${at}]`);
-  if (!isPrintable(reason)) throw invalid('spec.reason is empty or cannot be printed');
-  if (rules.mustEnd && notAfter === undefined)
-    throw invalid('spec.notAfter is required here (authorization.administrationsMustEnd)');
-  const home = domain === undefined ? rules.systemTenant : rules.tenantOfDomain(domain);
-  if (home === undefined) throw invalid('spec.domain is no Keystone domain that has a tenant');
+  const { name, groups, tenants, clusterRole, reason } = administration;
+  const home = checkAdministration(administration, rules);
   const selected = selectedTenants(tenants, home, rules);
   const granted = rulesOf(clusterRole, rules);
+  const notAfter = endOf(administration.notAfter, 'spec.notAfter');
   checkEnd(notAfter, rules.now);
   return {
     form: 'administration',
@@ -84,18 +105,25 @@ export function administrationPolicy(
   };
 }
 
-/** Excludes the system tenant and the administrators' own, in which they are no guests. */
+function checkSelection(
+  { names, matchLabels, domains }: TenantSelection,
+  home: string,
+  systemTenant: string,
+): void {
+  if (names === undefined && matchLabels === undefined && domains === undefined)
+    throw invalid('spec.tenants selects nothing: it needs names, matchLabels or domains');
+  if (names !== undefined) checkTenantNames(names, systemTenant, home);
+  if (domains !== undefined) checkLength(domains, 'spec.tenants.domains');
+  if (matchLabels !== undefined) checkLength(Object.keys(matchLabels), 'spec.tenants.matchLabels');
+}
+
+/** Never the system tenant, and not the administrators' own, in which they are no guests. */
 function selectedTenants(
   { names, matchLabels, domains }: TenantSelection,
   home: string,
   { systemTenant, tenantOfDomain, tenants }: AdministrationRules,
 ): ReadonlySet<string> {
-  if (names === undefined && matchLabels === undefined && domains === undefined)
-    throw invalid('spec.tenants selects nothing: it needs names, matchLabels or domains');
-  if (names !== undefined) checkTenantNames(names, systemTenant, home);
-  if (domains !== undefined) checkLength(domains, 'spec.tenants.domains');
   const labels = Object.entries(matchLabels ?? {});
-  if (matchLabels !== undefined) checkLength(labels, 'spec.tenants.matchLabels');
   const byName = names?.includes(EVERY) ? undefined : names && new Set(names);
   const byDomain = domains && new Set(domains.map(tenantOfDomain));
   const selected = tenants.filter(
@@ -126,18 +154,20 @@ function rulesOf(
   clusterRole: string,
   { clusterRoles, checkRules }: AdministrationRules,
 ): readonly PolicyRule[] {
-  const own = CLUSTER_ROLES.get(clusterRole);
-  if (own !== undefined) {
-    const rules = withoutEscalation(own);
-    if (rules.length === 0) throw invalid(`spec.clusterRole ${clusterRole} grants nothing to guests`);
-    return rules;
-  }
-  if (clusterRole.startsWith(OWN_ROLES))
-    throw invalid(
-      `spec.clusterRole is none of ${[...CLUSTER_ROLES.keys()].join(', ')}, nor a role of your own`,
-    );
+  if (clusterRole.startsWith(OWN_ROLES)) return ownRules(clusterRole);
   const rules = clusterRoles.get(clusterRole);
   if (rules === undefined) throw invalid('spec.clusterRole is no ClusterRole of the system tenant');
   checkRules(rules, `rules of the ClusterRole ${clusterRole}: rules`);
+  return rules;
+}
+
+function ownRules(clusterRole: string): readonly PolicyRule[] {
+  const own = CLUSTER_ROLES.get(clusterRole);
+  if (own === undefined)
+    throw invalid(
+      `spec.clusterRole is none of ${[...CLUSTER_ROLES.keys()].join(', ')}, nor a role of your own`,
+    );
+  const rules = withoutEscalation(own);
+  if (rules.length === 0) throw invalid(`spec.clusterRole ${clusterRole} grants nothing to guests`);
   return rules;
 }

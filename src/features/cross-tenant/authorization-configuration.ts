@@ -2,73 +2,13 @@
  * The section `authorization`: who may enter other tenants, and what the API server's 403 becomes.
  */
 import { z } from 'zod';
-import { reservedGroupPrefix } from '../../kubernetes/reserved-names.ts';
-import {
-  checked,
-  instant,
-  label,
-  type Output,
-  sentence,
-  text,
-  toggle,
-  unique,
-} from '../../lib/schema-fields.ts';
+import { label, type Output, toggle, unique } from '../../lib/schema-fields.ts';
 import { file } from '../../lib/schema-files.ts';
-import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
-import { withoutEscalation } from '../../rbac/grantable-rules.ts';
-
-const tenantSelection = z
-  .strictObject({
-    names: z
-      .array(text)
-      .min(1)
-      .refine(
-        (names) => names.length === 1 || !names.includes('*'),
-        sentence('expected `*` alone, since it is every tenant'),
-      )
-      .exactOptional()
-      .describe("Names of tenants; `['*']` is every tenant."),
-    matchLabels: z
-      .record(text, z.string())
-      .refine((labels) => Object.keys(labels).length > 0, { error: 'at least one label' })
-      .exactOptional()
-      .describe('Labels of the Tenant object; only the system tenant can set them.'),
-    domains: z.array(text).min(1).exactOptional().describe('Names of Keystone domains.'),
-  })
-  .refine(
-    (given) => Object.keys(given).length > 0,
-    sentence('expected names, matchLabels or domains: nothing selects no tenant'),
-  )
-  .describe('Which tenants: those for which every given condition holds. One must be given.');
-
-const userGroup = text.superRefine(
-  checked('a group of users', (group) => {
-    const prefix = group === '*' ? '*' : reservedGroupPrefix(group);
-    return prefix && `begins with ${prefix}`;
-  }),
-);
-
-const GRANTING_ROLES = [...CLUSTER_ROLES].flatMap(([role, rules]) =>
-  withoutEscalation(rules).length > 0 ? [role] : [],
-);
-
-const administeringRole = text.refine(
-  (name) => !name.startsWith('stonegate:') || GRANTING_ROLES.includes(name),
-  { error: `one of ${GRANTING_ROLES.join(', ')}, or a name of your own` },
-);
+import { tenantAdministrationSpecSchema } from './tenancy-v1alpha1.ts';
 
 const administration = z.strictObject({
   name: label({ missing: 'a name for the audit log and the roles' }).describe('A unique name.'),
-  groups: z.array(userGroup).min(1).describe('Groups as Stonegate names them, such as `keystone:group:ID`.'),
-  domain: text
-    .exactOptional()
-    .describe("The Keystone domain of the groups' users; the system tenant's users without it."),
-  tenants: tenantSelection,
-  clusterRole: administeringRole.describe(
-    "One of Stonegate's cluster roles, or a ClusterRole of the system tenant.",
-  ),
-  notAfter: instant.exactOptional().describe('The end, RFC 3339, such as 2027-03-31T00:00:00Z.'),
-  reason: text.describe('Why; the audit log and the objects in the tenants show it.'),
+  ...tenantAdministrationSpecSchema.shape,
 });
 
 export const authorizationSchema = z.strictObject({
@@ -94,5 +34,4 @@ export const authorizationSchema = z.strictObject({
   administrationsMustEnd: toggle('Whether an administration without `notAfter` is refused.'),
 });
 
-export type AuthorizationConfiguration = Output<typeof authorizationSchema>;
 export type AdministrationConfiguration = Output<typeof administration>;

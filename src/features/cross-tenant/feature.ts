@@ -6,11 +6,10 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import type { Policies } from '../../proxy/tenant-entry.ts';
-import { tenancyFacts } from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
-import { createTenancyMode } from '../tenancy-mode.ts';
 import { abacPoliciesOf } from './abac-file.ts';
+import { administrationSettings } from './administrations-configuration.ts';
 import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
 import { createPoliciesInForce, createPolicySet, type PoliciesInForce } from './policy-set.ts';
 import { PolicySources } from './policy-sources.ts';
@@ -81,15 +80,5 @@ function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySou
 }
 
 function settingsOf({ configuration }: LoadedConfiguration) {
-  const { access, authorization, tenancy } = configuration;
-  const { tenantOf } = tenancyFacts(createTenancyMode(configuration));
-  return {
-    ...authorization,
-    systemTenant: tenancy.systemTenant,
-    grantable: access.grantable,
-    tenantOfDomain(name: string) {
-      const found = tenantOf({ id: '', name });
-      return 'tenant' in found ? found.tenant : undefined;
-    },
-  };
+  return { ...administrationSettings(configuration), grantable: configuration.access.grantable };
 }

@@ -20,11 +20,11 @@ const OWN_ROLES = 'stonegate:';
 
 /** @returns undefined for what is no object of the kind, as for the other kinds */
 export function readCrossTenantPolicy(value: unknown): CrossTenantPolicy | undefined {
-  return isCrossTenantPolicy(value) ? value : undefined;
+  return isOfKind<CrossTenantPolicy>(value, 'CrossTenantPolicy') ? value : undefined;
 }
 
 export function readTenantAdministration(value: unknown): TenantAdministration | undefined {
-  return isTenantAdministration(value) ? value : undefined;
+  return isOfKind<TenantAdministration>(value, 'TenantAdministration') ? value : undefined;
 }
 
 /**
@@ -57,15 +57,10 @@ export function readRegistration(value: unknown): WebhookRegistration | undefine
   return checks && since !== undefined ? { registered: true, since } : { registered: false };
 }
 
-function isCrossTenantPolicy(value: unknown): value is CrossTenantPolicy {
-  return isOfKind(value, 'CrossTenantPolicy');
-}
-
-function isTenantAdministration(value: unknown): value is TenantAdministration {
-  return isOfKind(value, 'TenantAdministration');
-}
-
-function isOfKind(value: unknown, kind: string): boolean {
+function isOfKind<T extends CrossTenantPolicy | TenantAdministration>(
+  value: unknown,
+  kind: T['kind'],
+): value is T {
   return (
     isJSONObject(value) &&
     value.apiVersion === TENANCY_API_VERSION &&

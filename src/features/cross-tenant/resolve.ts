@@ -8,7 +8,7 @@ import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import { InvalidPolicy, invalid, type PolicyReason } from '../../rbac/invalid-policy.ts';
-import { administrationOf, administrationPolicy } from './administrations.ts';
+import { type AdministrationSettings, administrationOf, administrationPolicy } from './administrations.ts';
 import type { AdministrationConfiguration } from './authorization-configuration.ts';
 import {
   createCrossTenantPolicies,
@@ -28,15 +28,11 @@ export interface WrittenPolicies {
   readonly facts: PolicyFacts;
 }
 
-export interface PolicySettings {
-  readonly systemTenant: string;
-  /** @returns the tenant of the Keystone domain of that name; undefined if there is none */
-  readonly tenantOfDomain: (domain: string) => string | undefined;
+export interface PolicySettings extends AdministrationSettings {
   /** `access.grantable`. */
   readonly grantable: readonly PolicyRule[];
   readonly crossTenantPolicies: boolean;
   readonly tenantAdministrations: boolean;
-  readonly administrationsMustEnd: boolean;
 }
 
 export interface PolicyStatus {
@@ -102,7 +98,7 @@ function resolveAdministrations(
   checks: Checks,
 ): Resolved[] {
   const { tenants, clusterRoles } = facts;
-  const rules = { ...checks, tenants, clusterRoles, mustEnd: checks.administrationsMustEnd };
+  const rules = { ...checks, tenants, clusterRoles };
   const taken = new Set<string>();
   const take = (name: string) => {
     if (taken.has(name)) throw invalid('another administration has this name');

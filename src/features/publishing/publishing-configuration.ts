@@ -86,7 +86,6 @@ export const publishingSchema = z
   );
 
 export type PublishingConfiguration = Output<typeof publishingSchema>;
-export type TenantScopedConfiguration = Output<typeof tenantScoped>;
 
 /**
  * Whether an object without a namespace may be published by its name.

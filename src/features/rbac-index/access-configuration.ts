@@ -111,5 +111,4 @@ export const accessSchema = z.strictObject({
     ),
 });
 
-export type AccessConfiguration = Output<typeof accessSchema>;
 export type NamedSetConfiguration = Output<typeof namedSet>;

@@ -280,6 +280,5 @@ export const KUBERNETES_VERIFICATION = {
 export type JWTConfiguration = Output<typeof jwtSchema>;
 export type JWTStrictness = JWTConfiguration['strict'];
 export type JWTTenant = Output<typeof tenantSchema>;
-export type IssuerTenant = Output<typeof issuerTenantSchema>;
 export type ClaimRule = Output<typeof claimRule>;
 export type ExpressionRule = JWTConfiguration['userValidationRules'][number];

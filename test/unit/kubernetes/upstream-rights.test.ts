@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { UpstreamRights } from '../../../src/kubernetes/upstream-ports.ts';
-import { createUpstreamRights, mayImpersonateUsers } from '../../../src/kubernetes/upstream-rights.ts';
+import { mayImpersonateUsers, PolledUpstreamRights } from '../../../src/kubernetes/upstream-rights.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeFetcher } from '../../support/outgoing.ts';
@@ -32,7 +32,7 @@ function setUp(changes: Partial<Server> = {}, known?: Pick<UpstreamRights, 'with
     const status = { allowed: server.rights.includes(right) };
     return { status: 201, body: { kind: 'SelfSubjectAccessReview', status } };
   });
-  const rights = createUpstreamRights({
+  const rights = new PolledUpstreamRights({
     fetcher,
     optionalKeys: [KEY],
     mayBeConstrained: true,

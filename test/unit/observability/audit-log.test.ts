@@ -1,9 +1,9 @@
 import t from 'tap';
-import type { AuditEvent } from '../../../src/kubernetes/audit-v1.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { AuditedRequest } from '../../../src/observability/audit-event.ts';
 import { createAuditLog } from '../../../src/observability/audit-log.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
+import type { AuditEvent } from '../../support/audit-v1.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 const target = '/api/v1/namespaces/web/pods/p1/log?follow=true';

@@ -378,7 +378,7 @@ t.test('the configuration comes before an object of the same name, even if it ha
   for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
     const { policies, statuses } = resolvedPolicies({
       facts,
-      administrations: [{ ...CONFIGURED, notAfter }],
+      administrations: [{ ...CONFIGURED, notAfter: new Date(notAfter).toISOString() }],
     });
     t.match(statuses, [
       { name: 'support', object: undefined, ready: notAfter > NOW },

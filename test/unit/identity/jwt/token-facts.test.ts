@@ -1,11 +1,11 @@
 /** What is recorded of a token beside its user: the credential’s id; of a refused one its issuer and name. */
 import t from 'tap';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
-import type { AuditEvent } from '../../../../src/kubernetes/audit-v1.ts';
 import type { JSONObject } from '../../../../src/lib/json-object.ts';
 import { createAuditLog } from '../../../../src/observability/audit-log.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import type { AuditEvent } from '../../../support/audit-v1.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';

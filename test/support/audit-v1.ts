@@ -2,7 +2,7 @@
  * `audit.k8s.io/v1` Event at level Metadata.
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/
  */
-import type { UserInfo } from './authentication-v1.ts';
+import type { UserInfo } from '../../src/kubernetes/authentication-v1.ts';
 
 export type AuditStage = 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic';
 
