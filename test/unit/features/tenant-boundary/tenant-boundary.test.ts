@@ -32,7 +32,7 @@ async function refusalOf(target: string) {
 
 for (const file of ['cross-tenant-forbidden', 'cross-tenant-namespaced-forbidden']) {
   t.test(`${file}: the refusal is the API server's, word for word`, async (t) => {
-    const url = new URL(`../../conformance/arktos/recorded/${file}.json`, import.meta.url);
+    const url = new URL(`../../../conformance/arktos/recorded/${file}.json`, import.meta.url);
     const { request, response } = JSON.parse(readFileSync(url, 'utf8'));
     t.strictSame(await refusalOf(request.path), response.body);
   });

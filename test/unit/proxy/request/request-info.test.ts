@@ -12,7 +12,7 @@ function parse(method: string, target: string): ResourceRequest | NonResourceReq
   return readRequestInfo(method, target, { readsTenantFromPath: true });
 }
 
-/** What Kubernetes' own table of request infos does not name; the rest is `test/conformance/kubernetes/request-info.tsv`. */
+/** Requests beside Kubernetes' own table of request infos, which `test/conformance` has. */
 const resources: readonly (readonly [string, string, Expected])[] = [
   ['HEAD', '/api/v1/pods', { verb: 'list', resource: 'pods' }],
   ['OPTIONS', '/api/v1/namespaces/other/pods', { verb: '', resource: 'pods' }],
