@@ -4,9 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
-import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { keystoneToken } from './configuration.ts';
-import { redisConfiguration, startStonegate } from './contenders/stonegate.ts';
+import { startStonegate } from './contenders/stonegate.ts';
 import { loadFor } from './generator.ts';
 import type { Site } from './site.ts';
 import { cpuSeconds } from './usage.ts';
@@ -26,7 +25,6 @@ export interface FirstSight {
   readonly keystoneTokens: number;
   readonly keystoneRequest: number;
   readonly callsPerTokenAlone: number;
-  readonly callsPerTokenShared: number | string;
 }
 
 const PATH = '/api/v1/namespaces/default/configmaps/small';
@@ -68,36 +66,9 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
       keystoneTokens: tokens.length,
       keystoneRequest,
       callsPerTokenAlone,
-      callsPerTokenShared: await callsWithRedis(site),
     };
   } finally {
     await serving.stop();
-  }
-}
-
-async function callsWithRedis(site: Site): Promise<number | string> {
-  const missing = redisMissing();
-  if (missing !== undefined) return missing;
-  const redis = await createRedisServer({ tcp: true });
-  const changes = { cache: redisConfiguration(redis) };
-  const replicas = [
-    await startStonegate({ site, upstream: 'plain', name: 'replica-1', changes }),
-    await startStonegate({ site, upstream: 'plain', name: 'replica-2', changes }),
-  ];
-  try {
-    const askBoth = async (tokens: readonly string[]) => {
-      for (const token of tokens)
-        await Promise.all(replicas.map(({ port }) => sendAll(port, Array(25).fill(token))));
-    };
-    // A process that still compiles itself takes Redis' answer for late, and asks Keystone without it.
-    await askBoth(Array.from({ length: 5 }, (_, n) => keystoneToken({ user: `warm-${n}` })));
-    const before = (await site.counts()).keystoneCalls;
-    const tokens = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `shared-${n}` }));
-    await askBoth(tokens);
-    return ((await site.counts()).keystoneCalls - before) / tokens.length;
-  } finally {
-    for (const replica of replicas) await replica.stop();
-    await redis.remove();
   }
 }
 

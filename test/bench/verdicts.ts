@@ -49,11 +49,7 @@ export function watchVerdicts(rows: readonly WatchRow[]): string[] {
 
 const FIRST_SIGHT_AT_MOST_US = 1_000;
 
-export function firstSightVerdicts({
-  firstRequest,
-  callsPerTokenAlone,
-  callsPerTokenShared,
-}: FirstSight): string[] {
+export function firstSightVerdicts({ firstRequest, callsPerTokenAlone }: FirstSight): string[] {
   const calls = (number: number, who: string) =>
     verdict(number <= 1, `${show(number)} calls of Keystone for a token, at most 1 wanted, ${who}`);
   return [
@@ -62,9 +58,6 @@ export function firstSightVerdicts({
       `${show(firstRequest)} µs for a JWT's first request, at most ${FIRST_SIGHT_AT_MOST_US} wanted`,
     ),
     calls(callsPerTokenAlone, 'one process'),
-    ...(typeof callsPerTokenShared === 'number'
-      ? [calls(callsPerTokenShared, 'two replicas with Redis')]
-      : []),
   ];
 }
 
