@@ -101,7 +101,7 @@ export async function startWithRedis(
 /**
  * Member `cache` of a configuration; the values go into the environment, which a process reads as it starts.
  */
-export function redisConfiguration(redis: RedisServer): object {
+function redisConfiguration(redis: RedisServer): object {
   process.env.BENCH_REDIS_URL = redis.url;
   process.env.BENCH_SEALING_KEY ??= randomBytes(32).toString('base64');
   return {
