@@ -8,7 +8,12 @@ import { dirname, resolve } from 'node:path';
 import { checkAbacFile } from '../features/cross-tenant/abac-file.ts';
 import { checkWebhookFiles } from '../features/webhook/sync-file.ts';
 import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
-import type { AdmissionProcessConfiguration, SecretSource, StonegateConfiguration } from './configuration.ts';
+import type {
+  AdmissionProcessConfiguration,
+  AuthenticationConfiguration,
+  SecretSource,
+  StonegateConfiguration,
+} from './configuration.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import type { Reference } from './named-files.ts';
 import { type FileContent, type Parsed, parseAdmission, parseConfiguration } from './parse.ts';
@@ -79,8 +84,23 @@ export async function loadConfiguration(
   const result = await load(file, sources, parseConfiguration, checkFiles);
   if (!result.ok) return result;
   const { authentication, tenancy } = result.loaded.configuration;
-  const identityDigest = digestOf({ authentication, tenancy });
+  const identityDigest = digestOf({ authentication: withPreviousChecks(authentication), tenancy });
   return { ...result, loaded: { ...result.loaded, identityDigest } };
+}
+
+/**
+ * Cached identities and portal sessions are shared with replicas of the previous release during an upgrade. It
+ * had four more settings of JWTs, in this order; their checks are always made now.
+ */
+export function withPreviousChecks(authentication: AuthenticationConfiguration): object {
+  const jwt = authentication.jwt.map((issuer) => {
+    const { completeGroups, ownKeys, ...others } = issuer.strict;
+    const wasOn = !issuer.asKubernetes;
+    const first = { ...others, uniqueMembers: wasOn, exactNumbers: wasOn };
+    const last = { completeGroups, ownKeys, namedUsers: wasOn, wholeCharacters: wasOn };
+    return { ...issuer, strict: { ...first, ...last } };
+  });
+  return { ...authentication, jwt };
 }
 
 /**

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-const PREVIOUS = '4ff5d4e80f1e18531c2be6d7fb1cd93bd6738d0a';
+const PREVIOUS = '28a184734cdf02ccd0094913f91879b52f85cd2b';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
