@@ -34,7 +34,7 @@ export interface ConfiguredFeatures {
   readonly features: readonly Feature[];
   readonly ownAPI: OwnAPI;
   readonly explain: Explain;
-  /** What users may do, for the portal; undefined without the RBAC index. */
+  /** Tells the portal what a user may do; undefined without the RBAC index. */
   readonly accessSource: AccessSource | undefined;
 }
 

@@ -51,7 +51,7 @@ export interface ConfiguredProxy {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
-  /** What users may do, for the portal; undefined without the RBAC index. */
+  /** Tells the portal what a user may do; undefined without the RBAC index. */
   readonly accessSource: AccessSource | undefined;
   /** Clears what is cached of credentials in this process. */
   clear(): void;

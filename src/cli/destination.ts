@@ -100,7 +100,7 @@ const NO_USER: ImpersonatedUser = { username: '', uid: '', groups: [], extra: {}
 
 /**
  * Asks, as the user, whether a namespace exists: a question about it is answered in any case, which would
- * hide a mistyped name. A user who may not `get` the namespace is not told.
+ * hide a mistyped name. Stonegate does not tell a user who may not `get` the namespace.
  *
  * @returns a remark if there is no such namespace
  */

@@ -44,7 +44,7 @@ export class PolledUpstreamRights implements UpstreamRights {
   readonly #stopped = new AbortController();
   #withheld: ReadonlySet<string>;
   #constrained: boolean;
-  /** What the log says. */
+  /** The message in the log. */
   #logged = '';
   #timer: Timer | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;

@@ -9,7 +9,7 @@ import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AuditedCrossing } from './audit-event.ts';
 
-/** What observers read of a request: what is known so far. The stages add to it. */
+/** The facts of a request that are known so far. The stages add to them. */
 export interface ObservedRequest {
   /** The request as the client sent it. */
   readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;

@@ -32,7 +32,7 @@ export interface OwnResource {
   readonly inTenant: boolean;
   /** The description that `kubectl explain` prints. */
   readonly description: string;
-  /** What it has beside `metadata`; without them it is described by its kind alone. */
+  /** The schemas of its fields beside `metadata`; if absent, OpenAPI describes its kind alone. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
 }
 

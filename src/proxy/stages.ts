@@ -44,7 +44,7 @@ import {
 } from './request-context.ts';
 import { routeKind } from './route-kind.ts';
 
-/** What the stages decide by; built once for a configuration, in `app/proxy.ts`. */
+/** The facts and functions by which the stages decide; `app/proxy.ts` builds them for a configuration. */
 export interface Stages extends CombinedFeatures {
   readonly clock: Clock;
   readonly random: Random;

@@ -14,7 +14,7 @@ export interface PolicyReference {
   readonly form: PolicyForm;
   /** Unique among the policies of its form; among those of the tenant, if the form is `tenant`. */
   readonly name: string;
-  /** What the audit log calls it: file and line, or the object. */
+  /** Its name in the audit log: file and line, or the object. */
   readonly source: string;
 }
 

@@ -8,7 +8,7 @@ import type { AccessChange, Change } from './change.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import type { SubjectKey } from './subject-key.ts';
 
-/** What concerns a follower: changes of the access of these subjects. */
+/** A follower receives the changes of these subjects' access. */
 export interface Concerns {
   readonly tenant: string;
   readonly keys: ReadonlySet<SubjectKey>;

@@ -260,7 +260,7 @@ export class RBACIndex {
     revision: number,
     objects: TenantObjects,
   ): void {
-    // What a change means need not be found out for the first list, which has no listener.
+    // The first list has no listener, so nobody needs to know what its changes mean.
     if (this.#listeners.size === 0) return;
     const change = changeBetween(before, after, revision, objects);
     if (change === undefined || this.isOff(change.tenant)) return;

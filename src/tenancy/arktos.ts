@@ -103,7 +103,7 @@ function nameInTenant(tenant: TenantName, wanted: string, systemUser: boolean): 
   return name;
 }
 
-/** What the names of a tenant's users begin with. */
+/** The prefix of the names of a tenant's users. */
 function prefixOf(tenant: TenantName, systemUser: boolean): string {
   // The second word keeps Keystone's users apart from the cluster's own `system:` users.
   return systemUser ? `${tenant}:stonegate:` : `${tenant}:`;

@@ -196,7 +196,7 @@ function missing(what: string, word: string): LoginError {
   return new LoginError(`${what} is missing: give ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
 }
 
-/** What every user who can log in with the `openstack` command can do. */
+/** Every user who can log in with the `openstack` command can do this. */
 export const INSTEAD =
   'Make an application credential once (openstack application credential create kubectl) and put it into clouds.yaml ' +
   'with auth_type v3applicationcredential, or hand over a token for as long as it lives: ' +

@@ -38,7 +38,7 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
   };
   return {
     ...feature,
-    /** What the portal shows of a user's access: computed as if the user had requested it. */
+    /** Computes the access that the portal shows as if the user had requested it. */
     async accessOf(identity: Identity) {
       const tenant = mode.tenantOf(identity);
       const user = mode.userOf(identity, tenant);

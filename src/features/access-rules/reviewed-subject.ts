@@ -39,7 +39,7 @@ export async function findReviewedSubject(
       ? await ofToken(asked.token, caller, options)
       : ofName(asked, caller, options.mode);
   } catch (error) {
-    // What remains is a limit, or a backend that is down.
+    // The remaining errors are limits and backends that are down.
     if (error instanceof StatusError && (error.http === 401 || error.http === 403)) throw refusal();
     throw error;
   }

@@ -27,7 +27,7 @@ import { createRightsReview, type IsAllowed } from './rights-review.ts';
 import { createRoleBindingsRule } from './role-bindings.ts';
 import { watchListAdmission } from './watch-list.ts';
 
-/** What the proxy refuses, because the API server of the tenancy mode does not. */
+/** The proxy refuses these requests, because the API server of the tenancy mode would not. */
 export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'reviewer'>): Feature {
   const isConfined = (tenant: TenantName) =>
     mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
@@ -48,7 +48,7 @@ export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'r
   };
 }
 
-/** What is read of a configuration; a process that serves nothing else has no more. */
+/** The sections that the webhook reads; the configuration of a webhook process has no others. */
 export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
   readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission' | 'publishing'> &
     Partial<Pick<StonegateConfiguration, 'access'>>;

@@ -57,7 +57,7 @@ const OWN_KINDS: ReadonlySet<string> = new Set([
 ]);
 const OWN_KEY = 'stonegate.dev/';
 const MANAGED = 'the object is managed by Stonegate';
-/** What the API server sets, or what does not change the meaning. */
+/** Fields that the API server sets, or that do not change the meaning. */
 const NEUTRAL_METADATA: ReadonlySet<string> = new Set([
   ...['creationTimestamp', 'deletionGracePeriodSeconds', 'deletionTimestamp', 'generation', 'hashKey'],
   ...['managedFields', 'resourceVersion', 'selfLink', 'uid'],

@@ -37,7 +37,7 @@ import {
 
 export interface Check {
   readonly id: string;
-  /** What is wrong: the words of the API server, and behind a colon what is required. */
+  /** The API server's words for the violation, then a colon and the requirement. */
   readonly reason: string;
   /** The versions of the check, by the minor version of Kubernetes from which on each applies, ascending. */
   readonly versions: readonly (readonly [since: number, find: Find])[];

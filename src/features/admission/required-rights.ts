@@ -9,7 +9,7 @@ import { PUBLISHED, PUBLISHED_POLICY } from '../../kubernetes/published-objects.
 import { readerOf } from './object-reader.ts';
 import { keyPath, type Violation, violation } from './violation.ts';
 
-/** What a user needs to be allowed. Without a name: every object of the kind. */
+/** A right that a user needs. If it has no name, the right is for every object of the kind. */
 export type Right = Omit<ResourceAttributes, 'tenant'>;
 
 export interface RequiredRight {
@@ -28,7 +28,7 @@ export interface RequiredAccess {
 export interface Judgement {
   /** Why the request is refused; empty if it is allowed. */
   readonly violations: readonly Violation[];
-  /** What the user must hold. */
+  /** The rights that the user must hold. */
   readonly required: readonly RequiredAccess[];
 }
 

@@ -35,7 +35,7 @@ export interface ReviewDecisionOptions {
 /** The rights in `required` matter only without violations. */
 export interface ReviewDecision extends Judgement {
   readonly tenant: string | undefined;
-  /** What is allowed although it violates a rule, because the rule only warns. */
+  /** Violations of rules that only warn. */
   readonly warnings: readonly Violation[];
 }
 
@@ -48,7 +48,7 @@ export function createReviewDecision(
   const { tenants, publishedKinds, isArktos, policyProblem } = options;
   const systemKinds = createSystemKinds(options.systemKinds, isArktos);
 
-  /** What grants rights or publishes, for which the user must hold rights. */
+  /** The user must hold rights to write these objects, since they grant rights or publish. */
   function judgeAccess(request: AdmissionRequest, reviewed: ReturnType<typeof tenants.reviewedTenant>) {
     if (isCrossTenantPolicy(request)) return judgePolicy(request, reviewed, policyProblem);
     const { group, resource } = request;

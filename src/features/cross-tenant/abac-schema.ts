@@ -75,7 +75,7 @@ const ALL_VERBS: ReadonlySet<string> = new Set([
   'deletecollection',
 ]);
 
-/** What a GET of them opens is not limited to reading. */
+/** A GET of these subresources opens a connection that can do more than read. */
 const CONNECTION = /\/(?:exec|attach|portforward|proxy)$/;
 /** Credentials, and a way into a running pod, in every API group. */
 const NAMED_ONLY = /^secrets(?:\/|$)|\/token$|\/ephemeralcontainers$/;

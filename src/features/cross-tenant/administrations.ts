@@ -24,7 +24,7 @@ import {
 const EVERY = '*';
 const OWN_ROLES = 'stonegate:';
 
-/** What a configuration says about administrations. */
+/** The settings of administrations. */
 export interface AdministrationSettings {
   readonly systemTenant: string;
   /** @returns undefined if no tenant belongs to the Keystone domain */

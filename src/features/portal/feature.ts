@@ -51,7 +51,7 @@ const PASSWORD_LOGIN = new ComponentType<PasswordLogin>('password login', {
 });
 const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login) => login.close() });
 
-/** What the portal needs of the proxy. */
+/** The parts of the proxy that the portal needs. */
 export interface PortalProxy {
   readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
   readonly accessSource: AccessSource | undefined;

@@ -117,7 +117,7 @@ function policyNames(kind: PublishedKind): string[] {
 
 const DIGITS = 40;
 
-/** What a source is called: `secrets/NAMESPACE/NAME`, `clusterroles.rbac.authorization.k8s.io/NAME`. */
+/** The name of a source: `secrets/NAMESPACE/NAME`, `clusterroles.rbac.authorization.k8s.io/NAME`. */
 export function sourceName(kind: PublishedKind, namespace: string | undefined, name: string): string {
   return [resourceName(kind), ...(namespace === undefined ? [] : [namespace]), name].join('/');
 }

@@ -111,7 +111,7 @@ async function answerAccess(
   return accessReview(outgoing, spec, reviewed);
 }
 
-/** What of the core group is answered without a request to each namespace. */
+/** Stonegate answers for these resources of the core group without a request to each namespace. */
 const ALWAYS: ReadonlySet<string> = new Set(['namespaces', 'tenants']);
 
 /**

@@ -12,7 +12,7 @@ export interface RoleMapping {
   readonly groups: readonly string[];
 }
 
-/** What a TokenReview creates in addition to its response. */
+/** The objects that a TokenReview creates in addition to its response. */
 export interface KeystoneSync {
   /** Whether a project's namespace is created. */
   readonly projects: boolean;

@@ -22,7 +22,7 @@ const LONGEST_REST = 30_000;
 /** Milliseconds after a failed run: doubled with each failure in a row. */
 const RETRY = { first: 1_000, longest: 60_000 };
 
-/** What a controller does, beside when it does it. */
+/** A controller's work, without its schedule. */
 export interface Reconciler<P extends Plan = Plan> {
   /** @throws StatusError if what decides about everything cannot be read completely */
   plan(signal: AbortSignal): Promise<P>;
