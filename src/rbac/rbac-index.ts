@@ -260,7 +260,7 @@ export class RBACIndex {
     revision: number,
     objects: TenantObjects,
   ): void {
-    // The first list has no listener, so nobody needs to know what its changes mean.
+    // The first list has no listener, so the meaning of its changes does not matter.
     if (this.#listeners.size === 0) return;
     const change = changeBetween(before, after, revision, objects);
     if (change === undefined || this.isOff(change.tenant)) return;
