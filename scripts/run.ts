@@ -42,6 +42,9 @@ export async function runTap(files: readonly string[], coverage: string): Promis
     follow(file, totals, []);
   });
   parser.on('assert', (result: Result) => {
+    if (result.closingTestPoint) {
+      console.log(`${result.ok ? 'ok' : 'NOT OK'} ${result.name}, ${Math.round((result.time ?? 0) / 1000)} s`);
+    }
     // A file that failed although no test in it did: its process died or did not start.
     if (!result.closingTestPoint || (!result.ok && totals.failed === failedBefore)) count(result, totals, []);
   });
@@ -73,7 +76,6 @@ function follow(parser: Parser, totals: Totals, above: readonly string[]): void 
       totals.failed += 1;
     }
     if (results.plan.skipAll && results.ok) countEmpty(results.plan.skipReason, totals, names);
-    if (above.length === 0) console.log(`${results.ok ? 'ok' : 'NOT OK'} ${parser.name}`);
   });
 }
 
