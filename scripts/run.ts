@@ -43,7 +43,9 @@ export async function runTap(files: readonly string[], coverage: string): Promis
   });
   parser.on('assert', (result: Result) => {
     if (result.closingTestPoint) {
-      console.log(`${result.ok ? 'ok' : 'NOT OK'} ${result.name}, ${Math.round((result.time ?? 0) / 1000)} s`);
+      console.log(
+        `${result.ok ? 'ok' : 'NOT OK'} ${result.name}, ${Math.round((result.time ?? 0) / 1000)} s`,
+      );
     }
     // A file that failed although no test in it did: its process died or did not start.
     if (!result.closingTestPoint || (!result.ok && totals.failed === failedBefore)) count(result, totals, []);
