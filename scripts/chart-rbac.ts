@@ -4,9 +4,10 @@
  */
 
 import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
-import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/cli/publishing-rules.ts';
-import { OWN_EXTRA_KEYS, policyRules, RIGHTS } from '../src/cli/rbac-manifests.ts';
+import { OWN_EXTRA_KEYS, RIGHTS } from '../src/cli/rbac-manifests.ts';
 import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
+import { policyReadRights } from '../src/features/cross-tenant/rights.ts';
+import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/features/publishing/rights.ts';
 import type { PolicyRule } from '../src/kubernetes/kubernetes-object.ts';
 import {
   TENANT_KINDS,
@@ -44,7 +45,10 @@ export function chartRBAC(): string {
     impersonator: RIGHTS.map(({ when, rule }) => ({ when, rule })),
     extraKeys: { ...OWN_EXTRA_KEYS, jwt: [CREDENTIAL_ID_KEY] },
     policies: Object.fromEntries(
-      POLICY_SETTINGS.map((setting) => [setting, policyRules({ ...NO_POLICIES, [setting]: true })]),
+      POLICY_SETTINGS.map((setting) => [
+        setting,
+        policyReadRights({ ...NO_POLICIES, [setting]: true }).map(({ rule }) => rule),
+      ]),
     ),
     provisioner: Object.fromEntries(
       MODES.flatMap((mode) =>

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { manifests } from '../src/cli/manifests.ts';
-import { RIGHTS } from '../src/cli/rbac-manifests.ts';
 import { boundClusterRole, manifestText } from '../src/cli/rbac-objects.ts';
+import { RBAC_INDEX_RIGHTS } from '../src/features/rbac-index/rights.ts';
 
 /** The overlays whose API server is that of the cluster. */
 export const OVERLAYS = ['shared', 'webhook-only'].map((name) => `config/kubernetes/overlays/${name}`);
@@ -40,8 +40,7 @@ export const INDEX_COMPONENT = 'config/kubernetes/components/access-index';
 
 /** The text of the component's rbac.yaml. */
 export function indexRBAC(): string {
-  const rules = RIGHTS.filter(({ when }) => when.join() === 'index');
   const account = { kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' } as const;
   return `# Written by npm run schema: what stonegate manifests rbac prints in addition if access.index is true.
-${manifestText(boundClusterRole('stonegate-index', rules, account))}`;
+${manifestText(boundClusterRole('stonegate-index', RBAC_INDEX_RIGHTS, account))}`;
 }

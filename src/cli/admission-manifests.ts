@@ -4,9 +4,9 @@
  */
 import { type LoadSources, readConfiguration } from '../config/load.ts';
 import { parseAdmission } from '../config/parse.ts';
+import { admissionDeployment } from '../features/admission/manifests/deployment.ts';
+import { webhookConfigurations } from '../features/admission/manifests/registration.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { admissionDeployment } from './admission-deployment.ts';
-import { webhookConfigurations } from './admission-registration.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { readAuthority } from './given-file.ts';

@@ -13,6 +13,7 @@ import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
 import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import { policyDefinitions } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
@@ -21,10 +22,9 @@ import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
-import { crdManifests } from './crd-manifests.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
-import { manifestText, type Subject } from './rbac-objects.ts';
+import { manifest, manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
            [--service-account NAMESPACE/NAME | --user NAME]
@@ -110,7 +110,9 @@ export function manifests(
 function printDefinitions(argv: readonly string[], io: CommandIO): Promise<number> {
   return runCommand({ usage: USAGE, options: {}, argv, io }, async (_values, positionals) => {
     refuseWords(positionals);
-    io.stdout(crdManifests());
+    io.stdout(
+      `# Custom resources of Stonegate, for the system tenant: apply as an administrator of it.\n${manifestText(policyDefinitions().map(manifest))}`,
+    );
   });
 }
 
@@ -140,7 +142,8 @@ async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
   return needsOf(configuration);
 }
 
-function needsOf(configuration: StonegateConfiguration): Needs {
+/** What Stonegate needs for everything that is configured. */
+export function needsOf(configuration: StonegateConfiguration): Needs {
   const { tenancy, authentication, upstream, bindings, publishing, webhook, access } = configuration;
   const policies = enabledPolicies(configuration);
   return {

@@ -1,103 +1,34 @@
 /**
- * The rights that provisioning needs. To grant a role a user must have its rules, so the provisioner has the
- * rules of Stonegate's own roles and `bind` for other roles by name. It never has `escalate`, with which it
- * could create a role that allows anything.
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ * `stonegate manifests rbac --provisioner`: the rights of the credential that provisions, publishes and
+ * creates the roles of policies. It never has `escalate`, which would let it create any role.
  */
 
-import type { RoleTarget } from '../config/configuration.ts';
-import { TENANCY_GROUP } from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import { type ProvisioningNeeds, provisioningRules } from '../features/bindings/rights.ts';
+import { policyWriteRules } from '../features/cross-tenant/rights.ts';
+import { type PublishingNeeds, publishingRules } from '../features/publishing/rights.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../rbac/cluster-roles.ts';
-import { grantableRules } from '../rbac/grantable-rules.ts';
-import { type PublishingNeeds, publishingRules } from './publishing-rules.ts';
 import {
   boundClusterRole,
   manifestText,
-  rule,
   type Subject,
   serviceAccountDocuments,
   subjectNotes,
 } from './rbac-objects.ts';
 
-export interface ProvisionerNeeds {
-  readonly mode: 'arktos' | 'shared';
-  /** Whether Stonegate's own roles are created, or only bound. */
-  readonly createRoles: boolean;
-  /** The roles that Keystone roles are bound to. */
-  readonly targets: readonly RoleTarget[];
+export interface ProvisionerNeeds extends ProvisioningNeeds {
   /** What policies may grant besides `stonegate:manage`; undefined without cross-tenant policies. */
   readonly grantable?: readonly PolicyRule[] | undefined;
   /** Undefined if nothing is published. */
   readonly publishing?: PublishingNeeds | undefined;
 }
 
-const RBAC = 'rbac.authorization.k8s.io';
-
 /** The rules of the ClusterRole. */
-export function provisionerRules({
-  mode,
-  createRoles,
-  targets,
-  grantable,
-  publishing,
-}: ProvisionerNeeds): PolicyRule[] {
-  const arktos = mode === 'arktos';
-  const hasPolicies = grantable !== undefined;
-  const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
-  const own = createRoles ? ownRoles(mode) : NONE;
-  const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
-  const bound = [
-    ...clusterRoles.filter((name) => !own.has(name)),
-    // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
-    ...(arktos ? own.keys() : []),
-  ];
-  const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
+export function provisionerRules({ grantable, publishing, ...needs }: ProvisionerNeeds): PolicyRule[] {
   return withoutCovered([
-    rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
-    rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
-    rule(
-      RBAC,
-      ['clusterroles'],
-      [
-        'get',
-        'list',
-        ...(createRoles || hasPolicies ? ['create', 'update'] : []),
-        ...(hasPolicies ? ['delete'] : []),
-      ],
-    ),
-    ...bindRule('clusterroles', bound),
-    ...bindRule('roles', roles),
-    // Replicas agree on the one that runs a controller by its Lease.
-    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
-    ...[...own.values()].flat(),
-    ...(hasPolicies ? policyRules(grantable) : []),
-    ...(publishing ? publishingRules(mode, publishing) : []),
+    ...provisioningRules(needs),
+    ...(grantable ? policyWriteRules(grantable) : []),
+    ...(publishing ? publishingRules(needs.mode, publishing) : []),
   ]);
-}
-
-/** What policies may grant, and their conditions. */
-function policyRules(grantable: readonly PolicyRule[]): PolicyRule[] {
-  return [
-    rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
-    ...grantableRules(grantable),
-  ];
-}
-
-const NONE: typeof CLUSTER_ROLES = new Map();
-
-/**
- * All users of an ordinary cluster may create self reviews already, so the basic-user role is not created
- * there.
- */
-function ownRoles(mode: ProvisionerNeeds['mode']): typeof CLUSTER_ROLES {
-  if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
-  return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
-}
-
-function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
-  if (names.length === 0) return [];
-  return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
 }
 
 /** Drops rules that another rule includes, so that every printed rule is needed. */

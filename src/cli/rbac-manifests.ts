@@ -6,27 +6,21 @@
 import type { Document } from 'yaml';
 import type { ConfigMapReference } from '../config/configuration.ts';
 import type { EnabledPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import { resourcesOfPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { policyReadRights } from '../features/cross-tenant/rights.ts';
+import { DISCOVERY_RIGHTS } from '../features/discovery/rights.ts';
+import { OWN_TENANT_RIGHTS } from '../features/own-tenant/rights.ts';
+import { RBAC_INDEX_RIGHTS } from '../features/rbac-index/rights.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../kubernetes/reserved-names.ts';
+import { type Condition, type Right, rule } from '../kubernetes/right.ts';
 import { KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import {
   boundClusterRole,
   boundRole,
-  type CommentedRule,
   manifestText,
-  rule,
   type Subject,
   serviceAccountDocuments,
   subjectNotes,
 } from './rbac-objects.ts';
-
-type Condition = 'arktos' | 'shared' | 'tokenReview' | 'index' | 'constrained' | 'unconstrained';
-
-interface Right extends CommentedRule {
-  /** All of them must hold. */
-  readonly when: readonly Condition[];
-}
 
 /** Stands for a resource `userextras/KEY` for each extra key, because RBAC has no `userextras/*`. */
 const EXTRA_KEYS = 'userextras/…';
@@ -74,53 +68,18 @@ account, a node or a member of system:masters: requests that impersonate a servi
   {
     when: [],
     comment: 'Ask what a person may do: exec over WebSocket, and kubectl auth can-i.',
+    consequence: 'exec over WebSocket and `kubectl auth can-i` fail',
     rule: rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
   },
   {
     when: ['tokenReview'],
     comment: 'Ask whose a token is: service accounts.',
+    consequence: 'no service account can authenticate',
     rule: rule('authentication.k8s.io', ['tokenreviews'], ['create']),
   },
-  {
-    when: ['arktos'],
-    comment:
-      "Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.",
-    rule: rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list']),
-  },
-  {
-    when: ['index'],
-    comment: 'The RBAC index: the names of all namespaces, and what every user and service account may do.',
-    rule: rule('', ['namespaces'], ['list', 'watch']),
-  },
-  {
-    when: ['index'],
-    rule: rule(
-      'rbac.authorization.k8s.io',
-      ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
-      ['list', 'watch'],
-    ),
-  },
-  {
-    when: ['index', 'arktos'],
-    comment: 'The tenant of a user, for `kubectl get tenants`.',
-    rule: rule('', ['tenants'], ['get']),
-  },
-  {
-    when: ['arktos'],
-    comment: 'Discovery, which the API server shows to no tenant, and health.',
-    rule: {
-      nonResourceURLs: [
-        ...['/api', '/api/v1', '/apis', '/apis/*', '/openapi/v2', '/openapi/v3', '/openapi/v3/*'],
-        ...['/version', '/healthz', '/livez', '/readyz'],
-      ],
-      verbs: ['get', 'head'],
-    },
-  },
-  {
-    when: ['shared'],
-    comment: 'Whether the API server is there.',
-    rule: { nonResourceURLs: ['/version'], verbs: ['get'] },
-  },
+  ...DISCOVERY_RIGHTS,
+  ...RBAC_INDEX_RIGHTS,
+  ...OWN_TENANT_RIGHTS,
 ];
 
 /** The extra keys that are always impersonated, and those of a condition. */
@@ -129,13 +88,6 @@ export const OWN_EXTRA_KEYS = {
   shared: [TENANT_KEY],
   always: [ORIGINAL_USER_KEY],
 };
-
-/** What policies follow from. */
-export function policyRules(policies: EnabledPolicies): PolicyRule[] {
-  return resourcesOfPolicies(policies).map(({ group, resource }) =>
-    rule(group, [resource], ['list', 'watch']),
-  );
-}
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -152,7 +104,8 @@ export interface ImpersonationNeeds {
   readonly constrained: boolean;
 }
 
-export function impersonatorRules(needs: ImpersonationNeeds): CommentedRule[] {
+/** What `ImpersonationNeeds` ask for. */
+export function impersonatorRights(needs: ImpersonationNeeds): Right[] {
   const { mode, keystone, tokenReview, index, policies, constrained, extraKeys } = needs;
   const given = new Set<Condition>([mode, constrained ? 'constrained' : 'unconstrained']);
   if (tokenReview) given.add('tokenReview');
@@ -164,25 +117,17 @@ export function impersonatorRules(needs: ImpersonationNeeds): CommentedRule[] {
     ...extraKeys,
   ];
   const extras = [...new Set(keys)].map((key) => `userextras/${key}`);
-  const rights = RIGHTS.filter(({ when }) => when.every((condition) => given.has(condition))).map(
-    ({ comment, rule }) => ({
-      ...(comment !== undefined && { comment }),
-      rule: rule.resources?.includes(EXTRA_KEYS)
-        ? { ...rule, resources: rule.resources.flatMap((each) => (each === EXTRA_KEYS ? extras : [each])) }
-        : rule,
-    }),
-  );
+  const rights = RIGHTS.filter(({ when }) => when.every((condition) => given.has(condition))).map((right) => {
+    const { rule } = right;
+    if (!rule.resources?.includes(EXTRA_KEYS)) return right;
+    const resources = rule.resources.flatMap((each) => (each === EXTRA_KEYS ? extras : [each]));
+    return { ...right, rule: { ...rule, resources } };
+  });
   // The RBAC index reads roles too.
-  const forPolicies = (policies === undefined ? [] : policyRules(policies)).filter(
-    ({ resources }) => !index || !resources?.includes('clusterroles'),
+  const forPolicies = (policies === undefined ? [] : policyReadRights(policies)).filter(
+    ({ rule }) => !index || !rule.resources?.includes('clusterroles'),
   );
-  return [
-    ...rights,
-    ...forPolicies.map((each, at) => ({
-      rule: each,
-      ...(at === 0 && { comment: 'Who may enter which tenants.' }),
-    })),
-  ];
+  return [...rights, ...forPolicies];
 }
 
 /** @returns YAML for `kubectl apply -f -` */
@@ -194,7 +139,7 @@ export function rbacManifests(needs: ImpersonationNeeds, subject: Subject): stri
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
 ${subjectNotes(subject, mode, 'upstream')}
 # ${warning}
-${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-impersonator', impersonatorRules(needs), subject)])}`;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-impersonator', impersonatorRights(needs), subject)])}`;
 }
 
 /** Read access to the ConfigMaps with the webhook's rules, each by name. */

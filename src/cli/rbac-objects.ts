@@ -3,23 +3,13 @@
  * Stonegate's user or service account at the API server, and the service account itself.
  */
 import { Document, isNode } from 'yaml';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { CommentedRule } from '../kubernetes/right.ts';
 
 export type Subject =
   | { readonly kind: 'User'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
 
-export interface CommentedRule {
-  /** Why it is needed. */
-  readonly comment?: string;
-  readonly rule: PolicyRule;
-}
-
 const RBAC = 'rbac.authorization.k8s.io';
-
-export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
-}
 
 /** Repeated lists are written out. kubectl reads YAML 1.1, in which a name such as `on` is a boolean. */
 export function manifest(object: object): Document {

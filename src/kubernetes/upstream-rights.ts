@@ -9,8 +9,8 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { readJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { postReview, reviewAbout, reviewStatusOf } from './access-reviewer.ts';
-import type { ResourceAttributes } from './authorization-v1.ts';
-import type { GroupResource } from './meta-v1.ts';
+import type { SubjectAccessReviewSpec } from './authorization-v1.ts';
+import type { PolicyRule } from './kubernetes-object.ts';
 import type { UpstreamFetcher, UpstreamRights } from './upstream-ports.ts';
 import { ownGet, STONEGATE_ACCOUNT } from './upstream-request.ts';
 
@@ -166,7 +166,7 @@ async function mayImpersonate(
   signal: AbortSignal,
 ): Promise<boolean> {
   const may = (verb: string, group: string, resource: string, subresource: string) =>
-    isAllowed(fetcher, { verb, group, version: 'v1', resource, subresource }, signal);
+    isAllowed(fetcher, { resourceAttributes: { verb, group, version: 'v1', resource, subresource } }, signal);
   const legacy =
     (await may('impersonate', AUTHENTICATION, 'userextras', key)) &&
     (await may('impersonate', '', 'users', ''));
@@ -189,7 +189,8 @@ export async function mayImpersonateUsers(
   signal: AbortSignal,
 ): Promise<boolean> {
   const may = async (verb: string, group: string) => {
-    const review = (resource: string) => isAllowed(fetcher, { verb, group, version: 'v1', resource }, signal);
+    const review = (resource: string) =>
+      isAllowed(fetcher, { resourceAttributes: { verb, group, version: 'v1', resource } }, signal);
     return (await review('users')) && (await review('groups'));
   };
   if (await may('impersonate', '')) return true;
@@ -201,38 +202,41 @@ export async function mayImpersonateUsers(
 }
 
 /**
- * Which rights to list and watch the resources the credential lacks, such as `watch roles`.
+ * What the credential lacks of a rule, such as `watch roles`.
  *
  * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
  */
-export async function missingListWatchRights(
+export async function missingRights(
   fetcher: UpstreamFetcher,
-  resources: readonly GroupResource[],
+  { apiGroups = [], resources = [], nonResourceURLs = [], verbs }: PolicyRule,
   signal: AbortSignal,
 ): Promise<string[]> {
+  const questions = [
+    ...apiGroups.flatMap((group) =>
+      resources.flatMap((name) => {
+        const [resource = '', subresource = ''] = name.split('/');
+        return verbs.map((verb) => ({
+          right: `${verb} ${name}`,
+          spec: { resourceAttributes: { verb, group, resource, subresource } },
+        }));
+      }),
+    ),
+    ...nonResourceURLs.flatMap((path) =>
+      verbs.map((verb) => ({ right: `${verb} ${path}`, spec: { nonResourceAttributes: { verb, path } } })),
+    ),
+  ];
   const missing: string[] = [];
-  for (const { group, resource } of resources)
-    for (const verb of ['list', 'watch'])
-      if (!(await isAllowed(fetcher, { verb, group, resource }, signal))) missing.push(`${verb} ${resource}`);
+  for (const { right, spec } of questions) if (!(await isAllowed(fetcher, spec, signal))) missing.push(right);
   return missing;
-}
-
-/**
- * Whether the credential may read Tenant objects, which Arktos shows to users of the system tenant alone.
- *
- * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
- */
-export function mayReadTenants(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
-  return isAllowed(fetcher, { verb: 'get', group: '', version: 'v1', resource: 'tenants' }, signal);
 }
 
 async function isAllowed(
   fetcher: UpstreamFetcher,
-  resourceAttributes: ResourceAttributes,
+  spec: SubjectAccessReviewSpec,
   signal: AbortSignal,
 ): Promise<boolean> {
   const request = { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' }, target: PATH } as const;
-  const review = reviewAbout('SelfSubjectAccessReview', { resourceAttributes });
+  const review = reviewAbout('SelfSubjectAccessReview', spec);
   return reviewStatusOf(await postReview(fetcher, request, review, signal), review.kind).allowed;
 }
 

@@ -3,8 +3,7 @@
  * scope that only Arktos has.
  */
 import t from 'tap';
-import { parseAllDocuments } from 'yaml';
-import { crdManifests } from '../../src/cli/crd-manifests.ts';
+import { policyDefinitions } from '../../src/features/cross-tenant/crd-manifests.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -19,9 +18,8 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    for (const document of parseAllDocuments(crdManifests())) {
-      const definition: unknown = document.toJS();
-      if (!isObject(definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
+    for (const definition of policyDefinitions()) {
+      if (!('spec' in definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
       t.equal(definition.spec.scope, 'Tenant');
       const spec = { ...definition.spec, scope: 'Cluster' };
       await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {

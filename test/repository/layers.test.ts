@@ -44,9 +44,9 @@ const SHOWN =
   /^features\/([a-z-]+\.ts|[a-z-]+\/(feature|access-matrix|[a-z0-9-]+-v1(alpha|beta)1|[a-z-]+-configuration)\.ts)$/;
 /** The schemas and the formats of files from which the configuration is composed. */
 const OF_CONFIGURATION = /-(configuration|file)\.ts$/;
-/** What commands print: API types, manifests and how access rules are shown. */
+/** What commands print: API types, manifests, rights and how access rules are shown. */
 const OF_COMMANDS =
-  /(-v1(alpha|beta)1|-configuration|-manifests|\/access-matrix|\/enabled-policies|\/reviewed-writes|\/manifests\/[a-z-]+)\.ts$/;
+  /(-v1(alpha|beta)1|-configuration|-manifests|\/rights|\/access-matrix|\/enabled-policies|\/reviewed-writes|\/manifests\/[a-z-]+)\.ts$/;
 
 function mayImport(path: string, target: string, typeOnly: boolean): boolean {
   const [layer, other] = [layerOf(path), layerOf(target)];

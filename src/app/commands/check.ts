@@ -6,6 +6,8 @@
 
 import { type CommandIO, columns, refuseWords, runCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
+import { needsOf } from '../../cli/manifests.ts';
+import { impersonatorRights } from '../../cli/rbac-manifests.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
@@ -24,12 +26,11 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
-import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
+import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import {
   mayImpersonateUsers,
-  mayReadTenants,
-  missingListWatchRights,
+  missingRights,
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -138,10 +139,29 @@ async function rightsWarnings(
   );
   return [
     ...extras,
-    ...(configuration.access.index ? await indexWarnings(fetcher, isShared) : []),
+    ...(await missingRightsWarnings(configuration, fetcher)),
     ...(await policyWarnings(configuration, fetcher)),
     ...(isShared ? await unjudgedWarnings(configuration, fetcher) : []),
   ];
+}
+
+/** @returns one warning for each consequence of missing rights */
+async function missingRightsWarnings(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<string[]> {
+  const missing = new Map<string, string[]>();
+  for (const { consequence, rule } of impersonatorRights(needsOf(configuration)))
+    if (consequence !== undefined) {
+      const known = missing.get(consequence) ?? [];
+      missing.set(consequence, [...known, ...(await missingRights(fetcher, rule, signal))]);
+    }
+  return [...missing]
+    .filter(([, rights]) => rights.length > 0)
+    .map(
+      ([consequence, rights]) =>
+        `upstream.credential: may not ${rights.join(', ')}, so ${consequence}: ${APPLY_RIGHTS}`,
+    );
 }
 
 /** Only with the right to list role bindings, which the credential has for the RBAC index. */
@@ -149,7 +169,7 @@ async function unjudgedWarnings(
   { admission }: Pick<StonegateConfiguration, 'admission'>,
   fetcher: UpstreamFetcher,
 ): Promise<string[]> {
-  const missing = await missingListWatchRights(fetcher, [ROLE_BINDINGS], signal);
+  const missing = await missingRights(fetcher, LIST_ROLE_BINDINGS, signal);
   if (missing.length === 0)
     return whenAsked('upstream.server: the API server could not be asked for its role bindings', () =>
       unjudgedTenantWarnings(createObjects(fetcher), signal),
@@ -160,28 +180,7 @@ async function unjudgedWarnings(
   ];
 }
 
-const ROLE_BINDINGS = { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' };
-
-async function indexWarnings(fetcher: UpstreamFetcher, isShared: boolean): Promise<string[]> {
-  const indexed = INDEXED_RESOURCES.map((resource) => ({
-    group: resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io',
-    resource,
-  }));
-  const missing = await missingListWatchRights(fetcher, indexed, signal);
-  const lacksTenants = !isShared && !(await mayReadTenants(fetcher, signal));
-  return [
-    ...(missing.length > 0
-      ? [
-          `upstream.credential: may not ${missing.join(', ')}, so the RBAC index (access.index) is never complete: ${APPLY_RIGHTS}`,
-        ]
-      : []),
-    ...(lacksTenants
-      ? [
-          `upstream.credential: may not get tenants, so \`kubectl get tenants\` fails for users of tenants: ${APPLY_RIGHTS}`,
-        ]
-      : []),
-  ];
-}
+const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
 
 async function policyWarnings(
   configuration: StonegateConfiguration,
@@ -189,11 +188,6 @@ async function policyWarnings(
 ): Promise<string[]> {
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
-  const missing = await missingListWatchRights(fetcher, resources, signal);
-  if (missing.length > 0)
-    return [
-      `upstream.credential: may not ${missing.join(', ')}, so policies grant nothing, or get no roles: ${APPLY_RIGHTS}`,
-    ];
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
   const unknown = 'upstream.server: the API server could not be asked for its';
   const definitions = await whenAsked(`${unknown} custom resources`, async () =>

@@ -4,7 +4,10 @@
  * responds.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
-import type { AdmissionProcessConfiguration } from '../config/configuration.ts';
+import type { AdmissionProcessConfiguration } from '../../../config/configuration.ts';
+import { MANAGED_BY } from '../../../kubernetes/managed-labels.ts';
+import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../../../kubernetes/published-objects.ts';
+import { POLICY_REGISTRATION } from '../../cross-tenant/tenancy-v1alpha1.ts';
 import {
   ADMISSION_PATH,
   CHANGES,
@@ -18,10 +21,7 @@ import {
   reviewedPolicyWrites,
   reviewedWrites,
   WRITES,
-} from '../features/admission/reviewed-writes.ts';
-import { POLICY_REGISTRATION } from '../features/cross-tenant/tenancy-v1alpha1.ts';
-import { MANAGED_BY } from '../kubernetes/managed-labels.ts';
-import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../kubernetes/published-objects.ts';
+} from '../reviewed-writes.ts';
 
 const REGISTRATION = 'stonegate-admission';
 

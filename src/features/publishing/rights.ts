@@ -2,10 +2,11 @@
  * The rights that publishing needs in addition to those of provisioning: on each published kind, and, to read
  * what is published where, on tenants and namespaces.
  */
-import type { PublishingConfiguration } from '../features/publishing/publishing-configuration.ts';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import { NAMESPACED_KINDS } from '../kubernetes/published-objects.ts';
-import { grantableRules } from '../rbac/grantable-rules.ts';
+
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { NAMESPACED_KINDS } from '../../kubernetes/published-objects.ts';
+import { grantableRules } from '../../rbac/grantable-rules.ts';
+import type { PublishingConfiguration } from './publishing-configuration.ts';
 
 const READ = ['get', 'list', 'watch'];
 /** The verbs that the publisher needs on the kinds that are published. */

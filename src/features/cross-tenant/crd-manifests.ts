@@ -3,17 +3,16 @@
  * tenant's, and their scope is never `Cluster`, whose objects all tenants share.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-import { stringify } from 'yaml';
 import type { z } from 'zod';
+import { CRD_SHARING_POLICY } from '../../kubernetes/kubernetes-object.ts';
+import { toKubernetesSchema } from '../../kubernetes/kubernetes-schema.ts';
 import {
   crossTenantPolicySpecSchema,
   policyStatusSchema,
   TENANCY_GROUP,
   TENANCY_VERSION,
   tenantAdministrationSpecSchema,
-} from '../features/cross-tenant/tenancy-v1alpha1.ts';
-import { CRD_SHARING_POLICY } from '../kubernetes/kubernetes-object.ts';
-import { toKubernetesSchema } from '../kubernetes/kubernetes-schema.ts';
+} from './tenancy-v1alpha1.ts';
 
 const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 const READY = '.status.conditions[?(@.type=="Ready")]';
@@ -57,11 +56,8 @@ const DEFINITIONS: readonly Definition[] = [
   },
 ];
 
-/** @returns YAML documents for `kubectl apply -f -` */
-export function crdManifests(): string {
-  return `# Custom resources of Stonegate, for the system tenant: apply as an administrator of it.\n${DEFINITIONS.map(
-    (definition) => stringify(definitionOf(definition), { lineWidth: 0 }),
-  ).join('---\n')}`;
+export function policyDefinitions(): object[] {
+  return DEFINITIONS.map(definitionOf);
 }
 
 function definitionOf({ kind, shortName, description, labels, spec, columns }: Definition): object {

@@ -1,7 +1,7 @@
 /**
  * The Deployment of the admission webhook as a process of its own, with its Service and disruption budget.
  */
-import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../config/configuration.ts';
+import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../../../config/configuration.ts';
 
 const NAME = 'stonegate-admission';
 /** Readable by the group of `fsGroup`: 0440. */

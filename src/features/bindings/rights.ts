@@ -1,0 +1,59 @@
+/**
+ * The rights at the API server that provisioning needs. To grant a role a user must have its rules, so the
+ * provisioner has the rules of Stonegate's own roles and `bind` for other roles by name.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ */
+
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { rule } from '../../kubernetes/right.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import type { RoleTarget } from './bindings-configuration.ts';
+
+export interface ProvisioningNeeds {
+  readonly mode: 'arktos' | 'shared';
+  /** Whether Stonegate's own roles are created, or only bound. */
+  readonly createRoles: boolean;
+  /** The roles that Keystone roles are bound to. */
+  readonly targets: readonly RoleTarget[];
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+export function provisioningRules({ mode, createRoles, targets }: ProvisioningNeeds): PolicyRule[] {
+  const arktos = mode === 'arktos';
+  const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
+  const own = createRoles ? ownRoles(mode) : NONE;
+  const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
+  const bound = [
+    ...clusterRoles.filter((name) => !own.has(name)),
+    // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
+    ...(arktos ? own.keys() : []),
+  ];
+  const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
+  return [
+    rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
+    rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
+    rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
+    ...bindRule('clusterroles', bound),
+    ...bindRule('roles', roles),
+    // Replicas agree on the one that runs a controller by its Lease.
+    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
+    ...[...own.values()].flat(),
+  ];
+}
+
+const NONE: typeof CLUSTER_ROLES = new Map();
+
+/**
+ * All users of an ordinary cluster may create self reviews already, so the basic-user role is not created
+ * there.
+ */
+function ownRoles(mode: ProvisioningNeeds['mode']): typeof CLUSTER_ROLES {
+  if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
+  return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
+}
+
+function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
+  if (names.length === 0) return [];
+  return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
+}

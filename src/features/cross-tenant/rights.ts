@@ -1,0 +1,27 @@
+/**
+ * The rights at the API server that cross-tenant policies and administrations need: to read what they follow
+ * from, and, for the provisioner, to grant what they grant.
+ */
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { type Right, rule } from '../../kubernetes/right.ts';
+import { grantableRules } from '../../rbac/grantable-rules.ts';
+import { type EnabledPolicies, resourcesOfPolicies } from './enabled-policies.ts';
+import { TENANCY_GROUP } from './tenancy-v1alpha1.ts';
+
+export function policyReadRights(policies: EnabledPolicies): Right[] {
+  return resourcesOfPolicies(policies).map(({ group, resource }, at) => ({
+    when: [],
+    ...(at === 0 && { comment: 'Who may enter which tenants.' }),
+    consequence: 'policies grant nothing, or get no roles',
+    rule: rule(group, [resource], ['list', 'watch']),
+  }));
+}
+
+/** @param grantable what policies may grant besides `stonegate:manage` */
+export function policyWriteRules(grantable: readonly PolicyRule[]): PolicyRule[] {
+  return [
+    rule('rbac.authorization.k8s.io', ['clusterroles'], ['get', 'list', 'create', 'update', 'delete']),
+    rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
+    ...grantableRules(grantable),
+  ];
+}
