@@ -21,13 +21,6 @@ function held<T>() {
   return Promise.withResolvers<T>();
 }
 
-t.test('a known credential is not asked about again', async (t) => {
-  const { cache, backend } = setUp();
-  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
-  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
-  t.same(backend.asked, ['miss']);
-});
-
 t.test('C119 a thousand requests with one unknown credential ask once', async (t) => {
   const { cache, backend } = setUp();
   await Promise.all(Array.from({ length: 1000 }, () => cache.lookup(TOKEN, backend.load)));
