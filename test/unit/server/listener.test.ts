@@ -20,23 +20,6 @@ import { createAuthority } from '../../support/tls/authority.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
-  const listening = await listenFor(t);
-  for (const [offered, chosen] of [
-    [['h2', 'http/1.1'], 'h2'],
-    [['http/1.1'], 'http/1.1'],
-    [[], false],
-  ] as const) {
-    const socket = await listening.socket({ ALPNProtocols: [...offered] });
-    t.equal(socket.alpnProtocol, chosen);
-    socket.destroy();
-  }
-  const socket = await listening.socket({ ALPNProtocols: [] });
-  socket.write(GET);
-  t.match(await readSome(socket), /^HTTP\/1\.1 200 /);
-  socket.destroy();
-});
-
 t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', async (t) => {
   const listening = await listenFor(t, echoTarget, { http2: false });
   const socket = await listening.socket({ ALPNProtocols: ['h2', 'http/1.1'] });
