@@ -145,5 +145,6 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
     return exchange;
   }
 
-  return { pipeline, inForce, reviews, fetched, provisioned, limited, ask };
+  const status = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).response.status;
+  return { pipeline, inForce, reviews, fetched, provisioned, limited, ask, status };
 }

@@ -35,16 +35,6 @@ function setUp() {
   return { clock, backend, store, join, entryNames };
 }
 
-t.test('C186 neither the credential nor the user stands in Redis', async (t) => {
-  const { store, join } = setUp();
-  const { lookup, shared } = join();
-  await lookup();
-  await shared.drop(['user:alice']);
-  for (const [name, value] of store.values) {
-    for (const text of [name, value.toString('latin1')]) t.notMatch(text, /very-secret|alice|acme/);
-  }
-});
-
 t.test('an entry in Redis ends with the entry it was made from', async (t) => {
   const { clock, backend, join } = setUp();
   await join().lookup();
@@ -136,17 +126,6 @@ t.test('C258 an entry copied from another configuration or another cache is abse
     await join(other).lookup();
   }
   t.equal(backend.asked.length, 5);
-});
-
-t.test('all replicas follow the drop of a user', async (t) => {
-  const { backend, join } = setUp();
-  const [one, two] = [join(), join()];
-  await one.lookup();
-  await two.lookup();
-  backend.answer = async () => 'alice without rights';
-  await one.shared.drop(['user:alice']);
-  t.equal(await one.lookup(), 'alice without rights');
-  t.equal(await two.lookup(), 'alice without rights');
 });
 
 t.test('a drop of one user leaves the others alone; a drop of their tenant does not', async (t) => {

@@ -36,10 +36,6 @@ function setUp() {
   return { generations, log, errors, type, part, replace };
 }
 
-t.test('nothing is in force before the first generation', async (t) => {
-  t.throws(() => setUp().generations.current, /no generation/);
-});
-
 t.test('a component without a fingerprint belongs to one generation', async (t) => {
   const { generations, log, type } = setUp();
   const replace = (id: string) =>
@@ -59,15 +55,6 @@ t.test('all that ask for the same component in one generation share it', async (
   });
   await generations.close();
   t.same(log, ['dispose b', 'dispose a'], 'each once, the last created first');
-});
-
-t.test('nothing starts before the start, and then each component once', async (t) => {
-  const { generations, log, replace } = setUp();
-  replace('a');
-  t.same(log, []);
-  generations.start();
-  generations.start();
-  t.same(log, ['start a']);
 });
 
 t.test('a component is disposed after those that use it, and replaced with those that it uses', async (t) => {

@@ -72,18 +72,6 @@ function jwtUntil(seconds: number): string {
   return `${encoded({ alg: 'RS256' })}.${encoded({ exp: START / 1_000 + seconds })}.c2ln`;
 }
 
-t.test('a reviewed user has the API server’s user name and their own tenant', async (t) => {
-  const { bearer } = scene();
-  t.match(await bearer('opaque'), {
-    authenticator: 'token-review',
-    subject: { kind: 'upstream', user: ZOE },
-    tenantOrigin: { from: 'issuer', tenant: 'acme' },
-    uid: 'u',
-    groups: ['g'],
-    expiresAt: Number.POSITIVE_INFINITY,
-  });
-});
-
 t.test('no other kind of credential is taken', async (t) => {
   const { authenticator, asked } = scene();
   const others: Credential[] = [

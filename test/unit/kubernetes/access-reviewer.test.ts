@@ -55,6 +55,9 @@ function reviewerOf(...answers: (UpstreamResponse | Error)[]) {
   return { reviewer: createAccessReviewer({ fetcher, path }), asked };
 }
 
+const reviewed = (...answers: (UpstreamResponse | Error)[]) =>
+  reviewerOf(...answers).reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL);
+
 t.test('an access review', async (t) => {
   t.test('is posted in the tenant that it concerns, as the API defines it', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: true, reason: 'RBAC: allowed by …' }));
@@ -88,8 +91,7 @@ t.test('an access review', async (t) => {
   });
 
   t.test('C142 both allowed and denied is denied', async (t) => {
-    const { reviewer } = reviewerOf(review({ allowed: true, denied: true, evaluationError: 'half broken' }));
-    t.same(await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
+    t.same(await reviewed(review({ allowed: true, denied: true, evaluationError: 'half broken' })), {
       allowed: false,
       denied: true,
       evaluationError: 'half broken',
@@ -98,7 +100,7 @@ t.test('an access review', async (t) => {
 
   t.test('D139 with fields of a later release is neither yes nor no', async (t) => {
     const conditional = { allowed: false, conditionSetChain: [{ conditions: [] }] };
-    t.same(await reviewerOf(review(conditional)).reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
+    t.same(await reviewed(review(conditional)), {
       allowed: false,
       unknownFields: ['conditionSetChain'],
     });
@@ -106,19 +108,16 @@ t.test('an access review', async (t) => {
       { allowed: true, other: 1 },
       { allowed: false, denied: true, other: 1 },
     ]) {
-      const { reviewer } = reviewerOf(review(certain));
-      t.notHas(await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { unknownFields: ['other'] });
+      t.notHas(await reviewed(review(certain)), { unknownFields: ['other'] });
     }
   });
 
   t.test('C027 that fails is never a yes', async (t) => {
-    const { reviewer } = reviewerOf(new StatusError('UpstreamTimeout', 'late'));
-    await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamTimeout' });
+    await t.rejects(reviewed(new StatusError('UpstreamTimeout', 'late')), { code: 'UpstreamTimeout' });
   });
 
   t.test('the error names the missing right if Stonegate may not create reviews', async (t) => {
-    const { reviewer } = reviewerOf(answer(403, { kind: 'Status' }));
-    await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
+    await t.rejects(reviewed(answer(403, { kind: 'Status' })), {
       code: 'UpstreamRefusedCredential',
       message: /create subjectaccessreviews; .*`stonegate manifests rbac --config FILE`/,
     });
@@ -140,8 +139,7 @@ t.test('an access review', async (t) => {
     ['a redirect with a yes in it', { ...review({ allowed: true }), status: 302 }],
   ] as const) {
     t.test(`C027 a response of ${name} never allows`, async (t) => {
-      const { reviewer } = reviewerOf(unusable);
-      await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamUnavailable' });
+      await t.rejects(reviewed(unusable), { code: 'UpstreamUnavailable' });
     });
   }
 });

@@ -46,8 +46,8 @@ t.test('D318 the ceiling refuses what the policy does not allow, whatever the te
 });
 
 t.test('D317 letting a user in gives them no right but the rules of the policy', async (t) => {
-  const { ask, pipeline } = guestPipeline([readPods({ rules: [] })]);
-  t.equal((await ask('alice', PODS)).response.status, 403);
+  const { status, pipeline } = guestPipeline([readPods({ rules: [] })]);
+  t.equal(await status('alice', PODS), 403);
   t.same(pipeline.sent, []);
 });
 
@@ -77,16 +77,16 @@ t.test('D321 the refusal does not say more of a tenant that lets others in', asy
 
 t.test('without configured policies no user enters any tenant', async (t) => {
   for (const policies of [[], 'none'] as const) {
-    const { ask, pipeline } = guestPipeline(policies);
-    t.equal((await ask('alice', PODS)).response.status, 403);
+    const { status, pipeline } = guestPipeline(policies);
+    t.equal(await status('alice', PODS), 403);
     t.same(pipeline.sent, []);
   }
 });
 
 t.test('no policy lets a user into the system tenant or into all of them', async (t) => {
   for (const tenant of ['system', 'all']) {
-    const { ask, pipeline } = guestPipeline([readPods({ tenants: new Set([tenant]) })]);
-    t.equal((await ask('alice', `/tenants/${tenant}/api/v1/pods`)).response.status, 403);
+    const { status, pipeline } = guestPipeline([readPods({ tenants: new Set([tenant]) })]);
+    t.equal(await status('alice', `/tenants/${tenant}/api/v1/pods`), 403);
     t.same(pipeline.sent, []);
   }
 });
@@ -106,8 +106,8 @@ t.test("the prefix of one's own tenant changes nothing", async (t) => {
 t.test(
   'a system user without a grant enters no tenant by the prefix, and every one by the full path',
   async (t) => {
-    const { ask, pipeline } = guestPipeline();
-    t.equal((await ask('root', PODS)).response.status, 403);
+    const { ask, pipeline, status } = guestPipeline();
+    t.equal(await status('root', PODS), 403);
     await ask('root', '/api/v1/tenants/globex/pods');
     t.same(
       pipeline.sent.map(({ target }) => target),
@@ -122,9 +122,9 @@ t.test('a system administrator with a grant is a guest: not of the system tenant
     name: 'eu',
     subjects: [{ tenant: 'system', user: 'root' }],
   });
-  const { ask, pipeline } = guestPipeline([admins]);
+  const { ask, pipeline, status } = guestPipeline([admins]);
   await ask('root', '/tenants/globex/api/v1/pods');
-  t.equal((await ask('root', '/tenants/globex/api/v1/tenants/acme/pods')).response.status, 400);
+  t.equal(await status('root', '/tenants/globex/api/v1/tenants/acme/pods'), 400);
   const [request] = pipeline.sent;
   t.equal(request?.target, '/api/v1/tenants/globex/pods');
   t.same(headerValues(request?.headers ?? [], 'impersonate-user'), ['globex:guest:system:root']);
@@ -136,7 +136,7 @@ t.test('a system administrator with a grant is a guest: not of the system tenant
 });
 
 t.test('a path below the prefix that names another tenant, or another prefix, is 400', async (t) => {
-  const { ask, pipeline } = guestPipeline();
+  const { status, pipeline } = guestPipeline();
   for (const path of [
     '/tenants/globex/api/v1/tenants/acme/pods',
     '/tenants/globex/api/v1/watch/tenants/acme/pods',
@@ -154,7 +154,7 @@ t.test('a path below the prefix that names another tenant, or another prefix, is
     '//tenants/globex/api/v1/pods',
     '/tenants/globex//api/v1/pods',
   ])
-    t.equal((await ask('alice', path)).response.status, 400, path);
+    t.equal(await status('alice', path), 400, path);
   t.same(pipeline.sent, []);
 });
 
@@ -169,39 +169,39 @@ t.test("the entered tenant's full path below the prefix is the same request", as
 });
 
 t.test('below the prefix nothing but discovery is served of what is no resource', async (t) => {
-  const { ask, pipeline, fetched } = guestPipeline();
+  const { status, pipeline, fetched } = guestPipeline();
   for (const path of ['', '/', '/metrics', '/logs/', '/swagger.json', '/oauth/token'])
-    t.equal((await ask('alice', `/tenants/globex${path}`)).response.status, 403, path);
+    t.equal(await status('alice', `/tenants/globex${path}`), 403, path);
   for (const path of ['/tenants', '/tenants/'])
-    t.equal((await ask('alice', path)).response.status, path === '/tenants' ? 403 : 400, path);
+    t.equal(await status('alice', path), path === '/tenants' ? 403 : 400, path);
   t.same([pipeline.sent, fetched], [[], []]);
 });
 
 t.test("discovery below the prefix is the entered tenant's, on the account of the user's own", async (t) => {
-  const { ask, fetched } = guestPipeline();
-  t.equal((await ask('alice', '/tenants/globex/apis')).response.status, 200);
+  const { status, fetched } = guestPipeline();
+  t.equal(await status('alice', '/tenants/globex/apis'), 200);
   t.same(fetched, [
     { tenant: 'globex', account: { kind: 'tenant', tenant: 'acme', guests: true }, path: '/apis' },
   ]);
-  t.equal((await ask('colons', '/tenants/globex/apis')).response.status, 403, 'it needs the grant');
+  t.equal(await status('colons', '/tenants/globex/apis'), 403, 'it needs the grant');
 });
 
 t.test("Stonegate's own API is not for guests", async (t) => {
-  const { ask, pipeline, reviews } = guestPipeline();
+  const { status, pipeline, reviews } = guestPipeline();
   for (const path of ['selfidentity', 'selfaccessrules', 'tenants/globex/selfaccessrules'])
-    t.equal((await ask('alice', `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`)).response.status, 403);
+    t.equal(await status('alice', `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`), 403);
   for (const path of ['explanations', 'accessrulesreviews', 'resourceaccessreviews']) {
     const target = `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`;
-    t.equal((await ask('alice', target, { method: 'POST', body: '{}' })).response.status, 403);
+    t.equal(await status('alice', target, { method: 'POST', body: '{}' }), 403);
   }
   t.same([pipeline.sent, reviews], [[], []]);
 });
 
 t.test('also not if a policy names it', async (t) => {
   const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['get'] }];
-  const { ask } = guestPipeline([readPods({ rules })]);
+  const { status } = guestPipeline([readPods({ rules })]);
   const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
-  t.equal((await ask('alice', path)).response.status, 403);
+  t.equal(await status('alice', path), 403);
 });
 
 t.test("a guest is not shown the entered tenant's own object", async (t) => {
@@ -222,47 +222,47 @@ t.test('D327 a guest acts as no other user', async (t) => {
 });
 
 t.test('D319 no user of the entered tenant has the name or the group of a guest', async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  t.equal((await ask('posing', '/api/v1/namespaces/web/pods')).response.status, 403);
-  t.equal((await ask('grouped', '/api/v1/namespaces/web/pods')).response.status, 403);
+  const { status, pipeline } = guestPipeline();
+  t.equal(await status('posing', '/api/v1/namespaces/web/pods'), 403);
+  t.equal(await status('grouped', '/api/v1/namespaces/web/pods'), 403);
   for (const name of ['guest:acme:alice', 'globex:guest:acme:alice']) {
     const headers = [['Impersonate-User', name]] as const;
-    t.equal((await ask('bob', '/api/v1/namespaces/web/pods', { headers })).response.status, 403);
+    t.equal(await status('bob', '/api/v1/namespaces/web/pods', { headers }), 403);
   }
   t.same(pipeline.sent, []);
 });
 
 t.test('D326 a service account of the API server stays in its tenant', async (t) => {
   const policy = readPods({ subjects: [{ tenant: 'acme', user: '*' }] });
-  const { ask, pipeline } = guestPipeline([policy]);
-  t.equal((await ask('robot', PODS)).response.status, 403);
+  const { status, pipeline } = guestPipeline([policy]);
+  t.equal(await status('robot', PODS), 403);
   t.same(pipeline.sent, []);
-  t.equal((await ask('robot', '/tenants/acme/api/v1/tenants/acme/pods')).response.status, 200);
+  t.equal(await status('robot', '/tenants/acme/api/v1/tenants/acme/pods'), 200);
 });
 
 t.test('D323 one policy lets a user into each tenant that it names', async (t) => {
-  const { ask } = guestPipeline([readPods({ tenants: new Set(['globex', 'initech']) })]);
+  const { status } = guestPipeline([readPods({ tenants: new Set(['globex', 'initech']) })]);
   for (const tenant of ['globex', 'initech'])
-    t.equal((await ask('alice', `/tenants/${tenant}/api/v1/pods`)).response.status, 200);
-  t.equal((await ask('alice', '/tenants/umbrella/api/v1/pods')).response.status, 403);
+    t.equal(await status('alice', `/tenants/${tenant}/api/v1/pods`), 200);
+  t.equal(await status('alice', '/tenants/umbrella/api/v1/pods'), 403);
 });
 
 t.test('D325 what a policy of one tenant allows holds in that tenant only', async (t) => {
   const secrets = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] }];
-  const { ask } = guestPipeline([
+  const { status } = guestPipeline([
     readPods(),
     readPods({ name: 'secrets', tenants: new Set(['initech']), rules: secrets }),
   ]);
-  t.equal((await ask('alice', '/tenants/initech/api/v1/secrets')).response.status, 200);
-  t.equal((await ask('alice', '/tenants/globex/api/v1/secrets')).response.status, 403);
-  t.equal((await ask('alice', '/tenants/initech/api/v1/pods')).response.status, 403);
+  t.equal(await status('alice', '/tenants/initech/api/v1/secrets'), 200);
+  t.equal(await status('alice', '/tenants/globex/api/v1/secrets'), 403);
+  t.equal(await status('alice', '/tenants/initech/api/v1/pods'), 403);
 });
 
 t.test('groups of home count for the policy and are not brought along', async (t) => {
   const byGroup = readPods({ subjects: [{ tenant: 'acme', group: 'keystone:group:auditors' }] });
-  const { ask, pipeline } = guestPipeline([byGroup]);
-  t.equal((await ask('alice', PODS)).response.status, 200);
-  t.equal((await ask('colons', PODS)).response.status, 403);
+  const { status, pipeline } = guestPipeline([byGroup]);
+  t.equal(await status('alice', PODS), 200);
+  t.equal(await status('colons', PODS), 403);
   const headers = pipeline.sent[0]?.headers ?? [];
   t.notOk(headerValues(headers, 'impersonate-group').some((group) => group.startsWith('keystone:')));
   t.notOk(headerValues(headers, 'impersonate-group').includes('system:authenticated'));
@@ -273,15 +273,9 @@ t.test('groups of home count for the policy and are not brought along', async (t
   );
 });
 
-t.test('a user whose name has colons is told apart from every other', async (t) => {
-  const { ask, pipeline } = guestPipeline([readPods({ subjects: [{ tenant: 'acme', user: 'oidc:a:b' }] })]);
-  await ask('colons', PODS);
-  t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'impersonate-user'), ['globex:guest:acme:oidc:a:b']);
-});
-
 t.test('an anonymous request enters no tenant', async (t) => {
-  const { ask } = guestPipeline([readPods({ subjects: [{ tenant: 'acme', user: '*' }] })]);
-  t.equal((await ask('', PODS)).response.status, 401);
+  const { status } = guestPipeline([readPods({ subjects: [{ tenant: 'acme', user: '*' }] })]);
+  t.equal(await status('', PODS), 401);
 });
 
 t.test("a guest's request is charged to their own tenant and provisions nothing", async (t) => {
@@ -335,7 +329,7 @@ t.test('a connection into a pod needs the right to create it, of the policy and 
   const upgrade = () => ({ protocol: 'websocket', socket: new PassThrough(), head: Buffer.alloc(0) });
   const target = '/tenants/globex/api/v1/namespaces/web/pods/p/exec?command=sh';
   const reading = guestPipeline([exec(['get'])]);
-  t.equal((await reading.ask('alice', target, { upgrade: upgrade() })).response.status, 403);
+  t.equal(await reading.status('alice', target, { upgrade: upgrade() }), 403);
   t.same(reading.pipeline.tunnelled, []);
   const both = guestPipeline([exec(['get', 'create'])]);
   await both.ask('alice', target, { upgrade: upgrade() });
@@ -347,7 +341,7 @@ t.test('a connection into a pod needs the right to create it, of the policy and 
     },
   ]);
   const denied = guestPipeline([exec(['get', 'create'])], false);
-  t.equal((await denied.ask('alice', target, { upgrade: upgrade() })).response.status, 403);
+  t.equal(await denied.status('alice', target, { upgrade: upgrade() }), 403);
 });
 
 t.test('D329 the audit event names the user, both tenants and the policy with its source', async (t) => {
@@ -391,22 +385,6 @@ t.test('D329 the event of a user whom no policy lets in names the tenant that th
       annotations: { 'stonegate.dev/entered-tenant': 'nowhere' },
     },
   });
-});
-
-t.test('every request is reported as received, and once', async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  for (const target of [PODS, '/tenants/nowhere/api', '/tenants/x/tenants/y']) await ask('alice', target);
-  t.same(
-    pipeline.events.map(({ stage }) => stage),
-    ['received', 'complete', 'received', 'complete', 'received', 'complete'],
-  );
-});
-
-t.test('D330 a policy that is withdrawn counts no more with the next request', async (t) => {
-  const { ask, inForce } = guestPipeline();
-  t.equal((await ask('alice', PODS)).response.status, 200);
-  inForce.replace({ permits: () => undefined, admitting: () => [] });
-  t.equal((await ask('alice', PODS)).response.status, 403);
 });
 
 const REVIEWS = '/tenants/globex/apis/authorization.k8s.io/v1';
@@ -454,12 +432,12 @@ t.test('what a guest may do is what both the policy and RBAC allow', async (t) =
 });
 
 t.test('a guest learns who they are, and no list of rules', async (t) => {
-  const { ask } = guestPipeline();
+  const { ask, status } = guestPipeline();
   const self = '/tenants/globex/apis/authentication.k8s.io/v1/selfsubjectreviews';
   t.match((await ask('alice', self, { ...POST, body: '{}' })).response.json(), {
     status: { userInfo: { username: 'globex:guest:acme:alice' } },
   });
   const rules = `${REVIEWS}/selfsubjectrulesreviews`;
-  t.equal((await ask('alice', rules, { ...POST, body: '{}' })).response.status, 403);
-  t.equal((await ask('colons', self, { ...POST, body: '{}' })).response.status, 403);
+  t.equal(await status('alice', rules, { ...POST, body: '{}' }), 403);
+  t.equal(await status('colons', self, { ...POST, body: '{}' }), 403);
 });

@@ -1,4 +1,3 @@
-import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
@@ -8,21 +7,6 @@ import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
 
 const bearer = [['Authorization', 'Bearer secret-token']] as const;
-
-t.test('a request of an authenticated user reaches the API server as that user', async (t) => {
-  const pipeline = fakePipeline();
-  const exchange = fakeExchange({ headers: bearer, target: '/api/v1/pods?limit=5' });
-  await serveRequest(exchange, pipeline);
-  t.equal(exchange.response.text, 'upstream');
-  const [request] = pipeline.sent;
-  t.equal(request?.target, '/api/v1/pods?limit=5');
-  t.equal(headerValue(request?.headers ?? [], 'impersonate-user'), 'acme:alice');
-  t.equal(
-    headerValue(request?.headers ?? [], 'authorization'),
-    undefined,
-    'the client credential stays here',
-  );
-});
 
 t.test(
   'C001 C254 without a credential: 401 of reason Unauthorized, and nothing is sent upstream',
@@ -145,14 +129,6 @@ t.test('a request to a service behind the API server has no time limit, but an e
     pipeline,
   );
   t.match(pipeline.sent[0], { longRunning: true, endless: false });
-});
-
-t.test('an upgrade of an authorized user is tunnelled with the user’s identity', async (t) => {
-  const pipeline = fakePipeline();
-  const upgrade = { protocol: 'spdy/3.1', socket: new PassThrough(), head: Buffer.alloc(0) };
-  const target = '/api/v1/namespaces/default/pods/p/exec?command=ls';
-  await serveRequest(fakeExchange({ method: 'POST', headers: bearer, target, upgrade }), pipeline);
-  t.equal(headerValue(pipeline.tunnelled[0]?.headers ?? [], 'impersonate-user'), 'acme:alice');
 });
 
 t.test('C190 an Upgrade header never skips authentication', async (t) => {

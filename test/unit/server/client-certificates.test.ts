@@ -102,14 +102,6 @@ t.test('a certificate of the configured CA is verified, over HTTP/1.1, HTTP/2 an
   t.same(shown.slice(2), [shown[0], shown[0]]);
 });
 
-t.test('a client certificate is optional', async (t) => {
-  const { begun, shown } = await setUp(t);
-  const { socket, answer } = await begun({});
-  t.match(answer, /NONE/);
-  t.same(shown, [undefined]);
-  socket.destroy();
-});
-
 t.test('C076 a certificate that is not verified is distinguished from none', async (t) => {
   const { begun, shown } = await setUp(t);
   const wrong = {

@@ -33,14 +33,6 @@ t.test('an idle HTTP/1.1 connection stays open, and its next response closes it'
   t.match(await readAll(idle), /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
 });
 
-t.test('new connections are served, and closed after one response', async (t) => {
-  const { listener, socket } = await listenFor(t);
-  listener.drain();
-  const late = await socket();
-  late.write(GET);
-  t.match(await readAll(late), /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
-});
-
 t.test('a watch continues until the listener stops', async (t) => {
   const { listener, socket } = await startListener(async ({ response, stopping }: Exchange) => {
     response.writeHead(200, []);

@@ -14,24 +14,6 @@ const refuseAll = async ({ response }: Exchange): Promise<void> => {
   writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
 };
 
-t.test('C199 a POST with Upgrade: SPDY/3.1 reaches the handler with its socket', async (t) => {
-  const listening = await listenFor(t, async ({ method, upgrade, signal }) => {
-    upgrade?.socket.write(`HTTP/1.1 101 Switching Protocols\r\n\r\n${method} ${upgrade.protocol} `);
-    upgrade?.socket.write(upgrade.head);
-    upgrade?.socket.pipe(upgrade.socket);
-    await once(signal, 'abort');
-  });
-  const socket = await listening.socket();
-  socket.write(`${EXEC}early `);
-  const seen: string[] = [];
-  socket.on('data', (chunk) => {
-    seen.push(String(chunk));
-    if (seen.join('').endsWith('early ')) socket.end('late');
-  });
-  await once(socket, 'end');
-  t.equal(seen.join(''), 'HTTP/1.1 101 Switching Protocols\r\n\r\nPOST spdy/3.1 early late');
-});
-
 t.test('a refused upgrade gets its Status, then the socket closes', async (t) => {
   const listening = await listenFor(t, refuseAll);
   const socket = await listening.socket();

@@ -2,11 +2,9 @@
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';
 import t from 'tap';
-import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {
-  answerOf,
   authority,
   certificate,
   echoTarget,
@@ -21,29 +19,6 @@ import {
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-
-/** Sends the head at once and ends when the listener drains, like a watch. */
-async function watch({ response, stopping }: Exchange): Promise<void> {
-  response.writeHead(200, []);
-  stopping?.onCancel(() => response.end('the end'));
-}
-
-t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
-  const listening = await listenFor(t);
-  for (const [offered, chosen] of [
-    [['h2', 'http/1.1'], 'h2'],
-    [['http/1.1'], 'http/1.1'],
-    [[], false],
-  ] as const) {
-    const socket = await listening.socket({ ALPNProtocols: [...offered] });
-    t.equal(socket.alpnProtocol, chosen);
-    socket.destroy();
-  }
-  const socket = await listening.socket({ ALPNProtocols: [] });
-  socket.write(GET);
-  t.match(await readSome(socket), /^HTTP\/1\.1 200 /);
-  socket.destroy();
-});
 
 t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', async (t) => {
   const listening = await listenFor(t, echoTarget, { http2: false });
@@ -64,19 +39,6 @@ t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async (t) => {
   await t.rejects(
     listening.socket({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
   );
-});
-
-t.test('a new certificate is used for new connections; open ones keep the old one', async (t) => {
-  const listening = await listenFor(t);
-  const before = await listening.socket();
-  listening.listener.prepareTLS(await authority.server('renewed'))();
-  const after = await listening.socket();
-  t.equal(before.getPeerCertificate().subject.CN, 'stonegate');
-  t.equal(after.getPeerCertificate().subject.CN, 'renewed');
-  before.write(GET);
-  t.match(await readSome(before), /^HTTP\/1\.1 200 /);
-  before.destroy();
-  after.destroy();
 });
 
 t.test('a certificate with another key is refused and the last valid one stays', async (t) => {
@@ -169,48 +131,6 @@ t.test('a body may take longer than a head', async (t) => {
 });
 
 t.test('closing a listener', async (t) => {
-  t.test('C253 a GET in flight finishes and a watch ends cleanly within the grace period', async (t) => {
-    const release = Promise.withResolvers<void>();
-    const inFlight = Promise.withResolvers<void>();
-    const clock = createFakeClock();
-    const listening = await startListener(
-      async (exchange) => {
-        if (exchange.target === '/watch') return watch(exchange);
-        inFlight.resolve();
-        await release.promise;
-        return echoTarget(exchange);
-      },
-      { clock },
-    );
-    const [watch1, get1, session] = await Promise.all([
-      listening.socket(),
-      listening.socket(),
-      listening.session(),
-    ]);
-    watch1.write('GET /watch HTTP/1.1\r\nHost: x\r\n\r\n');
-    get1.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
-    const watch2 = session.request({ ':path': '/watch' });
-    const watched2 = answerOf(watch2);
-    const got2 = request2(session, { ':path': '/slow' });
-    await Promise.all([readSome(watch1), once(watch2, 'response'), inFlight.promise]);
-    const goaway = once(session, 'goaway');
-
-    const closed = listening.listener.close(30_000);
-    t.match(await readAll(watch1), /the end\r\n0\r\n\r\n$/, 'the watch over HTTP/1.1 ends cleanly');
-    t.match(await watched2, { body: 'the end' }, 'the watch over HTTP/2 ends cleanly');
-    await goaway;
-    await t.rejects(listening.socket(), 'no new client is accepted');
-
-    release.resolve();
-    const answer = await readAll(get1);
-    t.match(answer, /^HTTP\/1\.1 200 [\s\S]*\/slow\r\n0\r\n\r\n$/);
-    t.match(answer, /\r\nConnection: close\r\n/);
-    t.match(await got2, { status: 200, body: '/slow' });
-    await closed;
-    t.equal(listening.listener.activeConnections, 0);
-    t.equal(clock.pending, 0, 'no timer is left');
-  });
-
   t.test('idle and silent connections are closed at once', async (t) => {
     const clock = createFakeClock();
     const listening = await startListener(echoTarget, { clock });
@@ -228,26 +148,5 @@ t.test('closing a listener', async (t) => {
     await listening.listener.close(30_000);
     await Promise.all(closed);
     t.equal(clock.pending, 0, 'nothing waited for the grace');
-  });
-
-  t.test('requests in flight are aborted after the grace period', async (t) => {
-    const clock = createFakeClock();
-    const signals: AbortSignal[] = [];
-    const listening = await startListener(
-      async ({ signal, response }) => {
-        signals.push(signal);
-        response.writeHead(200, []);
-      },
-      { clock },
-    );
-    const socket = await listening.socket();
-    socket.write(GET);
-    await readSome(socket);
-    const closed = listening.listener.close(30_000);
-    clock.advance(29_999);
-    t.equal(listening.listener.activeConnections, 1);
-    clock.advance(1);
-    await closed;
-    t.equal(signals[0]?.aborted, true);
   });
 });

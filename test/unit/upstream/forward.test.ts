@@ -167,24 +167,6 @@ t.test('request bodies', async (t) => {
   });
 });
 
-t.test('one connection carries requests of all kinds, one after the other', async (t) => {
-  const { relay, client, server } = await begun(
-    t,
-    'DELETE /one HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{}',
-  );
-  server.send(OK);
-  await relay.ending();
-  client.send('HEAD /two HTTP/1.1\r\nHost: s\r\n\r\n');
-  await server.until('/two');
-  server.send('HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n');
-  await relay.ending();
-  client.send('POST /three HTTP/1.1\r\nHost: s\r\nContent-Length: 0\r\n\r\n');
-  t.match(await server.until('/three'), /content-length: 0\r\n/);
-  server.send(OK);
-  await relay.ending();
-  t.equal(relay.upstream.connections.length, 1);
-});
-
 const HOPS =
   'Connection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=9\r\nProxy-Connection: x\r\nContent-Type: a/b\r\n' +
   'Content-Type: c/d\r\nWarning: 299 - "one"\r\nWarning: 299 - "two"\r\nContent-Length: 2\r\n\r\n{}';

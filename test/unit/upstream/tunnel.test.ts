@@ -4,8 +4,6 @@ import { begun, type RelayOptions, relayFor, TIMEOUTS } from '../../support/raw-
 
 const EXEC =
   'POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
-const WEBSOCKET =
-  'GET /api/v1/namespaces/n/pods/p/exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 const SWITCHING =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n';
 
@@ -19,44 +17,6 @@ async function tunnelFor(test: Test) {
   await opening.client.until('\r\n\r\n');
   return opening;
 }
-
-t.test('C199 C070 a POST with Upgrade: SPDY/3.1 is sent over HTTP/1.1 with our identity', async (t) => {
-  const { relay, client, server } = await begin(t, {
-    headers: () => [
-      ['X-Stream-Protocol-Version', 'v4.channel.k8s.io'],
-      ['X-Stream-Protocol-Version', 'channel.k8s.io'],
-      ['Impersonate-User', 'acme:alice'],
-    ],
-  });
-  t.equal(
-    server.received,
-    [
-      'POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1',
-      `Host: 127.0.0.1:${relay.upstream.port}`,
-      'Connection: Upgrade',
-      'Upgrade: SPDY/3.1',
-      'Content-Length: 0',
-      'X-Stream-Protocol-Version: v4.channel.k8s.io',
-      'X-Stream-Protocol-Version: channel.k8s.io',
-      'Impersonate-User: acme:alice',
-      'Authorization: Bearer our-token',
-      '\r\n',
-    ].join('\r\n'),
-  );
-  server.send(SWITCHING);
-  t.equal(await client.until('\r\n\r\n'), SWITCHING);
-});
-
-t.test("a GET with Upgrade: websocket is sent, and the response is the API server's own", async (t) => {
-  const { client, server } = await begin(t, { headers: ({ headers }) => headers }, WEBSOCKET);
-  t.match(server.received, /\r\nUpgrade: websocket\r\n/);
-  t.match(server.received, /\r\nSec-WebSocket-Key: dGhl/);
-  t.notMatch(server.received, /content-length|transfer-encoding/i);
-  const answer =
-    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
-  server.send(answer);
-  t.equal(await client.until('\r\n\r\n'), answer);
-});
 
 t.test('what either end sends along with its head arrives', async (t) => {
   const { client, server } = await begin(t, {}, `${EXEC}early from client`);

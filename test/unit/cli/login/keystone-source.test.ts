@@ -55,11 +55,6 @@ t.test('a token for every scope', async (t) => {
   }
 });
 
-t.test('--unscoped goes over the project of the variables', async (t) => {
-  const { token } = await obtain({ ...ALICE, ...WEB }, { unscoped: true });
-  t.notHas((await validate(token)).token, { project: {} });
-});
-
 t.test(
   'C210 an application credential is the user that Keystone reports, whatever the user name in the settings',
   async (t) => {

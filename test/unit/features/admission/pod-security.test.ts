@@ -148,25 +148,6 @@ for (const [level, cases] of Object.entries({ baseline: BASELINE, restricted: RE
       t.strictSame(pathsIn(since), [at]);
     });
 
-t.test('what the standards allow', async (t) => {
-  const sources = ['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'image'];
-  const volumes = [...sources, 'persistentVolumeClaim', 'projected', 'secret'].map((source) => ({
-    [source]: {},
-  }));
-  const ofPod = { runAsNonRoot: true, seccompProfile: { type: 'Localhost' } };
-  const container = one({ allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } });
-  for (const minor of MINORS) {
-    t.strictSame(violationsOf({ spec: { ...secured, volumes } }, 'restricted', minor), [], `v1.${minor}`);
-    t.strictSame(
-      violationsOf({ spec: { ...container, securityContext: ofPod } }, 'restricted', minor),
-      [],
-      'settings of the pod hold in its containers',
-    );
-  }
-  const everything = { ...one({ privileged: true }), hostNetwork: 'yes', volumes: 7 };
-  t.strictSame(violationsOf({ spec: everything }, 'privileged'), [], 'what cannot be read too');
-});
-
 t.test('a field of a wrong type is refused: the API server would not decode it', async (t) => {
   const wrong: readonly [unknown, string][] = [
     [{ spec: { hostNetwork: 'true' } }, 'spec.hostNetwork must be a boolean'],

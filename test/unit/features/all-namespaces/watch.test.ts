@@ -192,14 +192,6 @@ t.test(
   },
 );
 
-t.test('D040 all watches at the API server are closed at once when the client leaves', async (t) => {
-  const site = watchSite();
-  const client = readWatch(await site.open());
-  t.notOk(site.areClosed());
-  client.leave();
-  t.ok(site.areClosed());
-});
-
 t.test(
   'a client that leaves while the watches are opened, or before the response, leaves none open',
   async (t) => {

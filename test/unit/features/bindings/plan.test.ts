@@ -41,35 +41,6 @@ function namespace(name: string, labels: Record<string, string> = {}): Kubernete
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-t.test('each role of a project is bound to the group of users who have it there', async (t) => {
-  const cluster = await synchronised(smallKeystone(), shared);
-  t.same(
-    bound(cluster),
-    [
-      'p-web: stonegate:edit to keystone:project:p-web:role:member',
-      'p-web: stonegate:manage to keystone:project:p-web:role:admin',
-      'p-web: stonegate:read to keystone:project:p-web:role:reader',
-      // Of the domain: in its namespaces alone.
-      'p-web: stonegate:edit to keystone:domain:d-acme:role:member',
-      'p-web: stonegate:manage to keystone:domain:d-acme:role:admin',
-      'p-web: stonegate:read to keystone:domain:d-acme:role:reader',
-    ].sort(),
-  );
-});
-
-t.test('arktos: the roles of a domain are bound in its tenant', async (t) => {
-  const cluster = await synchronised(smallKeystone());
-  t.same(
-    bound(cluster).filter((one) => one.startsWith('*')),
-    [
-      '*: stonegate:basic-user to system:authenticated',
-      '*: stonegate:edit to keystone:domain:d-acme:role:member',
-      '*: stonegate:manage to keystone:domain:d-acme:role:admin',
-      '*: stonegate:read to keystone:domain:d-acme:role:reader',
-    ],
-  );
-});
-
 t.test(
   'a Role that the operator maintains in each namespace is bound there, for roles on the domain too',
   async (t) => {

@@ -72,16 +72,6 @@ function start(rules: Partial<KeystoneSync> = {}) {
   };
 }
 
-t.test('a project gets its namespace, a user’s roles become rolebindings', async (t) => {
-  const { resolved, cluster, bindings } = start();
-  await resolved({ ...ALICE, roles: ['member', 'reader'] });
-  t.match(cluster.objects.get('Namespace///p1')?.object, namespace('p1', 'p1'));
-  t.same(bindings(), ['alice-id_member → acme:alice', 'alice-id_reader → acme:alice']);
-  const writes = cluster.writes.length;
-  await resolved({ ...ALICE, roles: ['member', 'reader'] });
-  t.equal(cluster.writes.length, writes, 'the second time there is nothing to do');
-});
-
 t.test('C238 a lost role takes its binding with it, and no other one', async (t) => {
   const { resolved, cluster, bindings } = start();
   cluster.put(namespace('p1', 'p1'), {});

@@ -5,10 +5,9 @@ import type { DocumentRequest } from '../../../../src/cache/document-cache.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createDiscoveryDocuments } from '../../../../src/features/discovery/discovery-documents.ts';
 import { createDiscoveryHandler } from '../../../../src/features/discovery/handle-discovery.ts';
-import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
+import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';
-import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
 
@@ -24,7 +23,8 @@ const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 /** An handler before an API server that says what `answer` says, with a clock that stands still. */
 function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
   const fetcher = fakeFetcher(answer);
-  const { handler } = handlerOf(fetcher);
+  const clock = { now: () => 0, after: () => ({ cancel() {} }) };
+  const handler = createDiscoveryHandler(discoveryDocuments(fetcher, mode, clock).documents);
   const get = async (
     target: string,
     { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {},
@@ -33,19 +33,6 @@ function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 
       outgoingOf(mode, keystoneIdentity(user, { home }), { method, target, headers: [['Accept', accept]] }),
     );
   return { ...fetcher, get };
-}
-
-function handlerOf(fetcher: UpstreamFetcher) {
-  const clock = { now: () => 0, after: () => ({ cancel() {} }) };
-  const { documents } = discoveryDocuments(fetcher, mode, clock);
-  const handler = createDiscoveryHandler(documents);
-  /** A request whose client may leave. */
-  const ask = (target: string) => {
-    const exchange = fakeExchange({ target });
-    const answer = Promise.resolve(handler(outgoingOf(mode, keystoneIdentity('alice'), exchange)));
-    return { answer, leave: exchange.leave };
-  };
-  return { handler, ask };
 }
 
 const bodyOf = (answer: UpstreamResponse | undefined) => JSON.parse(String(answer?.body));
@@ -107,27 +94,6 @@ t.test('a document that is not reduced arrives byte for byte, in the form the cl
   const answer = await get('/openapi/v2', { accept: PROTOBUF });
   t.equal(String(answer?.body), '\u0000protobuf');
   t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
-});
-
-t.test('answers from one document share its bytes, reduced or not', async (t) => {
-  for (const path of ['/api/v1', '/openapi/v2']) {
-    const { get } = discovery();
-    const [first, ...others] = [await get(path), await get(path), await get(path, { user: 'bob' })];
-    for (const other of others) t.equal(other?.body, first?.body, path);
-  }
-});
-
-t.test('a tenant’s second question is answered from memory', async (t) => {
-  const { asked, get } = discovery();
-  await get('/api/v1');
-  await get('/api/v1', { user: 'bob', method: 'HEAD' });
-  t.equal(asked.length, 1);
-});
-
-t.test('simultaneous questions become one', async (t) => {
-  const { asked, get } = discovery();
-  await Promise.all([get('/api/v1'), get('/api/v1'), get('/api/v1')]);
-  t.equal(asked.length, 1);
 });
 
 t.test('tenants and forms share nothing', async (t) => {
@@ -196,27 +162,6 @@ t.test('whatever clients ask and accept, a tenant’s documents of a path have f
     );
     t.ok(keys.size >= 1 && keys.size <= 30, path);
   }
-});
-
-t.test('a fetch is cancelled only if all clients that wait for it have cancelled', async (t) => {
-  const fetched: AbortSignal[] = [];
-  const fetcher = {
-    fetch: (_asked: unknown, signal: AbortSignal) => {
-      fetched.push(signal);
-      return new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(new StatusError('UpstreamUnavailable', 'ended')));
-      });
-    },
-  };
-  const { ask } = handlerOf(fetcher);
-  const [one, other] = [ask('/openapi/v2'), ask('/openapi/v2?k=2')];
-  one.leave();
-  await t.rejects(one.answer, { code: 'UpstreamUnavailable' });
-  t.equal(fetched[0]?.aborted, false);
-  other.leave();
-  await t.rejects(other.answer, { code: 'UpstreamUnavailable' });
-  t.equal(fetched[0]?.aborted, true);
-  t.equal(fetched.length, 1);
 });
 
 for (const [query, target] of [

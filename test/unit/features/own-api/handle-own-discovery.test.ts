@@ -46,38 +46,6 @@ async function ask(
 
 const GROUPS = { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apps', versions: [] }] };
 
-t.test(
-  'the plain list of groups is the API server’s, asked as the user, with Stonegate’s group',
-  async (t) => {
-    const { response, asked, header } = await ask(
-      '/apis?timeout=32s',
-      [['Accept', 'application/json, */*']],
-      {
-        body: GROUPS,
-        headers: [JSON_TYPE, ['Cache-Control', 'no-cache, private'], ['Content-Length', '1']],
-      },
-    );
-    t.equal(response.status, 200);
-    t.strictSame(response.json(), {
-      ...GROUPS,
-      groups: [
-        ...GROUPS.groups,
-        {
-          name: 'stonegate.dev',
-          versions: [{ groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' }],
-          preferredVersion: { groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' },
-        },
-      ],
-    });
-    t.match(asked, [
-      { target: '/apis?timeout=32s', method: 'GET', account: { kind: 'tenant', tenant: 'acme' } },
-    ]);
-    t.ok(asked[0]?.headers.some(([name, value]) => name === 'Impersonate-User' && value === 'acme:alice'));
-    t.equal(header('cache-control'), 'no-cache, private');
-    t.equal(header('content-length'), String(Buffer.byteLength(response.text)));
-  },
-);
-
 t.test('a client that has the list is told so, though the API server gave it no tag', async (t) => {
   const first = await ask('/apis', [], { body: GROUPS });
   const tag = first.header('etag') ?? '';
@@ -141,31 +109,6 @@ for (const version of ['v2', 'v2beta1']) {
     t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
   });
 }
-
-t.test('the index of OpenAPI v3 names the document of the group, which is served', async (t) => {
-  const index = { paths: { 'apis/apps/v1': { serverRelativeURL: '/openapi/v3/apis/apps/v1?hash=A' } } };
-  const { response } = await ask('/openapi/v3', [['Accept', 'application/json']], { body: index });
-  const { paths } = JSON.parse(response.text);
-  t.match(Object.keys(paths), ['apis/apps/v1', 'apis/stonegate.dev/v1alpha1']);
-  const target = paths['apis/stonegate.dev/v1alpha1'].serverRelativeURL;
-  t.match(target, /^\/openapi\/v3\/apis\/stonegate\.dev\/v1alpha1\?hash=[0-9A-F]{32}$/);
-  const document = await ask(target, []);
-  t.same(document.asked, [], 'it is not asked of the API server');
-  t.match(document.response.json(), {
-    openapi: '3.0.0',
-    paths: { [`${V1}/namespaces/{namespace}/localresourceaccessreviews`]: { post: {} } },
-    components: {
-      schemas: {
-        'dev.stonegate.v1alpha1.ResourceAccessReview': {
-          properties: { spec: { required: ['verb'] } },
-          'x-kubernetes-group-version-kind': [
-            { group: 'stonegate.dev', version: 'v1alpha1', kind: 'ResourceAccessReview' },
-          ],
-        },
-      },
-    },
-  });
-});
 
 t.test('the group’s own documents name what is configured, and are never forwarded', async (t) => {
   const group = await ask('/apis/stonegate.dev', []);

@@ -104,12 +104,6 @@ t.test('the list has the user’s own tenant, reduced', async (t) => {
   t.same(fetcher.asked[0]?.headers, [['Accept', 'application/json']], 'nothing of the client is on it');
 });
 
-t.test('by its name it is the object', async (t) => {
-  const { status, body } = await site().get(OWN);
-  t.equal(status, 200);
-  t.strictSame(body, { kind: 'Tenant', apiVersion: 'v1', ...REDUCED });
-});
-
 t.test('each form has the four facts, and no other', async (t) => {
   const { get } = site();
   const cells = ['tenant1', 'Active', '3h'];

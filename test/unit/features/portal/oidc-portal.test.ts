@@ -33,20 +33,6 @@ async function setUp(t: Test, changes: Partial<OIDCLoginOptions> = {}) {
   return { provider, login, walk, redirectURI };
 }
 
-t.test(
-  'a user who signs in at the provider returns with a code, which is exchanged for an ID token',
-  async (t) => {
-    const { login, walk } = await setUp(t);
-    const { callback, transaction, location } = await walk(CAROL);
-    const query = new URL(location).searchParams;
-    t.equal(query.get('scope'), 'openid email');
-    t.equal(query.get('code_challenge_method'), 'S256');
-    const result = await login.finish(callback, transaction);
-    t.match(result, { idToken: /^eyJ/ });
-    t.match(await login.finish(callback, transaction), { refused: /invalid_grant/ }, 'a code counts once');
-  },
-);
-
 t.test('a user who cancels sees the provider’s own message', async (t) => {
   const { login, walk } = await setUp(t);
   const { callback, transaction } = await walk('cancel');

@@ -26,13 +26,6 @@ async function setUp(t: Test) {
   return { keystone, directory, login };
 }
 
-t.test('a user who signs in gets a token of the project, and the list of their other projects', async (t) => {
-  const { login, directory } = await setUp(t);
-  const result = await login.signIn(ALICE, signal);
-  t.match(result, { token: /^gAAAAA/, projects: [{ name: 'web' }, { name: 'batch' }] });
-  t.match(result, { projects: [{ id: directory.project('acme', 'web').id }] });
-});
-
 t.test('whatever is wrong, it is simply wrong', async (t) => {
   const { login } = await setUp(t);
   for (const change of [{ password: 'x' }, { user: 'x' }, { domain: 'x' }, { project: 'x' }])

@@ -4,6 +4,14 @@ import { createFakePortal, headerOf, keystoneIdentity } from '../../../support/p
 const SESSION = '__Host-stonegate';
 const HOUR = 3_600_000;
 
+/** A portal, and a browser that is signed in. */
+async function signedIn(...options: Parameters<typeof createFakePortal>) {
+  const portal = createFakePortal(...options);
+  const browser = portal.browser();
+  const response = await browser.signIn();
+  return { portal, browser, response };
+}
+
 t.test('a user without a session is redirected to the sign-in page', async (t) => {
   const access = { accessOf: async () => Promise.reject(new Error('not asked')) };
   const browser = createFakePortal({ access }).browser();
@@ -52,17 +60,13 @@ t.test('C183 an invented session ID is never adopted', async (t) => {
 });
 
 t.test('two session cookies count as none: an attacker may have set one', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { browser } = await signedIn();
   const headers = [['cookie', `${SESSION}=${'B'.repeat(43)}`] as const];
   t.equal((await browser.get('/', { headers })).status, 303);
 });
 
 t.test('C185 an expired form is refused, although the session is valid', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn();
   await browser.get('/');
   const token = browser.formToken;
   portal.clock.advance(HOUR);
@@ -73,9 +77,7 @@ t.test('C185 an expired form is refused, although the session is valid', async (
 });
 
 t.test('a session ends after its lifetime, and the sign-in page says so', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn();
   portal.clock.advance(8 * HOUR - 1);
   t.equal((await browser.get('/')).status, 200);
   portal.clock.advance(1);
@@ -94,9 +96,7 @@ t.test('a session never outlives its credential', async (t) => {
 });
 
 t.test('signing out ends the session on the server as well as the cookie', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { browser } = await signedIn();
   const stolen = browser.cookies.get(SESSION) ?? '';
   await browser.get('/');
   const response = await browser.post('/logout', { token: browser.formToken });
@@ -123,27 +123,21 @@ t.test('another site or user cannot sign a user out', async (t) => {
 });
 
 t.test('the token of one form is not valid for another', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { browser } = await signedIn();
   await browser.get('/login');
   t.equal((await browser.post('/logout', { token: browser.formToken })).status, 403);
 });
 
 t.test('if the session cannot be stored, the user is not signed in', async (t) => {
   const { sessions } = createFakePortal();
-  const portal = createFakePortal({ sessions: { ...sessions, save: async () => false } });
-  const browser = portal.browser();
-  const response = await browser.signIn();
+  const { browser, response } = await signedIn({ sessions: { ...sessions, save: async () => false } });
   t.equal(response.status, 503);
   t.notOk(browser.cookies.has(SESSION));
 });
 
 t.test('if the session cannot be removed, the page says what that means', async (t) => {
   const { sessions } = createFakePortal();
-  const portal = createFakePortal({ sessions: { ...sessions, remove: async () => false } });
-  const browser = portal.browser();
-  await browser.signIn();
+  const { browser } = await signedIn({ sessions: { ...sessions, remove: async () => false } });
   await browser.get('/');
   const response = await browser.post('/logout', { token: browser.formToken });
   t.equal(response.status, 503);
@@ -152,9 +146,7 @@ t.test('if the session cannot be removed, the page says what that means', async 
 });
 
 t.test('no credential is stored in the session or logged', async (t) => {
-  const portal = createFakePortal();
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn();
   const session = await portal.sessions.find(browser.cookies.get(SESSION) ?? '');
   t.ok(session);
   t.notMatch(JSON.stringify([session, portal.logged]), /keystone-token|alice-pass/);

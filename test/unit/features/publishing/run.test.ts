@@ -8,64 +8,6 @@ const POLICY = 'multi-tenancy.k8s.io/published-policy';
 const NAMESPACE = kindOf('namespaces');
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
-  t.test(
-    `D239 an object of that name that is no copy is not overwritten, and is reported: ${mode}`,
-    async (t) => {
-      const site = publishingSite({ mode });
-      site.publish('secrets', 'registry', DATA);
-      const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
-      if (mode === 'arktos')
-        site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
-      site.objects.put(kindOf('secrets'), place, { metadata: { name: 'registry' }, data: { own: 'eA==' } });
-      const { plan } = await publish(site);
-      const where = mode === 'arktos' ? 'acme/shared' : 'acme';
-      t.match(plan.refusals, [{ subject: `Thing registry in ${where}`, reason: /not overwritten/ }]);
-      t.match(site.copy('secrets', 'registry', 'acme'), { data: { own: 'eA==' } });
-      t.ok(site.copy('secrets', 'registry', 'globex'), 'the other tenant has its copy');
-    },
-  );
-
-  t.test(`D239 a copy that was edited is restored: ${mode}`, async (t) => {
-    const site = publishingSite({ mode });
-    site.publish('configmaps', 'settings', { data: { a: 'b' } });
-    await publish(site);
-    const copy = site.copy('configmaps', 'settings', 'acme');
-    const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
-    const edited = {
-      ...copy?.metadata,
-      labels: { ...copy?.metadata.labels, extra: 'x' },
-      finalizers: ['own/x'],
-    };
-    site.objects.put(kindOf('configmaps'), place, { ...copy, data: { a: 'c' }, metadata: edited });
-    await publish(site);
-    t.match(site.copy('configmaps', 'settings', 'acme'), { data: { a: 'b' } });
-    const { metadata } = site.copy('configmaps', 'settings', 'acme') ?? {};
-    t.notOk(metadata?.labels?.extra);
-    t.equal(metadata?.finalizers, undefined);
-  });
-
-  t.test(
-    `D239 without its source a copy is deleted, and nothing that only looks like one: ${mode}`,
-    async (t) => {
-      const site = publishingSite({ mode });
-      site.publish('secrets', 'registry', DATA);
-      site.publish('secrets', 'other', DATA);
-      await publish(site);
-      const place = mode === 'arktos' ? { tenant: 'acme', namespace: 'shared' } : { namespace: 'acme' };
-      const copy = site.copy('secrets', 'registry', 'acme');
-      site.objects.put(kindOf('secrets'), place, {
-        ...copy,
-        metadata: { ...copy?.metadata, name: 'renamed' },
-      });
-      site.objects.drop(kindOf('secrets'), site.home, 'registry');
-      await publish(site);
-      t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
-      t.equal(site.copy('secrets', 'registry', 'globex'), undefined);
-      t.ok(site.copy('secrets', 'renamed', 'acme'), 'labels under another name make no copy');
-      t.ok(site.copy('secrets', 'other', 'acme'), 'the copies of other sources stay');
-    },
-  );
-
   t.test(`${mode}: a tenant that is being deleted is left alone`, async (t) => {
     const site = publishingSite({ mode });
     site.publish('secrets', 'registry', DATA);
@@ -162,21 +104,6 @@ t.test('an API server that stops responding is not asked for every tenant', asyn
   const { applied } = await publish(site);
   t.equal(applied.done.length, 0);
   t.ok(attempts < 20, `${attempts} attempts`);
-});
-
-t.test('SystemFirst replaces what a tenant has under that name', async (t) => {
-  const site = publishingSite();
-  site.publish('secrets', 'registry', DATA, 'all', { annotations: { [POLICY]: 'SystemFirst' } });
-  site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
-  const place = { tenant: 'acme', namespace: 'shared' };
-  site.objects.put(kindOf('secrets'), place, { metadata: { name: 'registry' }, type: 'own', data: {} });
-  const { plan } = await publish(site);
-  t.match(
-    plan.changes.map(({ action }) => action),
-    ['create', 'update', 'create'],
-    'a type cannot be changed',
-  );
-  t.match(site.copy('secrets', 'registry', 'acme'), DATA);
 });
 
 t.test('SystemFirst never takes what Stonegate itself manages', async (t) => {

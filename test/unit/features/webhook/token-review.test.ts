@@ -46,13 +46,6 @@ function reviewer(identity: Identity | StatusError, changes: Partial<TokenReview
   return { requested, review: () => review('gAAAAA', '192.0.2.1') };
 }
 
-t.test('the user has the same name as at the API, and the project ID among the groups', async (t) => {
-  t.match(await reviewer(ALICE).review(), {
-    authenticated: true,
-    user: { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated', 'p1'] },
-  });
-});
-
 t.test(
   'an invalid token is not authenticated, without an error: the API server may cache that',
   async (t) => {

@@ -332,16 +332,6 @@ t.test(
   },
 );
 
-t.test('the people of a role are those who hold it now', async (t) => {
-  const { grants } = await review(
-    { ...SECRETS, people: true },
-    { objects: OBJECTS, place: 'web', keystone: KEYSTONE },
-  );
-  t.same(grants.at(-1)?.subject.people, ['max-p1@acme']);
-  const without = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web' });
-  t.match(without.warnings, [/no service credential/]);
-});
-
 t.test('a Keystone that is down is a warning: groups are shown by their ids', async (t) => {
   const down = async () => {
     throw new StatusError('KeystoneUnavailable', 'down');

@@ -49,15 +49,6 @@ async function refused(t: Test, token: string, by = authenticator, what = ''): P
   );
 }
 
-t.test('a genuine token is its holder', async (t) => {
-  t.match(await login(await issuer.sign(CAROL)), {
-    authenticator: 'jwt',
-    subject: { kind: 'claim', name: 'oidc:carol' },
-    tenantOrigin: { from: 'issuer', tenant: 'acme' },
-    expiresAt: (NOW + 600) * 1_000,
-  });
-});
-
 t.test('what is no JWT, or another issuer’s, is left to the next authenticator', async (t) => {
   const others = [
     'gAAAAABabc',

@@ -124,22 +124,6 @@ t.test('many first requests cause one login', async (t) => {
   t.equal(count('POST'), 1);
 });
 
-t.test('a service may log in with an application credential', async (t) => {
-  const { keystone, directory, bridge, service, token, clock } = await createScene(t);
-  const { id, secret } = directory.applicationCredential(bridge, service.project);
-  const client = createKeystoneClient({
-    url: keystone.url,
-    credential: { applicationCredential: { id, secret: { fromFile: '/run/secret' } } },
-    secret,
-    timeout: TIMEOUT,
-    clock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(() => client.close());
-  t.match(await client.validate(token), { user: { name: 'alice' } });
-});
-
 t.test('the login is renewed before it expires, and no request waits for it', async (t) => {
   const { client, keystone, alice, web, clock, count } = await createScene(t, { credential: BRIDGE });
   const longLived = keystone.issue(alice, web, { life: 24 * 3_600_000 });

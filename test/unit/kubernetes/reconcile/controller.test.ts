@@ -35,14 +35,13 @@ interface Scripted {
   /** What planning does, run by run; the last goes on. */
   readonly plans?: readonly (() => Promise<Plan>)[];
   readonly result?: ApplyResult;
-  readonly clock?: FakeClock;
   readonly lease?: SharedLease;
-  readonly name?: string;
   readonly once?: boolean;
 }
 
 function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given }: Scripted = {}) {
-  const { clock = createFakeClock(), lease = sharedLease(), name = 'one', once = false } = given;
+  const { lease = sharedLease(), once = false } = given;
+  const clock = createFakeClock();
   const runs: ControllerRun[] = [];
   const signals: AbortSignal[] = [];
   const applied: AbortSignal[] = [];
@@ -66,8 +65,8 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
     lease: {
       async hold() {
         if (lease.isUnavailable) throw new Error('unavailable');
-        if (lease.holder === '') lease.holder = name;
-        return lease.holder === name;
+        if (lease.holder === '') lease.holder = 'one';
+        return lease.holder === 'one';
       },
       async release() {
         lease.released += 1;
@@ -113,20 +112,6 @@ t.test('it runs at once, and then an interval after the end of each run', async 
   t.equal(signals.length, 1);
   await pass(clock, 1);
   t.match(runs, [{ result: 'ok' }, { result: 'ok' }]);
-});
-
-t.test('of two replicas only one runs; when it stops, the other continues soon', async (t) => {
-  const clock = createFakeClock();
-  const lease = sharedLease();
-  const [one, other] = ['one', 'other'].map((name) => setUp(t, { clock, lease, name }));
-  one?.controller.start();
-  other?.controller.start();
-  await pass(clock, 5 * INTERVAL);
-  t.ok(one && one.runs.length >= 5);
-  t.equal(other?.runs.length, 0);
-  await one?.controller.stop();
-  await pass(clock, 10_000);
-  t.equal(other?.runs.length, 1);
 });
 
 for (const [what, lose] of [

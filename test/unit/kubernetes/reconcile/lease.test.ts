@@ -6,8 +6,6 @@ import type { UpstreamFetcher } from '../../../../src/kubernetes/upstream-ports.
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 
-const PATH = '/apis/coordination.k8s.io/v1/tenants/system/namespaces/kube-system/leases';
-
 interface Stored {
   metadata: { name: string; resourceVersion: string };
   spec: Record<string, unknown>;
@@ -63,31 +61,6 @@ function createSite() {
   return { clock, state, replica };
 }
 
-t.test('the first replica creates the Lease and renews it; others wait', async (t) => {
-  const { clock, state, replica } = createSite();
-  const [one, other] = [replica('one'), replica('other')];
-  t.equal(await one.hold(), true);
-  t.equal(state.requests[1], `POST ${PATH}`);
-  t.match(state.stored, {
-    metadata: { name: 'stonegate-policies', namespace: 'kube-system' },
-    spec: {
-      holderIdentity: 'one',
-      leaseDurationSeconds: 30,
-      acquireTime: '2026-01-01T00:00:00.000000Z',
-      renewTime: '2026-01-01T00:00:00.000000Z',
-    },
-  });
-  t.equal(await other.hold(), false);
-  clock.advance(20_000);
-  t.equal(await one.hold(), true);
-  t.match(state.stored?.spec, {
-    acquireTime: '2026-01-01T00:00:00.000000Z',
-    renewTime: '2026-01-01T00:00:20.000000Z',
-  });
-  clock.advance(LEASE_TTL - 1);
-  t.equal(await other.hold(), false, 'it was renewed meanwhile');
-});
-
 t.test('a Lease that its holder does not renew is taken over, by the own clock alone', async (t) => {
   const { clock, state, replica } = createSite();
   const [one, other] = [replica('one'), replica('other')];
@@ -113,16 +86,6 @@ t.test('of two replicas that write at once one holds it', async (t) => {
   clock.advance(LEASE_TTL);
   state.meanwhile = () => other.hold();
   t.equal(await one.hold(), false, 'renewed meanwhile');
-});
-
-t.test('a released Lease is taken at once', async (t) => {
-  const { state, replica } = createSite();
-  const [one, other] = [replica('one'), replica('other')];
-  await one.hold();
-  await other.release();
-  t.equal(state.stored?.spec.holderIdentity, 'one', 'it was not the others to release');
-  await one.release();
-  t.equal(await other.hold(), true);
 });
 
 const FAULTS: Readonly<Record<string, number | string | Error>> = {

@@ -44,20 +44,6 @@ async function warm({ ask, server }: Ends, ...fields: string[]) {
 }
 
 t.test('a connection', async (t) => {
-  t.test('carries one request after the other', async (t) => {
-    const ends = await poolFor(t);
-    const connection = await warm(ends);
-    for (const target of ['/a', '/b', '/c']) {
-      const asked = ends.ask({ target });
-      await connection.until(target);
-      connection.send(answer(target));
-      await asked.ended;
-      t.equal(asked.content, target);
-      t.same(asked.calls, WHOLE);
-    }
-    t.equal(ends.server.connections.length, 1);
-  });
-
   for (const [name, reply] of [
     ['that the server will close', answer('', 'Connection: close')],
     ['of HTTP/1.0', answer('').replace('HTTP/1.1', 'HTTP/1.0')],
@@ -201,35 +187,6 @@ t.test('a connection', async (t) => {
     await one.ended;
     t.match(one.error, { code: 'BODY_LENGTH_MISMATCH' });
     await (await ends.server.next()).untilEnd();
-  });
-
-  t.test('has no more listeners after thousands of requests than after one', async (t) => {
-    const ends = await poolFor(t, 1);
-    const connection = await warm(ends);
-    const [socket] = ends.sockets;
-    const listeners = () => socket?.eventNames().map((name) => [name, socket.listenerCount(name)]);
-    const before = listeners();
-    let answered = 0;
-    connection.socket.on('data', (text) => {
-      for (const _request of String(text).matchAll(/ HTTP\/1\.1\r\n/g)) connection.send(answer('ok'));
-    });
-    for (let count = 0; count < 3_000; count += 1) {
-      const framing = count % 2 === 0 ? 'none' : 'chunked';
-      const body = framing === 'none' ? undefined : Readable.from([Buffer.from('part')]);
-      const asked = ends.ask({ method: 'PUT', target: '/x', framing, ...(body && { body }) });
-      if (count % 3 === 0) {
-        asked.on = (call) => {
-          if (call === 'onHead') asked.pending?.pause();
-          if (call === 'onData') asked.pending?.resume();
-        };
-      }
-      await asked.ended;
-      if (asked.content === 'ok') answered += 1;
-    }
-    t.equal(answered, 3_000);
-    t.same(listeners(), before);
-    t.equal(ends.server.connections.length, 1);
-    t.equal(ends.clock.pending, 1);
   });
 });
 
