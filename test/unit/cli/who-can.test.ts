@@ -161,7 +161,7 @@ t.test('what is not in the table is told on standard error: the exit code is 0',
   t.equal(code, 0);
   t.match(stdout, /^KIND +NAME +WHERE +THROUGH\n$/);
   t.same(stderr.split('\n'), [
-    'stonegate who-can: no resource is known as "gadgets": it is asked about as written',
+    'stonegate who-can: no resource is known as "gadgets": it is asked about as written; did you mean widgets?',
     'stonegate who-can: Keystone cannot be asked',
     'stonegate who-can: subjects of other tenants that can do it too: 2',
     'stonegate who-can: the list may be incomplete: role.rbac.authorization.k8s.io "gone" not found',
