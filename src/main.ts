@@ -21,8 +21,8 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   publish      copy published objects into tenants
   sync         make namespaces and rolebindings of Keystone's projects and roles
 
-  --version    print the version
-  --help       this text, or a command's own; also: stonegate help [COMMAND]
+  version      print the version; also: --version
+  help         print this text, or a command's own: stonegate help [COMMAND]
 `;
 
 type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
@@ -45,18 +45,24 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
 async function main([name = 'help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
   const [command] = argv;
   if (name === 'help' && command !== undefined) return run(command, ['--help'], io);
-  if (!['--version', '--help', '-h', 'help'].includes(name)) return run(name, argv, io);
-  io.stdout(name === '--version' ? `${await version()}\n` : USAGE);
+  const asksVersion = name === '--version' || name === 'version';
+  if (!asksVersion && !['--help', '-h', 'help'].includes(name)) return run(name, argv, io);
+  io.stdout(asksVersion ? `${await version()}\n` : USAGE);
   return 0;
 }
 
 async function run(name: string, argv: readonly string[], io: CommandIO): Promise<number> {
   const load = COMMANDS.get(name);
-  const unknown = `stonegate: unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
-  const problem = load ? nodeProblem(process.versions.node) : unknown;
-  if (load && problem === undefined) return (await load())(argv, io);
+  if (load === undefined) {
+    const { didYouMean } = await import('./lib/did-you-mean.ts');
+    const meant = didYouMean(name, COMMANDS.keys());
+    io.stderr(`stonegate: unknown command ${JSON.stringify(name)}${meant}\nSee: stonegate --help\n`);
+    return 2;
+  }
+  const problem = nodeProblem(process.versions.node);
+  if (problem === undefined) return (await load())(argv, io);
   io.stderr(`${problem}\n`);
-  return load ? 1 : 2;
+  return 1;
 }
 
 process.exitCode = await main(process.argv.slice(2), {

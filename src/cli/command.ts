@@ -4,6 +4,7 @@
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { reasonOf } from '../errors/status-error.ts';
+import { didYouMean } from '../lib/did-you-mean.ts';
 
 export interface CommandIO {
   readonly stdout: (text: string) => void;
@@ -29,8 +30,8 @@ export type OptionValues<Declared extends Options> = {
 
 /**
  * Parses the arguments and runs the command. `--help` prints `usage`. A wrong command line prints the
- * command's name, the mistake and `usage`, with exit code 2. Another error prints the name and its message,
- * with exit code 1.
+ * command's name with the mistake, and where the usage is, with exit code 2. Another error prints the name
+ * and its message, with exit code 1.
  *
  * @param run gets the options, the other words, and a function that prints a remark; it may return an exit
  *   code
@@ -62,7 +63,8 @@ export async function runCommand<const Declared extends Options>(
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
     else if (!isUsageError(error)) note(reasonOf(error));
     if (!isUsageError(error)) return EXIT.failed;
-    io.stderr(`${nameIn(usage)}: ${mistakeIn(error)}\n\n${usage}`);
+    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`);
+    io.stderr(`See: ${nameIn(usage)} --help\n`);
     return EXIT.usage;
   }
 }
@@ -85,6 +87,12 @@ function isUsageError(error: Error): boolean {
 /** Node advises how to write an operand that begins with a dash, which no command has. */
 export function mistakeIn({ message }: Error): string {
   return message.split('. To specify', 1)[0] ?? message;
+}
+
+/** For an option that is not known. */
+function suggestion({ message }: Error, options: readonly string[]): string {
+  const [, option] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+  return option === undefined ? '' : didYouMean(option, options).replace('mean ', 'mean --');
 }
 
 export type OutputFormat = 'table' | 'json' | 'yaml';

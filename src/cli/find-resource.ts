@@ -13,6 +13,8 @@ export interface FoundResource {
   readonly namespaced: boolean | undefined;
   /** The names of the resource's subresources: `log`, `exec`. */
   readonly subresources: readonly string[];
+  /** If discovery does not have it, the names of the resources that it has. */
+  readonly known: readonly string[];
 }
 
 /** Groups whose resources are read at the same time. */
@@ -48,18 +50,24 @@ export async function findResource(
   get: (path: string) => Promise<unknown>,
 ): Promise<FoundResource> {
   const [name = '', ...rest] = word.toLowerCase().split('.');
-  const core = rest.length === 0 ? resourceIn(await get('/api/v1'), name) : undefined;
+  const known: string[] = [];
+  const read = async (path: string) => {
+    const { resources } = resourceList.parse(await get(path));
+    known.push(...resources.map((resource) => resource.name));
+    return resourceIn(resources, name);
+  };
+  const core = rest.length === 0 ? await read('/api/v1') : undefined;
   if (core !== undefined) return { apiGroup: '', ...core };
   const lists = await mapWithConcurrency(
     versionsOf(await get('/apis'), rest),
     AT_ONCE,
     async ([apiGroup, version]) => {
-      const found = resourceIn(await get(`/apis/${apiGroup}/${version}`), name);
+      const found = await read(`/apis/${apiGroup}/${version}`);
       return found && { apiGroup, ...found };
     },
   );
   const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined, subresources: [] };
-  return lists.find((found) => found !== undefined) ?? written;
+  return lists.find((found) => found !== undefined) ?? { ...written, known };
 }
 
 /**
@@ -76,8 +84,10 @@ function versionsOf(list: unknown, rest: readonly string[]): [group: string, ver
   });
 }
 
-function resourceIn(list: unknown, word: string): Omit<FoundResource, 'apiGroup'> | undefined {
-  const { resources } = resourceList.parse(list);
+function resourceIn(
+  resources: readonly z.infer<typeof resource>[],
+  word: string,
+): Omit<FoundResource, 'apiGroup'> | undefined {
   const found = resources.find(
     ({ name, singularName, kind, shortNames }) =>
       !name.includes('/') && [name, singularName, kind.toLowerCase(), ...shortNames].includes(word),
@@ -86,5 +96,5 @@ function resourceIn(list: unknown, word: string): Omit<FoundResource, 'apiGroup'
   const subresources = resources
     .filter(({ name }) => name.startsWith(`${found.name}/`))
     .map(({ name }) => name.slice(found.name.length + 1));
-  return { resource: found.name, namespaced: found.namespaced, subresources };
+  return { resource: found.name, namespaced: found.namespaced, subresources, known: [] };
 }

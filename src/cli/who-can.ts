@@ -3,6 +3,7 @@
  * index has it.
  */
 import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/who-can-v1alpha1.ts';
+import { didYouMean } from '../lib/did-you-mean.ts';
 import {
   type CommandIO,
   columns,
@@ -58,6 +59,12 @@ const OPTIONS = {
   ...DESTINATION_OPTIONS,
 } as const;
 
+/** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb */
+const VERBS: readonly string[] = [
+  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', '*'],
+  ...['use', 'bind', 'escalate', 'impersonate', 'approve', 'sign', 'attest'],
+];
+
 const API_PATH = '/apis/stonegate.dev/v1alpha1';
 
 type Values = OptionValues<typeof OPTIONS>;
@@ -111,6 +118,10 @@ async function reviewOf(
   if (target.startsWith('/')) return clusterReview({ ...common, path: target });
   const [word = '', name = ''] = target.split('/', 2);
   const found = await findResource(word, (path) => askStonegate(destination, path));
+  if (!VERBS.includes(verb) && didYouMean(verb, VERBS) !== '')
+    note(
+      `no verb is known as ${JSON.stringify(verb)}: it is asked about as written${didYouMean(verb, VERBS)}`,
+    );
   for (const line of readingOf(word, name, subresource, found)) note(line);
   const { apiGroup, resource, namespaced } = found;
   const spec = { ...common, apiGroup, resource, subresource, name };
@@ -125,10 +136,12 @@ function readingOf(
   word: string,
   name: string,
   subresource: string,
-  { resource, namespaced, subresources }: FoundResource,
+  { resource, namespaced, subresources, known }: FoundResource,
 ): string[] {
   if (namespaced === undefined && !isOnlyInRules(resource))
-    return [`no resource is known as ${JSON.stringify(word)}: it is asked about as written`];
+    return [
+      `no resource is known as ${JSON.stringify(word)}: it is asked about as written${didYouMean(word, known)}`,
+    ];
   if (subresource === '' && subresources.includes(name))
     return [
       `${resource}/${name} is read as the object with the name ${JSON.stringify(name)}; the subresource is: ${resource} --subresource ${name}`,

@@ -8,7 +8,15 @@ import { basename } from 'node:path';
 import { KUBERNETES_VERIFICATION } from '../identity/jwt/jwt-configuration.ts';
 import type { JWTConfiguration, StonegateConfiguration } from './configuration.ts';
 import { readYAML } from './documents.ts';
-import { broken, type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import {
+  broken,
+  type Finding,
+  formatPath,
+  PARSE_OPTIONS,
+  type Path,
+  type Problem,
+  problemsOfIssue,
+} from './problem.ts';
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
 
 /** The configuration with the issuers of the file, or the problems of the file's own fields. */
@@ -145,7 +153,7 @@ function readAuthenticationFile(
 ): ReadAuthenticationFile | { readonly problems: readonly Problem[] } {
   const document = readYAML(text, '1.1');
   if (!document.ok) return { problems: document.problems.map((problem) => ({ ...problem, file })) };
-  const result = authenticationFileSchema.safeParse(document.data, { reportInput: true });
+  const result = authenticationFileSchema.safeParse(document.data, PARSE_OPTIONS);
   const { lineOf } = document;
   if (result.success) return { ...result.data, lineOf };
   const wrong = result.error.issues.flatMap(problemsOfIssue);

@@ -12,7 +12,14 @@ import {
 } from './configuration.ts';
 import { readYAML } from './documents.ts';
 import { type Reference, resolveNames } from './named-files.ts';
-import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import {
+  type Finding,
+  formatPath,
+  PARSE_OPTIONS,
+  type Path,
+  type Problem,
+  problemsOfIssue,
+} from './problem.ts';
 import { validate, validateAdmission } from './validate.ts';
 
 export interface Parsed<Configuration> {
@@ -62,7 +69,7 @@ function parseWith<T>(schema: z.ZodType<T>, text: string, folder: string): Parse
   if (!document.ok) return { problems: document.problems, references: [], locate: locator(() => undefined) };
   const locate = locator(document.lineOf);
   const references = resolveNames(schema, document.data, folder);
-  const result = schema.safeParse(document.data, { reportInput: true });
+  const result = schema.safeParse(document.data, PARSE_OPTIONS);
   if (result.success) return { configuration: result.data, problems: [], references, locate };
   return { problems: locate(result.error.issues.flatMap(problemsOfIssue)), references, locate };
 }

@@ -2,7 +2,8 @@
  * Problems of a configuration: the path, the expected value, the value found. No message
  * repeats a value that may be a secret.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { didYouMean } from '../lib/did-you-mean.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 
 export interface Problem {
@@ -53,6 +54,20 @@ export function formatProblem(problem: Problem): string {
   return `${place}${problem.path === '' ? whole : problem.path}${line}: ${problem.message}`;
 }
 
+/** With these `problemsOfIssue` knows the value, and the keys where an unknown one was found. */
+export const PARSE_OPTIONS: z.core.ParseContext<z.core.$ZodIssue> = {
+  reportInput: true,
+  error: ({ code, inst }) =>
+    code === 'unrecognized_keys' && inst instanceof z.ZodObject
+      ? Object.keys(inst.shape).join(' ')
+      : undefined,
+};
+
+/** @param issue whose message has the known keys */
+function meantKey({ message }: z.core.$ZodIssue, key: string): string {
+  return didYouMean(key, message.split(' '));
+}
+
 /** Converts a zod issue to findings. */
 export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'invalid_union') return problemsOfForms(issue);
@@ -62,7 +77,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
     return issue.keys.map((key) =>
       isBareSecret(issue, key)
         ? { path: issue.path, message: 'has a key that is not known and has no value' }
-        : { path: [...issue.path, key], message: 'is no known key' },
+        : { path: [...issue.path, key], message: `is no known key${meantKey(issue, key)}` },
     );
   }
   if (issue.input === undefined) {
@@ -87,14 +102,17 @@ function problemsOfForms(issue: z.core.$ZodIssueInvalidUnion): Finding[] {
   const fitting = errors.find((issues) => !issues.some(isAboutForm));
   if (fitting !== undefined) return fitting.flatMap((nested) => problemsOfIssue(within(nested)));
   if (!isJSONObject(input)) return [{ path, message: `expected ${message}, found ${foundBy(issue)}` }];
-  const [first = [], ...others] = errors.map((issues) =>
+  const ofForms = errors.map((issues) =>
     issues.flatMap((nested) =>
-      nested.code === 'unrecognized_keys' && nested.path.length === 0 ? nested.keys : [],
+      nested.code === 'unrecognized_keys' && nested.path.length === 0 ? [nested] : [],
     ),
   );
+  const [first = [], ...others] = ofForms.map((issues) => issues.flatMap(({ keys }) => keys));
   const unknown = first.filter((key) => others.every((keys) => keys.includes(key)));
-  if (unknown.length > 0)
-    return problemsOfIssue({ code: 'unrecognized_keys', keys: unknown, path, input, message });
+  if (unknown.length > 0) {
+    const known = ofForms.flatMap((issues) => issues.map((nested) => nested.message)).join(' ');
+    return problemsOfIssue({ code: 'unrecognized_keys', keys: unknown, path, input, message: known });
+  }
   // No key is a misplaced secret: each is one of a form.
   const keys = Object.keys(input);
   const found = keys.length > 0 ? `{ ${keys.join(', ')} }` : 'an empty mapping';

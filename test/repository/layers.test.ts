@@ -67,6 +67,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'features/', 'identity/', 'kubernetes/', 'lib/', 'limits/', 'proxy/'],
   jose: ['identity/'],
+  leven: ['lib/did-you-mean.ts'],
   '@node-rs/bcrypt': ['identity/static-files.ts'],
   'csv-parse': ['config/static-users.ts'],
   'openid-client': ['identity/oidc/', 'features/portal/oidc-portal.ts'],

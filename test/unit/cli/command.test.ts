@@ -11,7 +11,7 @@ async function run(...argv: string[]) {
 }
 
 const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = [
-  [['--fource'], "Unknown option '--fource'"],
+  [['--fource'], "Unknown option '--fource'; did you mean --force?"],
   [['get', 'pods', '-n', 'web', '-w'], "Unknown option '-w'"],
   [['--force', '--password=hush'], "Unknown option '--password'"],
   [['-phush'], "Unknown option '-p'"],
@@ -19,7 +19,7 @@ const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = 
 ];
 for (const [argv, mistake] of WRONG) {
   t.test(`${argv.join(' ')}: the mistake is named, without the value of an option`, async (t) => {
-    const stderr = `stonegate try-it: ${mistake}\n\nUsage: stonegate try-it\n`;
+    const stderr = `stonegate try-it: ${mistake}\nSee: stonegate try-it --help\n`;
     t.strictSame(await run(...argv), { code: 2, stdout: '', stderr });
   });
 }

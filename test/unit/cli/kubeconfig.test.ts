@@ -289,7 +289,7 @@ for (const [argv, message] of WRONG) {
     t.match({ code, stdout }, { code: 2, stdout: '' });
     t.match(stderr, message);
     t.notMatch(stderr, 'hush');
-    t.match(stderr, /Usage: stonegate kubeconfig/);
+    t.match(stderr, /See: stonegate kubeconfig --help/);
   });
 }
 

@@ -182,7 +182,7 @@ for (const [name, argv] of [
   ['with a service account without a namespace', ['rbac', '--mode', 'shared', '--service-account', 'b']],
 ] as const) {
   t.test(`${name} it is wrong usage, a 2`, async (t) => {
-    t.match(await run(...argv), { code: 2, stderr: /Usage: stonegate manifests rbac/ });
+    t.match(await run(...argv), { code: 2, stderr: /See: stonegate manifests --help/ });
   });
 }
 

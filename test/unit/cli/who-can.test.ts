@@ -89,7 +89,7 @@ for (const [line, message] of MISTAKES)
     const { code, stdout, stderr, asked } = await run(t, line);
     t.same([code, stdout, asked.length], [2, '', 0]);
     t.match(stderr, message);
-    t.match(stderr, 'Usage: stonegate who-can');
+    t.match(stderr, 'See: stonegate who-can --help');
   });
 
 const binding = { kind: 'RoleBinding', namespace: 'web', name: 'team' };
@@ -161,7 +161,7 @@ t.test('what is not in the table is told on standard error: the exit code is 0',
   t.equal(code, 0);
   t.match(stdout, /^KIND +NAME +WHERE +THROUGH\n$/);
   t.same(stderr.split('\n'), [
-    'stonegate who-can: no resource is known as "gadgets": it is asked about as written',
+    'stonegate who-can: no resource is known as "gadgets": it is asked about as written; did you mean widgets?',
     'stonegate who-can: Keystone cannot be asked',
     'stonegate who-can: subjects of other tenants that can do it too: 2',
     'stonegate who-can: the list may be incomplete: role.rbac.authorization.k8s.io "gone" not found',
@@ -187,7 +187,8 @@ const READINGS: readonly (readonly [line: string, note: string])[] = [
     'pods/log is read as the object with the name "log"; the subresource is: pods --subresource log',
   ],
   ['get pods --subresource logs', 'pods has no subresource "logs": it is asked about as written'],
-  ['get podz', 'no resource is known as "podz": it is asked about as written'],
+  ['delte pods', 'no verb is known as "delte": it is asked about as written; did you mean delete?'],
+  ['get podz', 'no resource is known as "podz": it is asked about as written; did you mean pods?'],
   ['get pods -n gone', 'there is no namespace "gone"'],
 ];
 for (const [line, note] of READINGS)

@@ -212,9 +212,9 @@ t.test('all problems are reported together, with path and line', async (t) => {
 t.test('one mistake is one problem: what follows from it is not reported', async (t) => {
   const access = 'access:\n  index: true\n  authorizers: [Node, RBAC]\n';
   for (const [mistake, problem] of [
-    [access.replace('index', 'indx'), 'access.indx (line 8): is no known key'],
+    [access.replace('index', 'indx'), 'access.indx (line 8): is no known key; did you mean index?'],
     [access.replace('true', 'ture'), 'access.index (line 8): expected true or false, found "ture"'],
-    ['acess:\n  index: true\nauthorization: { hideForbidden: true }\n', 'acess (line 7): is no known key'],
+    ['acess:\n  index: true\nauthorization: { hideForbidden: true }\n', 'acess (line 7): is no known key; did you mean access?'],
     [
       'access:\n\tindex: true\n  authorizers: [Node]\n',
       'the configuration (line 8): is no valid YAML: a tab is used to indent',
