@@ -23,14 +23,16 @@ if (missing.length > 0) {
 
 const checks: { readonly name: string; readonly ok: boolean }[] = [];
 if (complete) {
-  for (const [name, command, ...args] of [
+  const programs = [
     ['types', 'tsc'],
     ['style', 'biome', 'check', '--error-on-warnings', '.'],
     ['unused code', 'knip'],
-  ] as const) {
-    console.log(`# ${name}`);
-    checks.push({ name, ok: (await timed(name, run(command, args))) === 0 });
-  }
+  ] as const;
+  const results = programs.map(async ([name, command, ...args]) => ({
+    name,
+    ok: (await timed(name, run(command, args))) === 0,
+  }));
+  checks.push(...(await Promise.all(results)));
 }
 
 console.log('# tests');
